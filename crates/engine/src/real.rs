@@ -1,8 +1,10 @@
 //! The load on real targets: opens them, sets workers up, watches them, gathers what they did.
 
+use std::io;
 use std::sync::Arc;
 
 use results::model::{DepthFigures, LoadSummary};
+use sys::identity::Identity;
 use sys::stamps::Stamps;
 use workload::LoadSpec;
 
@@ -53,7 +55,9 @@ impl OpenedTargets {
             facts.push((target.size, target.alignment));
             // Holes in files read as zeros; a device that promises it does not say so.
             let promises = Promises { discard_zeroes: !target.block, fresh: target.fresh };
-            verified.push(verify::TargetFacts { size: target.size, promises });
+            let identity =
+                Identity::of(&target.file).map_err(|e| unidentified(&aim.target.name(), e))?;
+            verified.push(verify::TargetFacts { size: target.size, promises, identity });
             files.push(TargetFile { file: target.file, block: target.block });
             direct &= target.direct;
             if target.ring_misplaces && load.spec.writes() {
@@ -69,6 +73,11 @@ impl OpenedTargets {
         let files = Files::new(files);
         Ok(Self { files, resolved, alignments, verified, direct, ring_misplaces, notices })
     }
+}
+
+fn unidentified(target: &str, source: io::Error) -> EngineError {
+    let message = format!("{target} cannot be told from other targets");
+    EngineError::new(ErrorKind::Target, message, "see the cause below").because(source)
 }
 
 pub(crate) fn mixed() -> EngineError {

@@ -224,6 +224,7 @@ fn make_room(path: &Path, held: &File, size: Bytes) -> Result<(), EngineError> {
     }
     // A file system without user attributes cannot keep the mark: the next run asks before it overwrites.
     let _ = rustix::fs::fsetxattr(&file, MADE_BY_FATHOM, b"1", XattrFlags::empty());
+    sys::identity::mark(&file);
     Ok(())
 }
 

@@ -27,6 +27,14 @@ pub(crate) struct Act {
     at: Range<usize>,
 }
 
+/// An action on a stack.
+pub(crate) struct PlannedAct {
+    pub steps: Vec<Step>,
+    pub target: Target,
+    /// It may lose writes that were not flushed before.
+    pub loses: bool,
+}
+
 impl Act {
     /// An action with nothing set, as a stage at `at` asks for it.
     pub(crate) fn plain(action: &str, at: Range<usize>) -> Self {
@@ -48,7 +56,7 @@ impl Act {
         stage: &StageHead,
         stack: &mut StackPlan,
         running: &mut RunningLayers,
-    ) -> Result<(Vec<Step>, Target), Diagnostic> {
+    ) -> Result<PlannedAct, Diagnostic> {
         let target = targets::of(stage, stack)?;
         let name = self.action.get_ref();
         let no_layer = || {
@@ -115,7 +123,7 @@ impl Act {
             stack.resize(&target.name, bytes);
         }
         let target = stack.layer(&target.name).unwrap_or(target);
-        Ok((acted.steps, target))
+        Ok(PlannedAct { steps: acted.steps, target, loses: declared.loses })
     }
 
     /// The action comes when a part of the layer is not as it needs it.

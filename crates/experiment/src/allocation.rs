@@ -61,6 +61,7 @@ fn one(layer: &str, need: &Allocate, target: &Target) -> StagePlan {
         settle: false,
         before: Vec::new(),
         sweep: None,
+        loses: false,
         state: None,
         ios,
         bytes: load.plan(target.offer.bytes()).map(|amount| Bytes(amount.bytes)),

@@ -127,6 +127,9 @@ pub struct StagePlan {
     pub before: Vec<Step>,
     /// What it works on; of a load the layer of its first aim.
     pub target: Target,
+    /// It may lose writes that were not flushed before.
+    #[serde(default)]
+    pub loses: bool,
     /// What its load drives; empty where it is none.
     #[serde(default)]
     pub aims: Vec<Aim>,

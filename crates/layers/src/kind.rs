@@ -271,6 +271,8 @@ pub struct ActionKind {
     pub keys: &'static [Key],
     /// Whether nothing may stand on the layer meanwhile.
     pub alone: bool,
+    /// It may lose writes that were not flushed before.
+    pub loses: bool,
     /// What it does to a part of the layer that is not always there.
     pub part: Option<PartEffect>,
 }

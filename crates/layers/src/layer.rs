@@ -119,6 +119,11 @@ impl Offer {
         }
     }
 
+    /// Tells whether it is a directory.
+    pub fn is_directory(&self) -> bool {
+        matches!(self, Self::Directory { .. })
+    }
+
     /// Its size, bytes.
     pub fn bytes(&self) -> u64 {
         match self {

@@ -253,6 +253,7 @@ fn verified(found: &VerifyFigures) -> Value {
     let kinds =
         WrongKind::ALL.iter().map(|&kind| (kind.word().to_owned(), found.count(kind).into()));
     json!({
+        "read": found.read,
         "checked": found.checked,
         "correct": found.correct,
         "unwritten": found.unwritten,

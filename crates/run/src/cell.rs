@@ -60,6 +60,7 @@ pub(crate) fn run(
     executor: &mut Executor,
     loader: &mut dyn Loader,
 ) -> CellState {
+    loader.begin(plan);
     let mut running = Running::begin(scene, plan, executor);
     let outcome = running.raise().and_then(|()| running.measure(loader));
     running.finish(outcome)
@@ -146,10 +147,12 @@ impl<'a> Running<'a> {
         for (index, stage) in plan.stages.iter().enumerate() {
             if index == first_measured {
                 self.settle(watch, ALLOCATED)?;
+                loader.settled();
             }
             self.stage(index, stage, loader, watch)?;
             if stage.settle {
                 self.settle(watch, STAGE_SETTLED)?;
+                loader.settled();
             }
         }
         self.settle(watch, SETTLED)

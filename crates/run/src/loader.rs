@@ -9,6 +9,7 @@ use host::{Executor, Place};
 use results::model::{LoadSummary, Row};
 
 use crate::copier;
+use crate::known::KnownInCell;
 use crate::message::{Chosen, Message};
 use crate::scene::CellContext;
 use crate::watch::CellSamplers;
@@ -45,6 +46,15 @@ pub(crate) trait Loader {
         watch: &mut CellSamplers,
     ) -> Result<LoadSummary, String>;
 
+    /// A cell begins; what loads left before is of other stacks.
+    fn begin(&mut self, _cell: &CellPlan) {}
+
+    /// The stack was brought to rest.
+    fn settled(&mut self) {}
+
+    /// Something else than a load works on the target of a stage.
+    fn worked_on(&mut self, _stage: &StagePlan) {}
+
     /// The next load's target is to be overwritten behind its back; twins keep no data that could be.
     fn spoil_next(&mut self) {}
 }
@@ -56,12 +66,14 @@ pub(crate) struct Real<'a> {
     choices: BTreeMap<String, Choice>,
     /// Whether the next load's target is overwritten behind its back.
     spoil: bool,
+    /// The known contents of the targets of this cell.
+    known: Option<KnownInCell>,
 }
 
 impl<'a> Real<'a> {
     /// Drives the loads of `plan`, of which some were chosen before.
     pub fn new(plan: &'a Plan, choices: BTreeMap<String, Choice>) -> Self {
-        Self { plan, choices, spoil: false }
+        Self { plan, choices, spoil: false, known: None }
     }
 
     /// How `load` of `stage` is driven, and what is to be told of it where that was chosen just now.
@@ -121,6 +133,18 @@ fn spoil(target: &Path) -> Result<(), String> {
 }
 
 impl Loader for Real<'_> {
+    fn begin(&mut self, cell: &CellPlan) {
+        self.known = Some(KnownInCell::new(cell, &self.plan.run_tag));
+    }
+
+    fn settled(&mut self) {
+        self.known.iter_mut().for_each(KnownInCell::settled);
+    }
+
+    fn worked_on(&mut self, stage: &StagePlan) {
+        self.known.iter().for_each(|known| known.worked_on(stage));
+    }
+
     fn load(
         &mut self,
         scene: &CellContext,
@@ -138,13 +162,17 @@ impl Loader for Real<'_> {
         if let Task::Copy(copy) = &planned.task {
             let place = |path: &str| executor.place(path).map_err(|error| crate::chain(&error));
             let places = [place(&copy.from)?, place(planned.target.offer.path())?];
+            self.worked_on(planned);
             let copied = copier::copy(scene, plan.index, planned, copy, &places)?;
             return intact(executor).map(|()| copied);
         }
         let mut load = load_of(plan, turn);
-        for aim in aims(planned, turn) {
-            aim_at(&aim, executor, &mut load)?;
+        let aims = aims(planned, turn);
+        for aim in &aims {
+            aim_at(aim, executor, &mut load)?;
         }
+        let known = self.known.as_mut();
+        load.verification.carried = known.and_then(|k| k.targets((turn.stage, planned), &aims));
         let foreign = watch.cpu_meter();
         let context = Context {
             clock: scene.clock,

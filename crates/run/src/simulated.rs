@@ -1,6 +1,6 @@
 //! The simulated machine of a cell: the twins of its layers, and the engine in virtual time on top.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use engine::{Context, Event as Said, SimModel, TargetSpec, WrittenMap, WrittenSince};
 use experiment::{Aim, CellPlan, Plan, StagePlan, Task};
@@ -13,6 +13,7 @@ use units::{Bytes, Nanos, Seed};
 
 use crate::RunError;
 use crate::loader::{LoadId, Loader, aims, hand_in, load_of};
+use crate::reach::reached_from;
 use crate::scene::CellContext;
 use crate::watch::CellSamplers;
 
@@ -71,23 +72,6 @@ fn on_devices(text: &str, devices: &BTreeMap<String, String>) -> String {
         text.replace(&format!("{{device.{role}}}"), path)
     };
     devices.iter().fold(text.to_owned(), one)
-}
-
-/// For each layer the names of those that pass on to it what is written to them; `paths` are what the layers offer.
-fn reached_from(cell: &CellPlan, paths: &[String]) -> Vec<BTreeSet<String>> {
-    let mut reached: Vec<BTreeSet<String>> =
-        cell.stack.iter().map(|layer| BTreeSet::from([layer.name.clone()])).collect();
-    // A layer stands on earlier ones alone, so all that is above it is known before it.
-    for below in (0..cell.stack.len()).rev() {
-        let on = |above: &usize| {
-            let inputs = &cell.stack[*above].inputs;
-            inputs.values().any(|offer| offer.path() == paths[below])
-        };
-        let above = (below + 1..cell.stack.len()).filter(on);
-        let names: Vec<String> = above.flat_map(|above| reached[above].clone()).collect();
-        reached[below].extend(names);
-    }
-    reached
 }
 
 /// What the stages of a cell do by steps.

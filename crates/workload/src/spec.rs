@@ -141,6 +141,11 @@ impl LoadSpec {
         self.ops.names().any(OpName::changes)
     }
 
+    /// Tells whether anything that is read is to be checked.
+    pub fn is_verified(&self) -> bool {
+        self.verify != Verify::Off
+    }
+
     /// Whether it moves bytes to the target, so that `content` matters.
     pub fn has_content(&self) -> bool {
         self.ops.names().any(OpName::is_write)

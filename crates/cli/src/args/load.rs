@@ -30,7 +30,7 @@ Examples:
     fathom load scratch.dat --size 1G --ops randwrite=50,randread=50 --verify both --passes 2
 
 Exit codes: 0 ok; 2 usage; 3 the environment lacks something; 4 refused, to keep data safe; 5 more than \
-half of the I/Os failed, or nothing was measured, or a block was wrong; 130 interrupted.";
+half of the I/Os failed, or nothing was measured, or a block was wrong, or no block could be checked that was to be; 130 interrupted.";
 
 /// `fathom load`
 #[derive(Debug, Args)]
@@ -180,6 +180,9 @@ pub struct VerifyArgs {
     /// Keep what the target must hold in this file, so that a later load can verify it.
     #[arg(long, value_name = "FILE")]
     pub verify_state: Option<PathBuf>,
+    /// Take the state although it was written for another target of the same size, which held what this one holds.
+    #[arg(long, requires = "verify_state")]
+    pub verify_state_of_another: bool,
     /// Memory for each block: 4 bytes, or 1 that misses one lost write in 119 and cannot tell stale from misplaced.
     #[arg(long, value_name = "BYTES", default_value_t = 4, value_parser = clap::builder::PossibleValuesParser::new(["1", "4"]).map(|n| if n == "1" { 1u8 } else { 4 }))]
     pub verify_bytes: u8,
@@ -192,7 +195,12 @@ impl VerifyArgs {
             1 => engine::verify::Width::One,
             _ => engine::verify::Width::Four,
         };
-        engine::verify::Options { state: self.verify_state.clone(), width }
+        engine::verify::Options {
+            state: self.verify_state.clone(),
+            state_of_another: self.verify_state_of_another,
+            carried: None,
+            width,
+        }
     }
 }
 

@@ -69,6 +69,10 @@ mod terminal;
 #[cfg(test)]
 mod trend;
 #[cfg(test)]
+mod unchecked;
+#[cfg(test)]
 mod verdicts;
 #[cfg(test)]
 mod verification;
+#[cfg(test)]
+mod verified_targets;

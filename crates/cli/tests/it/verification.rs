@@ -245,7 +245,7 @@ fn verification_leaves_content_as_it_was_asked_for() {
         (summary(&answer)["content"].clone(), std::fs::read(dir.path().join(file)).unwrap())
     };
     let (content, bytes) = write("a", &[]);
-    for (file, when) in [("b", "read"), ("c", "both")] {
+    for (file, when) in [("b", "after"), ("c", "both")] {
         let (same, others) = write(file, &["--verify", when, "--verify-state", "state"]);
         assert_eq!(content, same);
         assert!(bytes == others);

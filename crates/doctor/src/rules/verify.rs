@@ -53,7 +53,8 @@ pub(crate) fn nothing(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
             runs.push(repeat.to_string());
         }
     }
-    let finding = |((variant, stage), runs): ((&str, &str), Vec<String>)| Finding {
+    let finding = |((variant, stage), runs): ((&str, &str), Vec<String>)| {
+        Finding {
         rule: "not_verified".into(),
         severity: Severity::Warning,
         subject: Some(variant.to_owned()),
@@ -62,10 +63,11 @@ pub(crate) fn nothing(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         ),
         evidence: format!("Checked blocks of repeat {}: none.", runs.join(", ")),
         remedy:
-            "Read its notices. Only blocks are checked that the load itself has written and reads \
-                 again, in sizes that are multiples of the content's block."
+            "Read its notices. Only blocks are checked that this load, or an earlier stage of its cell, has written, and that are read \
+                 in sizes that are multiples of the content's block."
                 .into(),
         ..Finding::default()
+    }
     };
     unchecked.into_iter().map(finding).collect()
 }

@@ -48,6 +48,21 @@ impl Computed {
         }
     }
 
+    /// Returns the same for the next load, on a target of so many blocks by now: this load is an earlier one, and of all earlier ones
+    /// the last `loads` are kept.
+    pub(crate) fn go_on(mut self, blocks: usize, loads: usize) -> Self {
+        let mapped = self.others.iter().filter(|(_, expected)| expected.is_mapped());
+        let mapped = mapped
+            .map(|(&block, _)| block)
+            .filter(|&block| self.held(block).err().is_some_and(ExpectedBlock::is_mapped));
+        let mapped: Vec<_> = mapped.map(|block| (block, ExpectedBlock(0).mapped())).collect();
+        let others = self.others().into_iter().chain(mapped);
+        let others = others.filter(|(block, _)| *block < blocks).collect();
+        self.earlier.extend(self.own.take());
+        self.earlier.drain(..self.earlier.len().saturating_sub(loads));
+        Self::new((blocks as u64, self.unit as usize), self.earlier, others)
+    }
+
     /// Number of blocks.
     pub(crate) fn len(&self) -> usize {
         self.blocks

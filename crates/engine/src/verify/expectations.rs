@@ -20,6 +20,17 @@ pub(crate) struct Snapshot {
     count: u16,
 }
 
+/// The use that a load makes of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    /// It changes nothing.
+    Reads,
+    /// It writes each block once at most, and all follows from its counts.
+    OnePass,
+    /// It may read what it writes, in any order.
+    Anything,
+}
+
 /// What each block must hold.
 pub(crate) struct Expectations {
     source: Source,
@@ -48,6 +59,28 @@ impl Expectations {
     /// Computed, without memory. Tags are those of `width`.
     pub(crate) fn computed(width: Width, computed: Computed) -> Self {
         Self { source: Source::Computed(Box::new(computed), width), counters: Box::new([]) }
+    }
+
+    /// Returns the same for the next load, on a target of so many blocks by now; of what was written the last `loads` loads are
+    /// looked at. Only a load that reads while it writes needs counters, and a table of its own.
+    pub(crate) fn go_on(self, blocks: u64, need: Need, loads: usize) -> Result<Self, EngineError> {
+        let source = match self.source {
+            Source::Computed(computed, width) if need != Need::Anything => {
+                Source::Computed(Box::new(computed.go_on(blocks as usize, loads)), width)
+            }
+            Source::Stored(stored) if stored.len() as u64 == blocks => Source::Stored(stored),
+            source => {
+                let old = Self { source, counters: Box::new([]) };
+                let stored = ExpectedBlocks::new(old.width(), blocks)?;
+                let both = (0..old.len().min(stored.len())).map(|block| (block, old.load(block)));
+                let written = both.filter(|(_, expected)| *expected != ExpectedBlock::default());
+                written.for_each(|(block, expected)| stored.store(block, expected));
+                Source::Stored(stored)
+            }
+        };
+        let counters =
+            if need == Need::Anything { zeroed(COUNTERS as u64)? } else { Box::default() };
+        Ok(Self { source, counters })
     }
 
     /// The computation, where nothing is stored.

@@ -2,13 +2,14 @@
 
 use content::ContentSpec;
 use serde::{Deserialize, Serialize};
-use units::{Bytes, Seed};
+use sys::identity::Identity;
+use units::Seed;
 use workload::Range;
 
 use super::expected_blocks::Width;
 use super::replay::Replay;
-use super::table::Promises;
-use super::written_load;
+use super::target_facts::TargetFacts;
+use super::written_load::{self, KEPT};
 use crate::load::Load;
 
 /// A content that was written: what it takes to make its bytes again.
@@ -21,16 +22,6 @@ pub(crate) struct Recipe {
     pub(super) blocks: u64,
 }
 
-/// A target as verification sees it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct TargetFacts {
-    pub size: Bytes,
-    pub promises: Promises,
-}
-
-/// Loads kept although a later one overwrote everything they wrote.
-const KEPT: usize = 4;
-
 /// What a state file is about.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Header {
@@ -40,6 +31,9 @@ pub(crate) struct Header {
     pub(super) width: u8,
     /// Sizes of the targets, bytes.
     pub(super) targets: Vec<u64>,
+    /// The targets themselves, whatever they are called; nothing in states from before 25 November 2026.
+    #[serde(default)]
+    pub(super) identities: Vec<Identity>,
     pub(super) recipes: Vec<Recipe>,
     /// All that was ever done to the targets; `None` when that is not known.
     pub(crate) replays: Option<Vec<Replay>>,
@@ -65,11 +59,7 @@ impl Header {
         let Some(replays) = &mut self.replays else { return };
         let covers = |replay: &Replay| {
             let mut target_loads = replay.target_loads().iter().zip(&self.targets);
-            target_loads.all(|(target_load, size)| {
-                let all =
-                    target_load.range.start == 0 && target_load.range.bytes + self.unit > *size;
-                all && written_load::covers(target_load, self.unit as usize)
-            })
+            target_loads.all(|(load, &size)| written_load::covers_all(load, size, self.unit))
         };
         let Some(last) = replays.iter().rposition(covers) else { return };
         replays.drain(..last.saturating_sub(KEPT));
@@ -93,11 +83,30 @@ impl Header {
                 Width::One => 1,
             },
             targets: facts.iter().map(|target| target.size.0).collect(),
+            identities: facts.iter().map(|target| target.identity.clone()).collect(),
             recipes: (0..).zip(ranges).filter(|_| writes).map(recipe).collect(),
             replays: Some(Vec::new()),
             replayed: false,
             unfinished: Vec::new(),
         }
+    }
+
+    /// Returns why a state with this header is not of the targets of `wanted`, as a sentence without its end; `None` when it is.
+    pub(super) fn other_target(&self, wanted: &Self) -> Option<String> {
+        if self.identities.len() != wanted.identities.len() {
+            return Some("does not say of which target it is".to_owned());
+        }
+        let now_alone = wanted.identities.len() == 1;
+        let mut each = self.identities.iter().zip(&wanted.identities).enumerate();
+        each.find_map(|(target, (before, now))| {
+            let why = before.difference(now)?;
+            let number = if now_alone {
+                String::new()
+            } else {
+                format!(" than number {target} of this load")
+            };
+            Some(format!("is of another target{number}: {why}"))
+        })
     }
 
     /// Goes on from an earlier state: its contents still stand on the targets.

@@ -4,6 +4,7 @@
 //! read names its own content (its first 16 bytes are the encrypted id): its bytes are compared with those of that id, and the id's
 //! tag with the table. Nothing is added to the data for this.
 
+mod carried;
 mod computed;
 mod diagnosis;
 mod expectations;
@@ -22,19 +23,21 @@ mod replay;
 mod session;
 mod state;
 mod table;
+mod target_facts;
 mod verifier;
 mod worker_verifier;
 mod write_ahead;
 mod written_load;
 
+pub use carried::{Carried, CarriedTargets};
 pub use expected_blocks::Width;
 pub use file::MAGIC as MARK;
-pub(crate) use header::TargetFacts;
 pub use known_contents::{BlockContents, KnownContents, OneLayout};
 pub use options::Options;
 pub(crate) use replay::TargetLoad;
 pub(crate) use session::{Session, checks, wanted};
 pub use table::Promises;
+pub(crate) use target_facts::TargetFacts;
 pub use verifier::Verifier;
 pub use worker_verifier::WorkerVerifier;
 

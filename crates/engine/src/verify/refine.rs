@@ -1,6 +1,7 @@
 //! Exact kinds of wrong blocks, found after the load from all that it is known to have written.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use content::ContentId;
 use results::model::{WrongBlock, WrongKind};
@@ -42,25 +43,30 @@ impl History {
     }
 }
 
+/// A load that wrote the targets, and which of the targets now each of its own is.
+pub(crate) struct PastLoad {
+    pub(crate) replay: Arc<Replay>,
+    pub(crate) targets: Vec<Option<u32>>,
+}
+
 /// Makes `wrong` exact: the expected content, whether a whole block is stale or misplaced, and where it belongs. Each comes with
-/// the tag that its address had.
-pub(crate) fn refine(
-    wrong: &mut [(WrongBlock, Tag)],
-    replays: &[Replay],
-    table: &Table,
-    unit: u64,
-) {
+/// the tag that its address had. Without past loads nothing more is known.
+pub(crate) fn refine(wrong: &mut [(WrongBlock, Tag)], past: &[PastLoad], table: &Table, unit: u64) {
+    if past.is_empty() {
+        return;
+    }
     let mut history = History::default();
     for (block, _) in wrong.iter() {
         history.written.insert((block.target, block.offset), Vec::new());
         history.found.extend(id(block.found.as_ref()));
     }
-    for replay in replays {
+    for PastLoad { replay, targets } in past {
         let mut start = 0;
-        let complete = replay.tell(&mut |target, change| match change {
-            Change::Begins(offset, ..) => start = offset,
-            Change::Writes(at, length, id) if length as u64 == unit => {
-                history.writes((target as u32, start + at), id);
+        let now = |target: usize| targets.get(target).copied().flatten();
+        let complete = replay.tell(&mut |target, change| match (change, now(target)) {
+            (Change::Begins(offset, ..), _) => start = offset,
+            (Change::Writes(at, length, id), Some(target)) if length as u64 == unit => {
+                history.writes((target, start + at), id);
             }
             _ => {}
         });

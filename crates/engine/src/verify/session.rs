@@ -5,16 +5,21 @@
 
 use std::sync::Arc;
 
-use results::model::LoadSummary;
+use results::model::{LoadSummary, VerifyFigures};
 use units::Bytes;
+use units::show::grouped;
 use workload::{LoadSpec, OpName, Ops, Range, Verify};
 
+use super::carried::{CarriedTargets, TakenTargets};
 use super::computed::Computed;
-use super::header::{Header, TargetFacts};
+use super::expectations::Need;
+use super::header::Header;
 use super::known_contents::{BlockContents, KnownContents};
+use super::refine::PastLoad;
 use super::replay::{Replay, TargetLoad};
 use super::state::{self, SavedState};
 use super::table::Promises;
+use super::target_facts::TargetFacts;
 use super::verifier::Verifier;
 use super::write_ahead;
 use super::written_load::{self, WrittenLoad};
@@ -25,11 +30,13 @@ use crate::resolved_load::ResolvedLoad;
 /// The largest read of the pass after a load, bytes.
 const READ: u64 = 128 << 10;
 
-/// What goes from a load to the pass after it, and to the state file.
+/// The verification of a load and the pass after it, and all that goes on to the state file or the loads after it.
 #[derive(Default)]
 pub(crate) struct Session {
     verifier: Option<Arc<Verifier>>,
     header: Header,
+    /// The targets, where what is known is carried on.
+    taken: Option<TakenTargets>,
     /// What this load does on each target, for its replay.
     target_loads: Vec<TargetLoad>,
     notices: Vec<String>,
@@ -50,7 +57,8 @@ fn checks_after(spec: &LoadSpec) -> bool {
 
 /// Whether `load` has anything to do with verification.
 pub(crate) fn wanted(load: &Load) -> bool {
-    load.spec.verify != Verify::Off || load.verification.state.is_some()
+    let kept = load.verification.state.is_some() || load.verification.carried.is_some();
+    load.spec.verify != Verify::Off || kept
 }
 
 impl Session {
@@ -67,22 +75,61 @@ impl Session {
         if let Some(verifier) = &self.verifier {
             return Ok(Some(Arc::clone(verifier)));
         }
-        let (ranges, contents) = (&resolved.ranges, &resolved.contents);
-        let unit = unit(&load.spec, ranges);
-        if unit.is_none() {
+        let unit = unit(&load.spec, &resolved.ranges);
+        if unit.is_none() && load.spec.verify != Verify::Off {
             let text = "Blocks that I/Os cover in part are not verified: use block sizes, offset and alignment that are multiples of the content's block";
             self.notices.push(text.into());
         }
         let unit = unit.unwrap_or_else(|| load.spec.content.unit());
-        self.header = Header::of(load, unit, facts, ranges);
         self.target_loads = resolved.target_loads(load);
+        let own = resolved.contents.iter().map(|c| Arc::new(c.clone()) as Arc<dyn BlockContents>);
+        let own: Vec<_> = own.collect();
+        let verifier = match &load.verification.carried {
+            Some(targets) => Arc::new(self.carried_verifier(load, targets, facts, unit, own)?),
+            None => self.saved_verifier(load, facts, unit, (own, &resolved.ranges))?,
+        };
+        verifier.take_made();
+        self.verifier = Some(Arc::clone(&verifier));
+        Ok(Some(verifier))
+    }
+
+    /// The verifier of what the loads before this one know of its targets.
+    fn carried_verifier(
+        &mut self,
+        load: &Load,
+        targets: &CarriedTargets,
+        facts: &[TargetFacts],
+        unit: usize,
+        own: Vec<Arc<dyn BlockContents>>,
+    ) -> Result<Verifier, EngineError> {
+        let changes = changes(&load.spec);
+        let (taken, tables) = targets.take(facts, (unit, changes), own);
+        let need = match changes {
+            false => Need::Reads,
+            true if self.follows(load, unit) => Need::OnePass,
+            true => Need::Anything,
+        };
+        let tables = taken.ready(tables, facts, (load.verification.width, need))?;
+        let verifier = Verifier::of(tables, taken.unit(), KnownContents::new(taken.contents()));
+        self.taken = Some(taken);
+        Ok(verifier)
+    }
+
+    /// The verifier of what the state file knows, where there is one; `own` are the contents of the load.
+    fn saved_verifier(
+        &mut self,
+        load: &Load,
+        facts: &[TargetFacts],
+        unit: usize,
+        (own, ranges): (Vec<Arc<dyn BlockContents>>, &[Range]),
+    ) -> Result<Arc<Verifier>, EngineError> {
+        self.header = Header::of(load, unit, facts, ranges);
         let saved = match &load.verification.state {
-            Some(path) => SavedState::open(path, &self.header)?,
+            Some(path) => SavedState::open(path, &self.header, load.verification.state_of_another)?,
             None => None,
         };
-        let own = contents.iter().map(|c| Arc::new(c.clone()) as Arc<dyn BlockContents>);
         let earlier = saved.iter().flat_map(|saved| saved.known_contents.iter().cloned());
-        let known_contents = KnownContents::new(own.chain(earlier).collect());
+        let known_contents = KnownContents::new(own.into_iter().chain(earlier).collect());
         let width = load.verification.width;
         let computed = self.computed(load, facts, unit, saved.as_ref());
         let verifier = Arc::new(match computed {
@@ -104,9 +151,16 @@ impl Session {
             // Before the first write: a load that is killed must not leave a state that is no longer true.
             write_ahead::record_begin(path, &self.header, ranges)?;
         }
-        verifier.take_made();
-        self.verifier = Some(Arc::clone(&verifier));
-        Ok(Some(verifier))
+        Ok(verifier)
+    }
+
+    /// Tells whether all that this load writes follows from its counts, no block more than once.
+    fn follows(&self, load: &Load, unit: usize) -> bool {
+        let once = |target_load: &TargetLoad| {
+            written_load::follows(&target_load.spec, unit) && WrittenLoad::is_one_pass(target_load)
+        };
+        Replay::of(load.seed, self.target_loads.clone()).is_some()
+            && self.target_loads.iter().all(once)
     }
 
     /// For each target its computed contents, where all earlier writes can be inverted and this load changes no block more than
@@ -119,12 +173,7 @@ impl Session {
         saved: Option<&SavedState>,
     ) -> Option<Vec<(Promises, Computed)>> {
         if changes(&load.spec) {
-            let once = |target_load: &TargetLoad| {
-                written_load::follows(&target_load.spec, unit)
-                    && WrittenLoad::is_one_pass(target_load)
-            };
-            let again = Replay::of(load.seed, self.target_loads.clone()).is_some();
-            if !again || !self.target_loads.iter().all(once) {
+            if !self.follows(load, unit) {
                 return None;
             }
         } else if saved.is_none() {
@@ -163,7 +212,26 @@ impl Session {
                 }
             }
         }
-        self.header.did(replay);
+        match &mut self.taken {
+            Some(taken) => {
+                let unit = verifier.unit() as u64;
+                let sizes = verifier.targets.iter().map(|area| area.table.expectations.len());
+                taken.wrote(replay, &sizes.map(|blocks| blocks as u64 * unit).collect::<Vec<_>>());
+            }
+            None => self.header.did(replay),
+        }
+    }
+
+    /// All that is known to have been written to the targets, for naming what is wrong.
+    fn past(&self) -> Vec<PastLoad> {
+        if let Some(taken) = &self.taken {
+            return taken.past();
+        }
+        let past = |replay: &Replay| PastLoad {
+            targets: (0..replay.target_loads().len() as u32).map(Some).collect(),
+            replay: Arc::new(replay.clone()),
+        };
+        self.header.replays.iter().flatten().map(past).collect()
     }
 
     /// The pass after `load` that reads all of its range once; `None` when none is asked for.
@@ -197,17 +265,22 @@ impl Session {
         })
     }
 
-    /// Puts what was found into `summary`, and what is known now into the state file. Where that cannot be written the summary
-    /// says so: what was measured stands.
-    pub(crate) fn finish(self, load: &Load, summary: &mut LoadSummary) {
-        summary.notices.extend(self.notices);
-        let Some(verifier) = self.verifier else { return };
+    /// Puts what was found into `summary`, and what is known now into the state file, or gives it on to the loads after this one.
+    /// The summary says so where nothing was checked that was to be, or the state cannot be written: what was measured stands.
+    pub(crate) fn finish(mut self, load: &Load, summary: &mut LoadSummary) {
+        summary.notices.append(&mut self.notices);
+        let Some(verifier) = self.verifier.take() else { return };
         if load.spec.verify != Verify::Off {
-            verifier.refine(self.header.replays.as_deref().unwrap_or_default());
-            summary.verify = Some(verifier.total());
+            verifier.refine(&self.past());
+            let found = verifier.total();
+            if found.checked == 0 && summary.ended_by != "interrupted" {
+                summary.lacks(nothing_checked(&found));
+            }
+            summary.verify = Some(found);
         }
-        let Some(path) = &load.verification.state else { return };
-        if let Err(error) = state::save(path, &self.header, &verifier) {
+        if let Some(path) = &load.verification.state
+            && let Err(error) = state::save(path, &self.header, &verifier)
+        {
             let stays = if changes(&load.spec) {
                 "the file there says that this load did not end, so that what it wrote is not verified later"
             } else {
@@ -215,7 +288,27 @@ impl Session {
             };
             summary.lacks(format!("{}; {stays}; {}", error.chain(), error.help()));
         }
+        if let Some(taken) = self.taken {
+            taken.give_back(verifier);
+        }
     }
+}
+
+/// Returns the sentence for a load that checked no block and was to check some.
+fn nothing_checked(found: &VerifyFigures) -> String {
+    let why = match (found.read, found.unsure) {
+        (0, _) => "no whole block was read".to_owned(),
+        (read, unsure) if read == unsure => {
+            format!("all {} blocks that were read changed too often meanwhile", grouped(read))
+        }
+        (read, _) => {
+            let read = grouped(read);
+            format!("of none of the {read} blocks that were read is it known what they must hold")
+        }
+    };
+    format!(
+        "Nothing was verified: {why}; only what was written before is checked: by this load, by an earlier stage of its cell, or by an earlier load with the same --verify-state"
+    )
 }
 
 /// Bytes that are verified together; `None` when I/Os do not keep to the content's block.

@@ -47,6 +47,10 @@ pub(crate) fn unwritable(path: &Path, error: io::Error) -> EngineError {
 /// The remedy for a state that is of no use.
 const AGAIN: &str = "remove the file, or name another, and write the target again: what it holds now cannot be verified";
 
+/// The remedy for a state of another target.
+const ANOTHER: &str = "name the target that it was written for, or another file for the state; --verify-state-of-another takes it \
+     all the same, for a target that holds what that one held";
+
 /// What loads wrote to one target, the earliest first, and the blocks that follow from none of them (exceptions).
 pub(crate) type EarlierWrites = (Vec<WrittenLoad>, HashMap<usize, ExpectedBlock>);
 
@@ -64,7 +68,12 @@ pub(crate) struct SavedState {
 
 impl SavedState {
     /// The state at `path`; `None` when there is no file. Refuses what is damaged or not of the targets of `wanted`.
-    pub(crate) fn open(path: &Path, wanted: &Header) -> Result<Option<Self>, EngineError> {
+    /// With `of_another` it may be of others of the same sizes.
+    pub(crate) fn open(
+        path: &Path,
+        wanted: &Header,
+        of_another: bool,
+    ) -> Result<Option<Self>, EngineError> {
         let file = match File::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -105,11 +114,12 @@ impl SavedState {
                 "verify with the same targets, block size and width, or name another file",
             )
         };
+        let other = saved.header.other_target(wanted).filter(|_| !of_another);
         match &saved.header {
             header if header.targets != wanted.targets => Err(differs("set of targets")),
             header if header.unit != wanted.unit => Err(differs("block")),
             header if header.width != wanted.width => Err(differs("number of bytes per block")),
-            _ => Ok(Some(saved)),
+            _ => other.map_or(Ok(Some(saved)), |why| Err(refused(path, &why, ANOTHER))),
         }
     }
 

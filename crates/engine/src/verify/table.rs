@@ -6,7 +6,7 @@
 use content::ContentId;
 
 use super::computed::Computed;
-use super::expectations::{Expectations, Snapshot};
+use super::expectations::{Expectations, Need, Snapshot};
 use super::expected_block::{DISCARDED, ExpectedBlock, FIRST, NEVER, Tag, UNCERTAIN, ZERO};
 use super::expected_blocks::Width;
 use super::overlap::Overlap;
@@ -72,6 +72,18 @@ impl Table {
             promises,
             overlaps: Overlaps::few(),
         }
+    }
+
+    /// Returns the table as the next load needs it, of a target that has so many blocks by now; see [`Expectations::go_on`].
+    pub(crate) fn go_on(self, blocks: u64, need: Need, loads: usize) -> Result<Self, EngineError> {
+        let list = if need == Need::Anything { Overlaps::ready() } else { Overlaps::few() };
+        for (block, tags) in
+            self.overlaps().into_iter().filter(|(block, _)| (*block as u64) < blocks)
+        {
+            list.of(block).insert(block, Overlap::resting(&tags));
+        }
+        let expectations = self.expectations.go_on(blocks, need, loads)?;
+        Ok(Self { expectations, promises: self.promises, overlaps: list })
     }
 
     /// The tag of a content.

@@ -14,8 +14,7 @@ use super::expectations::Snapshot;
 use super::expected_block::{DISCARDED, NEVER, Tag, ZERO, lower};
 use super::expected_blocks::Width;
 use super::known_contents::KnownContents;
-use super::refine;
-use super::replay::Replay;
+use super::refine::{self, PastLoad};
 use super::table::{Fit, Promises, Table};
 use crate::error::EngineError;
 
@@ -96,7 +95,12 @@ impl Verifier {
         Self::of(targets.into_iter().map(area).collect(), unit, known_contents)
     }
 
-    fn of(targets: Vec<TargetTable>, unit: usize, known_contents: KnownContents) -> Self {
+    /// Creates a verifier over tables that are there.
+    pub(crate) fn of(
+        targets: Vec<TargetTable>,
+        unit: usize,
+        known_contents: KnownContents,
+    ) -> Self {
         Self {
             targets,
             known_contents,
@@ -192,13 +196,13 @@ impl Verifier {
     }
 
     /// Makes the kinds of the kept blocks exact, from all that was written.
-    pub(crate) fn refine(&self, replays: &[Replay]) {
+    pub(crate) fn refine(&self, past: &[PastLoad]) {
         let mut wrong = self.wrong.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(area) = self.targets.first().filter(|_| !wrong.is_empty()) else { return };
         let kinds =
             |wrong: &[(WrongBlock, Tag)]| wrong.iter().map(|w| w.0.kind).collect::<Vec<_>>();
         let before = kinds(&wrong);
-        refine::refine(&mut wrong, replays, &area.table, self.unit as u64);
+        refine::refine(&mut wrong, past, &area.table, self.unit as u64);
         let mut counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         for (before, after) in before.into_iter().zip(kinds(&wrong)) {
             counted.rename(before, after);

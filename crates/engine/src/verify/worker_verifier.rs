@@ -110,6 +110,7 @@ impl WorkerVerifier {
     pub fn figures(&self) -> VerifyFigures {
         let mut all = self.figures.clone();
         let right = self.fast_check.as_ref().map_or(0, FastCheck::right);
+        all.read += right;
         all.checked += right;
         all.correct += right;
         all
@@ -278,7 +279,7 @@ impl WorkerVerifier {
         now_ns: u64,
     ) {
         let figures = &mut self.figures;
-        figures.checked += 1;
+        figures.read += 1;
         let table = &self.verifier.targets[target].table;
         let computed =
             table.expectations.as_computed().and_then(|computed| computed.held(block).ok());
@@ -295,15 +296,15 @@ impl WorkerVerifier {
             }
         };
         if right {
-            figures.correct += 1;
+            figures.judged(None);
             return;
         }
         let before = before.unwrap_or_else(|| table.look(block));
         match self.verifier.explain(target, block, before, bytes, now_ns) {
             Ok(Fit::Unchecked) => figures.unwritten += 1,
-            Ok(Fit::Right) => figures.correct += 1,
+            Ok(Fit::Right) => figures.judged(None),
             Ok(Fit::Unsure | Fit::Wrong) => figures.unsure += 1,
-            Err(kind) => figures.add(kind),
+            Err(kind) => figures.judged(Some(kind)),
         }
     }
 }

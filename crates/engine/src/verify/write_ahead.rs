@@ -28,7 +28,10 @@ pub(crate) fn record_begin(
     };
     let parts = old.as_deref().map(split).transpose().map_err(failed)?;
     let (mut header, body) = match parts {
-        Some((old, body)) => (old, body.to_vec()),
+        // Where another target was taken all the same, it is of that one from now on.
+        Some((old, body)) => {
+            (Header { identities: header.identities.clone(), ..old }, body.to_vec())
+        }
         // A new file: no replays, no exceptions, no overlaps.
         None => {
             let nothing = Header { replayed: true, replays: Some(Vec::new()), ..header.clone() };

@@ -5,6 +5,9 @@ use workload::{LoadSpec, OpName, Pattern, Share, Stream, divided};
 
 use super::replay::{Replay, TargetLoad};
 
+/// Loads kept although a later one overwrote everything they wrote.
+pub(super) const KEPT: usize = 4;
+
 /// Most jobs: each address is looked up in all of them.
 const JOBS: u32 = 16;
 
@@ -49,7 +52,7 @@ pub(crate) fn follows(spec: &LoadSpec, unit: usize) -> bool {
 }
 
 /// Whether every job of `target_load` made at least one pass of a range that it leaves no hole in.
-pub(crate) fn covers(target_load: &TargetLoad, unit: usize) -> bool {
+fn covers(target_load: &TargetLoad, unit: usize) -> bool {
     let spec = &target_load.spec;
     let streams = Stream::for_jobs(spec, &target_load.range, target_load.seed);
     let whole = |(stream, &made): (&Stream, &u64)| stream.pass_ios().is_some_and(|all| made >= all);
@@ -58,6 +61,12 @@ pub(crate) fn covers(target_load: &TargetLoad, unit: usize) -> bool {
         && size.is_some_and(|size| target_load.range.bytes.is_multiple_of(size.0))
         && target_load.made.len() == streams.len()
         && streams.iter().zip(&target_load.made).all(whole)
+}
+
+/// Tells whether `target_load` wrote every block of a target of `size` bytes.
+pub(crate) fn covers_all(target_load: &TargetLoad, size: u64, unit: u64) -> bool {
+    let range = &target_load.range;
+    range.start == 0 && range.bytes + unit > size && covers(target_load, unit as usize)
 }
 
 impl WrittenLoad {

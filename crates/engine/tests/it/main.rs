@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod allocation;
+mod carried;
 mod device;
 mod faults;
 mod file;

@@ -7,6 +7,7 @@ use units::{Bytes, Nanos};
 use workload::LoadSpec;
 
 use super::{Stage, StageHead, StageTask};
+use crate::action::PlannedAct;
 use crate::allocation;
 use crate::bounds;
 use crate::change::RunningLayers;
@@ -130,9 +131,10 @@ impl Planner<'_> {
                 planned
             }
             StageTask::Layer(act) => {
-                let (steps, target) = act.plan(stage, &mut self.stack, &mut self.running)?;
+                let PlannedAct { steps, target, loses } =
+                    act.plan(stage, &mut self.stack, &mut self.running)?;
                 let about = Nanos::from_secs(1);
-                vec![StagePlan { about, ..other(stage, bounded(stage, steps)?, target) }]
+                vec![StagePlan { about, loses, ..other(stage, bounded(stage, steps)?, target) }]
             }
             StageTask::Steps(steps) => {
                 let (steps, target, about) = steps.plan(stage, stack)?;
@@ -276,6 +278,7 @@ fn other(stage: &StageHead, task: plan::Task, target: Target) -> StagePlan {
         before: Vec::new(),
         sweep: None,
         state: None,
+        loses: false,
         target,
         aims: Vec::new(),
         deadline: stage.deadline,

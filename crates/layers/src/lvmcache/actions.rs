@@ -17,6 +17,7 @@ pub(super) const ACTIONS: &[ActionKind] = &[
         about: "Takes the volume down and brings it up again; data and cached blocks stay.",
         keys: &[],
         alone: true,
+        loses: false,
         part: Some(PartEffect::Needs(CACHED)),
     },
     ActionKind {
@@ -24,6 +25,7 @@ pub(super) const ACTIONS: &[ActionKind] = &[
         about: "Writes dirty blocks back and takes the cache away; the volume stays up without one.",
         keys: &[],
         alone: false,
+        loses: false,
         part: Some(PartEffect::Takes(CACHED)),
     },
     ActionKind {
@@ -31,6 +33,7 @@ pub(super) const ACTIONS: &[ActionKind] = &[
         about: "Puts an empty cache in front of the volume again, after a split.",
         keys: &[],
         alone: false,
+        loses: false,
         part: Some(PartEffect::Brings(CACHED)),
     },
 ];

@@ -30,7 +30,7 @@ const GROW: &[Key] = &keys::named(["logical_size", "physical_size"]);
 pub(super) const INDEX: &str = "index";
 
 const fn index(name: &'static str, part: PartEffect, about: &'static str) -> ActionKind {
-    ActionKind { name, about, keys: &[], alone: false, part: Some(part) }
+    ActionKind { name, about, keys: &[], alone: false, loses: false, part: Some(part) }
 }
 
 pub(super) const ACTIONS: &[ActionKind] = &[
@@ -39,6 +39,7 @@ pub(super) const ACTIONS: &[ActionKind] = &[
         about: "Takes the volume down and brings it up again, with other threads or caches if they are given; data and index stay, counters begin anew.",
         keys: RESTART,
         alone: true,
+        loses: false,
         part: Some(PartEffect::Renews(INDEX)),
     },
     ActionKind {
@@ -46,6 +47,7 @@ pub(super) const ACTIONS: &[ActionKind] = &[
         about: "Lets the device fail, takes the volume down, lets the device answer again, and brings the volume up: it recovers what its journal holds (via = \"table\").",
         keys: &[],
         alone: true,
+        loses: true,
         part: Some(PartEffect::Renews(INDEX)),
     },
     ActionKind {
@@ -53,6 +55,7 @@ pub(super) const ACTIONS: &[ActionKind] = &[
         about: "Makes the volume larger (logical_size), or the pool (physical_size), while it is in use.",
         keys: GROW,
         alone: false,
+        loses: false,
         part: Some(PartEffect::Needs(INDEX)),
     },
     index(

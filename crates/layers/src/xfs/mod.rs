@@ -69,6 +69,7 @@ pub(crate) const KIND: Kind = Kind {
         about: "Grows the file system to all of the device under it, which has grown before.",
         keys: &[],
         alone: true,
+        loses: false,
         part: None,
     }],
     needs: LayerNeeds {

@@ -198,8 +198,9 @@ fn the_figures_that_scripts_rely_on_are_there() {
 #[test]
 fn what_verification_found_is_in_the_json_on_the_terminal_and_on_the_page() {
     let mut set = fixture::result();
+    let (read, checked) = (8200, 8192);
     let foreign =
-        results::model::VerifyFigures { checked: 8192, foreign: 260, ..Default::default() };
+        results::model::VerifyFigures { read, checked, foreign: 260, ..Default::default() };
     let record = set.cells[1].record.as_mut().unwrap();
     record.stages[1].load.as_mut().unwrap().verify = Some(foreign);
     record.state = results::model::CellState::Failed;
@@ -210,8 +211,8 @@ fn what_verification_found_is_in_the_json_on_the_terminal_and_on_the_page() {
     for text in [report::terminal::text(&view, 100, false), given::page(&set)] {
         assert!(text.contains("verification found 260 foreign blocks"), "{text}");
         assert!(
-            text.contains("vdo: 8,192 blocks, 260 wrong (260 foreign)")
-                || text.contains("<dd>vdo: 8,192"),
+            text.contains("vdo: 260 wrong (260 foreign) of 8,192 checked, of 8,200 read")
+                || text.contains("<dd>vdo: 260 wrong"),
             "{text}"
         );
     }

@@ -1,6 +1,6 @@
 //! What verification found.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use units::show;
 
 /// How a block is wrong.
@@ -67,10 +67,15 @@ pub struct WrongBlock {
 }
 
 /// What reads found when they were checked against what the address must hold.
+///
+/// A block that was read is checked where it is known what it must hold: it is correct or wrong then. All others are unwritten or
+/// unsure.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, remote = "Self")]
 pub struct VerifyFigures {
-    /// Blocks that were checked.
+    /// Blocks that were read whole.
+    pub read: u64,
+    /// Blocks of them that were checked.
     pub checked: u64,
     /// Blocks that held what they must hold.
     pub correct: u64,
@@ -101,7 +106,34 @@ pub struct VerifyFigures {
     pub first: Vec<String>,
 }
 
+impl Serialize for VerifyFigures {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, to)
+    }
+}
+
+impl<'de> Deserialize<'de> for VerifyFigures {
+    /// Results from before 25 November 2026 have no `read`, and count every block that was read as checked.
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let mut found = Self::deserialize(from)?;
+        if found.read < found.checked {
+            found.read = found.checked;
+            found.checked = found.checked.saturating_sub(found.unwritten + found.unsure);
+        }
+        Ok(found)
+    }
+}
+
 impl VerifyFigures {
+    /// Counts a block that was read, and what it was found to be: wrong in one way, or right.
+    pub fn judged(&mut self, wrong: Option<WrongKind>) {
+        self.checked += 1;
+        match wrong {
+            Some(kind) => *self.counter(kind) += 1,
+            None => self.correct += 1,
+        }
+    }
+
     /// Blocks that were wrong, of any kind.
     pub fn wrong_blocks(&self) -> u64 {
         WrongKind::ALL.iter().map(|&kind| self.count(kind)).sum()
@@ -136,11 +168,6 @@ impl VerifyFigures {
         Some(format!("verification found {} {blocks} among {checked} checked", self.wrong_kinds()?))
     }
 
-    /// Counts one more.
-    pub fn add(&mut self, kind: WrongKind) {
-        *self.counter(kind) += 1;
-    }
-
     /// Counts one less of `from` and one more of `to`.
     pub fn rename(&mut self, from: WrongKind, to: WrongKind) {
         *self.counter(from) = self.counter(from).saturating_sub(1);
@@ -160,6 +187,7 @@ impl VerifyFigures {
 
     /// Adds the counts of `other`; its list of blocks is not taken over.
     pub fn add_counts(&mut self, other: &Self) {
+        self.read += other.read;
         self.checked += other.checked;
         self.correct += other.correct;
         self.unwritten += other.unwritten;
@@ -174,18 +202,19 @@ impl VerifyFigures {
     }
 }
 
-/// `8,192 blocks, 262 wrong (2 torn and 260 foreign), 5 could hold anything`.
+/// `262 wrong (2 torn and 260 foreign) of 8,187 checked, of 8,192 read`; without a block that was checked nothing is said of wrong
+/// ones.
 impl std::fmt::Display for VerifyFigures {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        let (checked, wrong) = (show::grouped(self.checked), show::grouped(self.wrong_blocks()));
-        write!(f, "{checked} blocks, {wrong} wrong")?;
+        let (checked, read) = (show::grouped(self.checked), show::grouped(self.read));
+        if self.checked == 0 {
+            return write!(f, "no block checked, of {read} read");
+        }
+        write!(f, "{} wrong", show::grouped(self.wrong_blocks()))?;
         if let Some(kinds) = self.wrong_kinds() {
             write!(f, " ({kinds})")?;
         }
-        match self.unwritten + self.unsure {
-            0 => Ok(()),
-            unknown => write!(f, ", {} could hold anything", show::grouped(unknown)),
-        }
+        write!(f, " of {checked} checked, of {read} read")
     }
 }
 
@@ -222,18 +251,41 @@ mod tests {
 
     #[test]
     fn what_was_found_is_said_by_kind_and_count() {
-        let clean = VerifyFigures { checked: 8192, correct: 8192, ..VerifyFigures::default() };
+        let clean =
+            VerifyFigures { read: 8200, checked: 8192, correct: 8192, ..VerifyFigures::default() };
         assert_eq!(
             (clean.to_string().as_str(), clean.accusation()),
-            ("8,192 blocks, 0 wrong", None)
+            ("0 wrong of 8,192 checked, of 8,200 read", None)
         );
         let one = VerifyFigures { foreign: 1, ..clean.clone() };
         let said = "verification found 1 foreign block among 8,192 checked";
         assert_eq!(one.accusation().as_deref(), Some(said));
-        let many = VerifyFigures { torn: 2, stale: 1, foreign: 1260, unsure: 5, ..clean };
+        let many = VerifyFigures { torn: 2, stale: 1, foreign: 1260, ..clean };
         assert_eq!(
             many.to_string(),
-            "8,192 blocks, 1,263 wrong (2 torn, 1 stale and 1,260 foreign), 5 could hold anything"
+            "1,263 wrong (2 torn, 1 stale and 1,260 foreign) of 8,192 checked, of 8,200 read"
         );
+    }
+
+    #[test]
+    fn without_a_block_that_was_checked_none_is_called_wrong_or_right() {
+        let unknown = VerifyFigures { read: 1024, unwritten: 1024, ..VerifyFigures::default() };
+        assert_eq!(unknown.to_string(), "no block checked, of 1,024 read");
+        assert_eq!(VerifyFigures::default().to_string(), "no block checked, of 0 read");
+    }
+
+    #[test]
+    fn results_that_counted_every_block_as_checked_are_read_as_if_they_had_not() {
+        let old =
+            r#"{"checked": 1000, "correct": 600, "unwritten": 300, "unsure": 98, "stale": 2}"#;
+        let found: VerifyFigures = serde_json::from_str(old).unwrap();
+        assert_eq!((found.read, found.checked, found.correct), (1000, 602, 600));
+        let none: VerifyFigures =
+            serde_json::from_str(r#"{"checked": 16384, "unwritten": 16384}"#).unwrap();
+        assert_eq!((none.read, none.checked), (16_384, 0));
+        for new in [found, none, VerifyFigures { read: 5, unsure: 5, ..Default::default() }] {
+            let text = serde_json::to_string(&new).unwrap();
+            assert_eq!(serde_json::from_str::<VerifyFigures>(&text).unwrap(), new);
+        }
     }
 }

@@ -25,8 +25,14 @@ impl Running<'_> {
         watch: &mut CellSamplers,
     ) -> Result<StageOutcome, Stop> {
         match &stage.task {
-            Task::Steps(steps) => self.stage_steps(steps, watch),
-            Task::Command(planned) => self.command(stage, planned),
+            Task::Steps(steps) => {
+                loader.worked_on(stage);
+                self.stage_steps(steps, watch)
+            }
+            Task::Command(planned) => {
+                loader.worked_on(stage);
+                self.command(stage, planned)
+            }
             Task::Fill(planned) => Ok(self.fill(index, planned, loader, watch)),
             Task::Load(_) | Task::Copy(_) => {
                 let turn = LoadId { stage: index, round: None };

@@ -1,0 +1,128 @@
+//! Nothing unchecked is called right: not by a load, and not by a run.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::program::{Answer, fathom_in, skip};
+use crate::refusals::loop_device;
+
+const FILL: &str = "--ops write=100 --passes 1";
+const LOOK: &str = "--ops read=100 --passes 1";
+
+fn load(dir: &Path, words: &str) -> Answer {
+    let args: Vec<&str> = ["load"].into_iter().chain(words.split_whitespace()).collect();
+    fathom_in(dir, &args)
+}
+
+/// The figures of verification of a load of 4096 blocks, and what people read of it.
+fn verified(dir: &Path, words: &str) -> (Option<i32>, Value, String) {
+    let plain = load(dir, &format!("x --size 16M {words}"));
+    let answer = load(dir, &format!("x --size 16M {words} --json"));
+    assert_eq!(plain.code, answer.code, "{words}");
+    let last = answer.out.lines().last().unwrap_or_default();
+    let summary: Value = serde_json::from_str(last).unwrap_or_else(|e| panic!("{e}: {answer:?}"));
+    (answer.code, summary["verify"].clone(), plain.out + &plain.err)
+}
+
+#[test]
+fn a_load_that_was_to_verify_and_of_no_block_knew_what_it_holds_ends_with_code_5() {
+    for when in ["read", "after", "both"] {
+        for (known, state, checked) in [
+            ("nothing", "", 0),
+            ("a part", "--verify-state state", 2048),
+            ("all", "--verify-state state", 4096),
+        ] {
+            let dir = tempfile::tempdir().unwrap();
+            let dir = dir.path();
+            let part = if known == "a part" { "8M" } else { "16M" };
+            // The file is there as a whole, and was not made by the load whose state is kept.
+            assert_eq!(load(dir, &format!("x --size 16M {FILL}")).code, Some(0));
+            let filled = load(dir, &format!("x --size {part} {FILL} {state}"));
+            assert_eq!(filled.code, Some(0), "{filled:?}");
+            let (code, found, told) = verified(dir, &format!("{LOOK} --verify {when} {state}"));
+            let passes = if when == "both" { 2 } else { 1 };
+            let case = format!("{when} {known}: {found} {told}");
+            assert_eq!(found["read"], 4096 * passes, "{case}");
+            assert_eq!(found["checked"], checked * passes, "{case}");
+            assert_eq!(found["correct"], checked * passes, "{case}");
+            assert_eq!(code, Some(if checked == 0 { 5 } else { 0 }), "{case}");
+            assert_eq!(told.contains("Nothing was verified"), checked == 0, "{case}");
+            assert_eq!(told.contains("0 wrong of"), checked > 0, "{case}");
+            assert!(!told.contains("0 wrong of 0 "), "{case}");
+        }
+    }
+}
+
+#[test]
+fn what_reads_nothing_or_keeps_nothing_was_not_verified() {
+    let dir = tempfile::tempdir().unwrap();
+    for words in [
+        "x --size 16M --ops write=100 --passes 1 --verify read",
+        "null --size 16M --ops randread=100 --ios 1000 --verify",
+        "null --size 16M --ops randwrite=50,randread=50 --ios 1000 --verify both",
+    ] {
+        let answer = load(dir.path(), words);
+        let told = format!("{}{}", answer.out, answer.err);
+        assert_eq!(answer.code, Some(5), "{words}: {told}");
+        assert!(told.contains("Nothing was verified") && !told.contains("0 wrong"), "{told}");
+    }
+}
+
+#[test]
+fn after_a_load_that_was_killed_its_range_counts_as_read_and_not_as_checked() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let state = "--verify-state state";
+    assert_eq!(load(dir, &format!("x --size 16M {FILL} {state}")).code, Some(0));
+    let long = format!("load x --size 16M --ops randwrite=100 --duration 60s {state}");
+    let args: Vec<&str> = long.split_whitespace().collect();
+    let before = std::fs::read(dir.join("x")).unwrap();
+    let mut child = crate::program::command(&args).current_dir(dir).spawn().unwrap();
+    while std::fs::read(dir.join("x")).unwrap() == before {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let (code, found, told) = verified(dir, &format!("{LOOK} --verify {state}"));
+    assert_eq!((code, &found["checked"], &found["read"]), (Some(5), &0.into(), &4096.into()));
+    assert!(told.contains("no block checked, of 4,096 read"), "{told}");
+}
+
+/// A stack of XFS whose last stage is to verify; the result's directory is `r`.
+fn run(dir: &Path, device: &str, stages: &str) -> Answer {
+    let experiment = format!(
+        "name = \"look\"\nabout = \"\"\nrepeat = 1\n[devices.data]\nsize = \"320M\"\n\
+         [[stack]]\nlayer = \"xfs\"\non = \"data\"\n[[stage]]\ndo = \"layout\"\nname = \"files\"\n\
+         files = 2\nsize = \"16M\"\n{stages}[[stage]]\ndo = \"load\"\nname = \"look\"\n\
+         files = \"files\"\nmeasure = true\nops = {{ randread = 100 }}\nios = 2000\nverify = \"read\"\n"
+    );
+    std::fs::write(dir.join("look.toml"), experiment).unwrap();
+    let device = format!("data={device}");
+    let args = ["run", "look.toml", "--device", &device, "--allow-commands", "--out", "r"];
+    fathom_in(dir, &args)
+}
+
+#[test]
+fn a_stage_of_a_run_verifies_the_files_that_a_stage_before_it_wrote() {
+    let name = "a_stage_of_a_run_verifies_the_files_that_a_stage_before_it_wrote";
+    if !Path::new("/usr/sbin/mkfs.xfs").exists() {
+        return skip(name, "no XFS here");
+    }
+    let Some(disk) = loop_device(320 << 20) else {
+        return skip(name, "no loop device can be made (needs root)");
+    };
+    let spoil = "[[stage]]\ndo = \"command\"\nname = \"spoil\"\nargv = [\"dd\", \"if=/dev/zero\", \
+                 \"of={mount}/files/0\", \"bs=1M\", \"count=16\", \"conv=notrunc\"]\n";
+    for (stages, code, wrong) in [("", 0, false), (spoil, 5, true)] {
+        let dir = tempfile::tempdir().unwrap();
+        let answer = run(dir.path(), &disk.path, stages);
+        assert_eq!(answer.code, Some(code), "{}{}", answer.out, answer.err);
+        let shown = fathom_in(dir.path(), &["show", "r", "--json"]);
+        let shown: Value = serde_json::from_str(&shown.out).unwrap();
+        let found = &shown["variants"][0]["verified"];
+        assert_eq!((&found["read"], &found["checked"]), (&2000.into(), &2000.into()), "{found}");
+        assert_eq!(found["wrong"]["zeros"].as_u64() > Some(500), wrong, "{found}");
+        std::process::Command::new("wipefs").args(["-a", &disk.path]).output().unwrap();
+    }
+}
