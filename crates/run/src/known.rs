@@ -45,6 +45,7 @@ impl KnownInCell {
         if number >= self.end || !(spec.writes() || spec.is_verified()) {
             return None;
         }
+        // Nothing stands on what a load drives, so that it changes no other target.
         let mut names = Vec::new();
         for aim in aims {
             for (path, _) in aim.paths() {
@@ -54,10 +55,6 @@ impl KnownInCell {
         }
         if spec.writes() {
             self.unflushed.extend(names.iter().cloned());
-            let driven: BTreeSet<&str> = aims.iter().map(|aim| aim.target.name.as_str()).collect();
-            let other =
-                |name: &str| self.layers.get(name).is_none_or(|l| !driven.contains(l.as_str()));
-            driven.iter().for_each(|layer| self.forget(layer, other));
         }
         Some(self.carried.targets(names))
     }

@@ -65,19 +65,19 @@ fn no_call_of_any_layer_names_a_device_whose_node_leads_elsewhere_by_then() {
             let (mut executor, _, _, foreign) = watched(twin, Some((at, Wish::Replace)));
             let failed = steps.iter().any(|step| executor.step(step).1.is_err());
             let undone = executor.undo_all();
-            assert_eq!(*foreign.lock().unwrap(), Vec::<String>::new(), "{}, call {at}", kind);
+            assert_eq!(*foreign.lock().unwrap(), Vec::<String>::new(), "{kind}, call {at}");
             // What names no device is undone all the same, so that a replaced one leaves no mounts and nodes behind.
             let lost = |text: &Option<String>| {
                 text.as_ref().is_some_and(|text| text.contains("another device"))
             };
             let other = undone.iter().filter(|undo| !undo.command.contains("/dev/simulated"));
-            assert!(other.into_iter().all(|undo| !lost(&undo.error)), "{}, call {at}", kind);
+            assert!(other.into_iter().all(|undo| !lost(&undo.error)), "{kind}, call {at}");
             if !failed && undone.iter().all(|undo| undo.error.is_none()) {
                 break;
             }
             whole = at;
         }
-        assert!(whole > 3, "{} was never replaced", kind);
+        assert!(whole > 3, "{kind} was never replaced");
     }
 }
 
