@@ -164,6 +164,19 @@ impl From<host::ClaimError> for Failure {
     }
 }
 
+impl From<uvdo::Error> for Failure {
+    fn from(error: uvdo::Error) -> Self {
+        let help = error.help();
+        match error.kind() {
+            uvdo::ErrorKind::Usage => Self::usage(error),
+            uvdo::ErrorKind::Environment => Self::environment(error),
+            uvdo::ErrorKind::Refused => Self::refused(error),
+            uvdo::ErrorKind::Data => Self::data(error),
+        }
+        .with_help(help)
+    }
+}
+
 impl From<host::PathError> for Failure {
     fn from(error: host::PathError) -> Self {
         let help = error.help();

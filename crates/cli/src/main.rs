@@ -14,7 +14,7 @@ mod terminal;
 
 use std::process::ExitCode;
 
-use args::{BenchCommand, Cli, Command, DiskCommand, LabCommand, TraceCommand};
+use args::{BenchCommand, Cli, Command, DiskCommand, LabCommand, TraceCommand, UvdoCommand};
 use clap::Parser;
 use failure::Failure;
 
@@ -55,6 +55,13 @@ fn execute(cli: &Cli) -> Result<ExitCode, Failure> {
         Command::Disk(DiskCommand::Replay(args)) => commands::disk::replay(args),
         Command::Disk(DiskCommand::Serve(args)) => commands::disk::serve(args),
         Command::Trace(TraceCommand::Show(args)) => commands::disk::trace(args),
+        Command::Uvdo(UvdoCommand::Create(args)) => commands::uvdo::create(args),
+        Command::Uvdo(UvdoCommand::Start(args)) => commands::uvdo::start(args),
+        Command::Uvdo(UvdoCommand::Stop(args)) => commands::uvdo::stop(args),
+        Command::Uvdo(UvdoCommand::Status(args)) => commands::uvdo::status(args),
+        Command::Uvdo(UvdoCommand::Stats(args)) => commands::uvdo::stats(args),
+        Command::Uvdo(UvdoCommand::Policy(args)) => commands::uvdo::policy(args),
+        Command::Uvdo(UvdoCommand::Check(args)) => commands::uvdo::check(args),
         Command::Clean(args) => commands::clean::run(args),
         Command::Bench(BenchCommand::Lab(args)) => commands::bench::lab(args),
         Command::Bench(BenchCommand::Engine(args)) => commands::bench::engine(args),

@@ -12,7 +12,7 @@ use std::time::Duration;
 use sys::interrupt::Interrupt;
 
 /// A signature: distance from the start of the device, bytes there, what it is of.
-const FROM_START: [(u64, &[u8], &str); 26] = [
+const FROM_START: [(u64, &[u8], &str); 28] = [
     (0x438, &[0x53, 0xef], "an ext file system"),
     (0, b"XFSB", "an XFS file system"),
     (0x1_0040, b"_BHRfS_M", "a btrfs file system"),
@@ -35,6 +35,9 @@ const FROM_START: [(u64, &[u8], &str); 26] = [
     (512, b"EFI PART", "a GPT partition table"),
     (4096, b"EFI PART", "a GPT partition table"),
     (0, b"dmvdo001", "a VDO volume"),
+    // Its first copy may be the torn one.
+    (4, b"fathomVD", "a uvdo volume"),
+    (4100, b"fathomVD", "a uvdo volume"),
     (0x1018, &[0xc6, 0x85, 0x73, 0xf6, 0x4e, 0x1a, 0x45, 0xca], "a bcache device"),
     (0, b"bluestore block device", "a Ceph OSD"),
     (0x2_1000, &[0x0c, 0xb1, 0xba, 0x00], "a ZFS member"),

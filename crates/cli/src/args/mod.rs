@@ -12,6 +12,7 @@ mod lab;
 mod load;
 mod results;
 mod run;
+mod uvdo;
 
 use clap::{Args, Parser, Subcommand};
 
@@ -32,6 +33,10 @@ pub use lab::{GuestArgs, LabCommand, LabRunArgs, LabShellArgs};
 pub use load::{LoadArgs, TargetArg};
 pub use results::{DoctorArgs, ReportArgs, ShowArgs, TrendArgs};
 pub use run::{Common, RunArgs};
+pub use uvdo::{
+    CreateArgs, DiscardArg, PolicyArg, PolicyArgs, StartArgs, StatsArgs, UvdoCheckArgs,
+    UvdoCommand, UvdoPlaceArgs,
+};
 
 /// Exit codes, as `--help` shows them.
 const EXIT_CODES: &str = "\
@@ -77,6 +82,9 @@ pub enum Command {
     /// Traces of modelled disks.
     #[command(subcommand)]
     Trace(TraceCommand),
+    /// A deduplicating, compressing volume of Fathom's own in user space, on a file or a device.
+    #[command(subcommand)]
+    Uvdo(UvdoCommand),
     /// Say what a killed run left on this machine, and take it down.
     Clean(CleanArgs),
     /// Say what a deduplicating, compressing volume would save on data, and how large it has to be.

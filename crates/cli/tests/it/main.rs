@@ -71,6 +71,8 @@ mod trend;
 #[cfg(test)]
 mod unchecked;
 #[cfg(test)]
+mod uvdo;
+#[cfg(test)]
 mod verdicts;
 #[cfg(test)]
 mod verification;

@@ -74,7 +74,7 @@ pub enum Failure {
     #[error("the device failed an operation, or what it gave is damaged")]
     Io,
     /// Something that the volume relies on failed before.
-    #[error("the volume is read-only since the device failed it: check and rebuild it")]
+    #[error("the volume is read-only since the device failed it: check it")]
     ReadOnly,
     /// Beyond the end of the volume.
     #[error("the request goes beyond the end of the volume")]

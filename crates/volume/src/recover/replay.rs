@@ -18,7 +18,7 @@ pub enum RecoveryError {
     #[error(transparent)]
     Superblock(#[from] SuperblockError),
     /// A record is damaged that no replay mends.
-    #[error("{} block(s) of the volume's records are damaged, the first is {}: rebuild the volume", .0.len(), .0.first().copied().unwrap_or(0))]
+    #[error("{} block(s) of the volume's records are damaged, the first is {}", .0.len(), .0.first().copied().unwrap_or(0))]
     Damaged(Vec<Pbn>),
 }
 

@@ -1,0 +1,83 @@
+//! Questions to a running volume: stop, status, statistics, policy.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use serde_json::Value;
+use units::Bytes;
+use uvdo::{Place, ask};
+use volume::Policy;
+
+use crate::args::{PolicyArgs, StatsArgs, UvdoPlaceArgs};
+use crate::failure::Failure;
+use crate::terminal::{Text, answer, json, say};
+
+pub fn stop(args: &UvdoPlaceArgs) -> Result<ExitCode, Failure> {
+    let told = asked(&args.dir, "stop")?;
+    if args.json {
+        json(&serde_json::json!({"schema": 1, "stopped": told}).to_string());
+    } else {
+        answer(&Text::from(format!("stopped: {told}")));
+    }
+    Ok(ExitCode::from(if told == "clean" { 0 } else { 5 }))
+}
+
+pub fn status(args: &UvdoPlaceArgs) -> Result<ExitCode, Failure> {
+    let told = asked(&args.dir, "status")?;
+    if args.json {
+        json(&told);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let status: Value = serde_json::from_str(&told).map_err(Failure::data)?;
+    answer(&page(&status));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn page(status: &Value) -> Text {
+    let word = |key: &str| status[key].as_str().unwrap_or("?").to_owned();
+    let bytes = |key: &str| {
+        status[key].as_u64().map_or_else(|| "?".into(), |bytes| Bytes(bytes).to_string())
+    };
+    let percent = |key: &str| {
+        status[key].as_f64().map_or_else(|| "-".into(), |share| format!("{share:.1} %"))
+    };
+    let mut text = Text::from(format!("{}: {}, {}", word("backing"), word("mode"), word("policy")));
+    let logical = format!("{} of {}", bytes("logical_used_bytes"), bytes("logical_bytes"));
+    text.line(format!("  logical used   {logical}"));
+    text.line(format!("  data stored    {}, {} free", bytes("data_bytes"), bytes("free_bytes")));
+    text.line(format!("  block map      {}", bytes("map_bytes")));
+    text.line(format!("  space used     {}", percent("used_percent")));
+    text.line(format!("  saving         {}", percent("saving_percent")));
+    if let Some(entries) = status["recovered_entries"].as_u64() {
+        text.line(format!("  recovered      {entries} journal entries at its start"));
+    }
+    text
+}
+
+pub fn stats(args: &StatsArgs) -> Result<ExitCode, Failure> {
+    let question = match (args.json, args.metrics) {
+        (true, _) => "stats json",
+        (_, true) => "metrics",
+        _ => "stats",
+    };
+    let told = asked(&args.dir, question)?;
+    match args.json {
+        true => json(&told),
+        false => answer(&Text::lines_of(&told)),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn policy(args: &PolicyArgs) -> Result<ExitCode, Failure> {
+    let Some(policy) = Option::<Policy>::from(args.policy) else {
+        return Err(Failure::usage("auto is a policy for a start alone")
+            .with_help("give sync, async or async-unsafe"));
+    };
+    let told = asked(&args.dir, &format!("policy {}", policy.name()))?;
+    say(&format!("policy: {told}"));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn asked(dir: &Path, question: &str) -> Result<String, Failure> {
+    Ok(ask(&Place::new(dir), question)?)
+}

@@ -1,0 +1,11 @@
+//! `fathom uvdo`: a volume of our own.
+
+mod ask;
+mod check;
+mod create;
+mod start;
+
+pub use ask::{policy, stats, status, stop};
+pub use check::run as check;
+pub use create::run as create;
+pub use start::run as start;

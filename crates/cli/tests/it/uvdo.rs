@@ -1,0 +1,233 @@
+//! `fathom uvdo`, as a user runs it.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use crate::program::{command, expect, json, skip, text};
+
+/// A running `fathom uvdo start`.
+struct Running {
+    child: Child,
+    dir: PathBuf,
+    /// Its line on standard output.
+    line: String,
+}
+
+impl Running {
+    fn start(backing: &Path, dir: &Path, more: &[&str]) -> Self {
+        let args = [&["uvdo", "start", text(backing), text(dir)], more].concat();
+        let mut child = command(&args).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert!(line.starts_with("serving ("), "{line}");
+        Self { child, dir: dir.to_owned(), line }
+    }
+
+    fn uri(&self) -> String {
+        format!("nbd+unix:///?socket={}", self.dir.join("nbd.sock").display())
+    }
+
+    fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    fn stop(mut self) {
+        assert_eq!(expect(0, &["uvdo", "stop", text(&self.dir)]).out, "stopped: clean\n");
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+/// Insists on the exit code, on phrases of the error and on nothing being answered.
+fn refused(code: i32, args: &[&str], phrases: &[&str]) {
+    let answer = expect(code, args);
+    assert_eq!(answer.out, "", "an error belongs on standard error");
+    for phrase in phrases.iter().chain(&["help:"]) {
+        assert!(answer.err.contains(phrase), "'{phrase}' is not in:\n{}", answer.err);
+    }
+}
+
+fn volume(dir: &Path) -> PathBuf {
+    let path = dir.join("volume.img");
+    let args = ["uvdo", "create", text(&path), "--size", "400M", "--logical-size", "1G"];
+    let told = expect(0, &args).out;
+    assert!(told.contains("an empty volume of 1 GiB on 400 MiB"), "{told}");
+    assert!(told.contains("memory") && told.contains("next: fathom uvdo start"), "{told}");
+    path
+}
+
+fn qemu_io(uri: &str, commands: &[&str]) -> Option<bool> {
+    let mut args = vec!["-f", "raw", "-t", "none"];
+    commands.iter().for_each(|command| args.extend(["-c", command]));
+    args.push(uri);
+    let output = Command::new("qemu-io").args(args).output().ok()?;
+    Some(output.status.success())
+}
+
+#[test]
+fn a_volume_is_made_served_asked_stopped_and_checked() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, run) = (volume(dir.path()), dir.path().join("run"));
+    let running = Running::start(&path, &run, &["--policy", "sync", "--max-discard", "64k"]);
+    assert_eq!(running.line, format!("serving (sync): {}\n", running.uri()));
+    qemu_io(&running.uri(), &["write -P 7 0 4M", "write -P 9 1000 10", "flush"]);
+    let status = expect(0, &["uvdo", "status", text(&run)]).out;
+    for phrase in ["normal, sync", "logical used", "data stored", "saving"] {
+        assert!(status.contains(phrase), "'{phrase}' is not in:\n{status}");
+    }
+    let status = json(&["uvdo", "status", text(&run), "--json"]);
+    assert_eq!((&status["schema"], &status["logical_bytes"]), (&1.into(), &(1u64 << 30).into()));
+    expect(0, &["uvdo", "policy", text(&run), "async"]);
+    assert_eq!(json(&["uvdo", "status", text(&run), "--json"])["policy"], "async");
+    refused(2, &["uvdo", "policy", text(&run), "auto"], &["auto"]);
+    running.stop();
+    refused(3, &["uvdo", "status", text(&run)], &["no volume is served"]);
+    refused(3, &["uvdo", "stop", text(&run)], &["no volume is served"]);
+    let checked = expect(0, &["uvdo", "check", text(&path)]).out;
+    assert!(checked.contains(": clean") && checked.contains("nothing is wrong"), "{checked}");
+    assert_eq!(json(&["uvdo", "check", text(&path), "--json"])["problems"], serde_json::json!([]));
+}
+
+#[test]
+fn the_parser_of_vdo_reads_the_statistics_and_what_has_no_counterpart_is_absent() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, run) = (volume(dir.path()), dir.path().join("run"));
+    let running = Running::start(&path, &run, &["--policy", "async"]);
+    let wrote = qemu_io(&running.uri(), &["write -P 7 0 4M", "flush"]);
+    let told = expect(0, &["uvdo", "stats", text(&run)]).out;
+    let parsed = layers::parse("vdo.stats", &told).unwrap();
+    let known = layers::parse("vdo.stats", include_str!("../../../layers/src/vdo/stats-6.12.txt"));
+    let (known, own) = (known.unwrap(), ["recovery.entries"]);
+    for name in parsed.numbers.keys().filter(|name| !own.contains(&name.as_str())) {
+        assert!(known.numbers.contains_key(name), "dm-vdo has no {name}");
+    }
+    assert_eq!(parsed.texts["mode"], "normal");
+    assert!(!parsed.numbers.keys().any(|name| name.starts_with("slabJournal")), "{told}");
+    if wrote.is_some() {
+        assert_eq!(parsed.numbers["biosIn.write"], Some(1024.0));
+        assert_eq!(parsed.numbers["logicalBlocksUsed"], Some(1024.0));
+        assert!(parsed.numbers["dataBlocksUsed"] < Some(20.0), "{told}");
+    }
+    let nested = json(&["uvdo", "stats", text(&run), "--json"]);
+    assert_eq!(nested["biosIn"]["write"].as_f64(), parsed.numbers["biosIn.write"]);
+    let metrics = expect(0, &["uvdo", "stats", text(&run), "--metrics"]).out;
+    assert!(metrics.contains("# TYPE uvdo_dataBlocksUsed gauge"), "{metrics}");
+    running.stop();
+}
+
+#[test]
+fn a_volume_that_runs_is_refused_to_a_second_start_to_check_and_to_create() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, run) = (volume(dir.path()), dir.path().join("run"));
+    let running = Running::start(&path, &run, &[]);
+    let other = dir.path().join("other");
+    refused(4, &["uvdo", "start", text(&path), text(&other)], &["claimed by another run"]);
+    refused(4, &["uvdo", "check", text(&path)], &["claimed by another run"]);
+    refused(4, &["uvdo", "create", text(&path), "--destroy-data"], &["claimed by another run"]);
+    assert!(!other.exists(), "a refused start leaves nothing behind");
+    let second = dir.path().join("second.img");
+    expect(0, &["uvdo", "create", text(&second), "--size", "200M"]);
+    refused(4, &["uvdo", "start", text(&second), text(&run)], &["is served in"]);
+    running.stop();
+    assert_eq!(fs::read_dir(&run).unwrap().count(), 0, "sockets are removed");
+}
+
+#[test]
+fn backings_that_make_no_volume_are_refused_and_nothing_is_destroyed() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let (new, run) = (at("new.img"), at("run"));
+    refused(2, &["uvdo", "create", text(&new)], &["does not exist", "--size"]);
+    refused(2, &["uvdo", "create", text(&new), "--size", "100M"], &["too small", "41086"]);
+    let slab = ["uvdo", "create", text(&new), "--size", "1G", "--slab-size", "33M"];
+    refused(2, &slab, &["--slab-size", "power of two"]);
+    let logical = ["uvdo", "create", text(&new), "--size", "1G", "--logical-size", "1000"];
+    refused(2, &logical, &["--logical-size", "4k"]);
+    assert!(!new.exists(), "a refused volume leaves no file");
+    let precious = at("precious");
+    fs::write(&precious, vec![7; 1 << 20]).unwrap();
+    refused(4, &["uvdo", "create", text(&precious)], &["--destroy-data"]);
+    refused(2, &["uvdo", "create", text(&precious), "--size", "1G"], &["exists already"]);
+    refused(5, &["uvdo", "start", text(&precious), text(&run)], &["not a uvdo volume"]);
+    refused(5, &["uvdo", "check", text(&precious)], &["not a uvdo volume"]);
+    assert_eq!(fs::read(&precious).unwrap(), vec![7; 1 << 20]);
+    refused(2, &["uvdo", "start", text(&at("none")), text(&run)], &["cannot be examined"]);
+    let path = volume(dir.path());
+    let start =
+        |more: &[&'static str]| [&["uvdo", "start", text(&path), text(&run)], more].concat();
+    refused(2, &start(&["--memory", "1M"]), &["--memory"]);
+    refused(2, &start(&["--block-map-cache", "4k"]), &["--block-map-cache"]);
+    refused(2, &start(&["--max-discard", "1000"]), &["--max-discard"]);
+    refused(4, &["uvdo", "create", text(&path)], &["--destroy-data"]);
+}
+
+#[test]
+fn what_was_flushed_outlives_kill_9_under_load_and_the_volume_is_sound() {
+    let test = "what_was_flushed_outlives_kill_9_under_load_and_the_volume_is_sound";
+    let dir = tempfile::tempdir().unwrap();
+    let (path, run) = (volume(dir.path()), dir.path().join("run"));
+    let mut moment = units::Seed(0x5eed).generator();
+    let kills =
+        std::env::var("FATHOM_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(4);
+    for round in 1..=kills {
+        let policy = ["async", "sync"][round % 2];
+        let running = Running::start(&path, &run, &["--policy", policy]);
+        let (uri, pattern) = (running.uri(), round % 250 + 1);
+        let written = format!("write -P {pattern} 512M 1M");
+        let Some(wrote) = qemu_io(&uri, &[&written, "flush"]) else {
+            skip(test, "there is no qemu-io");
+            return running.stop();
+        };
+        assert!(wrote);
+        let load = Command::new("fio")
+            .args([
+                "--name=w",
+                "--ioengine=nbd",
+                "--rw=randwrite",
+                "--bsrange=4k-64k",
+                "--iodepth=32",
+            ])
+            .args(["--size=256M", "--time_based", "--runtime=20", "--fsync=200"])
+            .arg("--buffer_compress_percentage=50")
+            .arg(format!("--uri={uri}"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        std::thread::sleep(Duration::from_millis(200 + moment.below(1200)));
+        running.kill();
+        if let Ok(mut load) = load {
+            load.wait().unwrap();
+        }
+        expect(0, &["uvdo", "check", text(&path)]);
+        let running = Running::start(&path, &run, &[]);
+        let read = format!("read -P {pattern} 512M 1M");
+        assert_eq!(qemu_io(&running.uri(), &[&read]), Some(true), "round {round}");
+        running.stop();
+    }
+}
+
+/// Names of subcommands and options as `--help` of the program shows them.
+fn helped(args: &[&str]) -> Vec<String> {
+    let help = expect(0, &[args, &["--help"]].concat()).out;
+    let words = help.split_whitespace().filter(|word| word.starts_with("--"));
+    words
+        .map(|word| word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned())
+        .collect()
+}
+
+#[test]
+fn the_page_names_every_command_and_every_option() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/uvdo.md");
+    let page = fs::read_to_string(page).unwrap();
+    for command in ["create", "start", "stop", "status", "stats", "policy", "check"] {
+        assert!(page.contains(&format!("fathom uvdo {command}")), "nothing of {command}");
+        for option in helped(&["uvdo", command]) {
+            let everywhere = ["--help", "--json"].contains(&option.as_str());
+            assert!(everywhere || page.contains(&option), "nothing of {command} {option}");
+        }
+    }
+    assert!(page.contains("--json"));
+}

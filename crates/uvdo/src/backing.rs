@@ -1,0 +1,177 @@
+//! The file or device under a volume: one thing at a time for starts and checks, many at a time for a volume at work.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, IoSlice};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use rustix::fs::OFlags;
+use rustix::io::{Errno, ReadWriteFlags};
+use volume::{BLOCK, Block, Device, DeviceError, Operation, OperationId, Pbn, Task};
+
+use crate::error::{Error, Result};
+
+/// Threads that do operations.
+const WORKERS: usize = 16;
+
+/// An open file or device.
+#[derive(Debug, Clone)]
+pub struct Backing {
+    path: PathBuf,
+    file: Arc<File>,
+    blocks: u64,
+}
+
+impl Backing {
+    /// Opens a file or device that is claimed; past the page cache where its file system can do so.
+    pub fn open(path: &Path, write: bool) -> Result<Self> {
+        let direct = |flags: OFlags| {
+            let mut options = OpenOptions::new();
+            options.read(true).write(write).custom_flags(flags.bits().cast_signed()).open(path)
+        };
+        let file = direct(OFlags::DIRECT)
+            .or_else(|error| match error.raw_os_error() {
+                Some(code) if Errno::from_raw_os_error(code) == Errno::INVAL => {
+                    direct(OFlags::empty())
+                }
+                _ => Err(error),
+            })
+            .map_err(|error| Error::io(path, "opened", error))?;
+        let bytes = sys::block::size_bytes(&file);
+        let bytes = bytes.map_err(|error| Error::io(path, "measured", error))?;
+        let blocks = bytes.0 / BLOCK as u64;
+        Ok(Self { path: path.to_owned(), file: Arc::new(file), blocks })
+    }
+
+    /// The path that it was opened by.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Blocks that it has.
+    pub fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    /// Tells if a power cut may take what was written and not flushed: only a device that says otherwise is safe from that.
+    pub fn has_volatile_cache(&self) -> bool {
+        let Ok(Some(number)) = sys::block::number(&self.path) else { return true };
+        let cache = sys::block::sysfs(number).join("queue/write_cache");
+        std::fs::read_to_string(cache).map_or(true, |text| text.trim() != "write through")
+    }
+
+    fn read_block(&self, pbn: Pbn, block: &mut Block) -> io::Result<()> {
+        self.file.read_exact_at(&mut block.0, pbn * BLOCK as u64)
+    }
+
+    fn write_block(&self, pbn: Pbn, block: &Block, fua: bool) -> io::Result<()> {
+        let at = pbn * BLOCK as u64;
+        if !fua {
+            return self.file.write_all_at(&block.0, at);
+        }
+        let mut done = 0;
+        while done < BLOCK {
+            let rest = [IoSlice::new(&block.0[done..])];
+            match rustix::io::pwritev2(&*self.file, &rest, at + done as u64, ReadWriteFlags::DSYNC)
+            {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(bytes) => done += bytes,
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn flush_all(&self) -> io::Result<()> {
+        self.file.sync_data()
+    }
+
+    /// Does one operation; the result is for [`volume::Volume::complete`], the error for the log.
+    fn perform(&self, task: &Task) -> io::Result<Option<Box<Block>>> {
+        match task {
+            Task::Read { pbn } => {
+                let mut block = Box::<Block>::default();
+                self.read_block(*pbn, &mut block).map(|()| Some(block))
+            }
+            Task::Write { pbn, data, fua } => self.write_block(*pbn, data, *fua).map(|()| None),
+            Task::Flush => self.flush_all().map(|()| None),
+        }
+    }
+}
+
+impl Device for Backing {
+    fn read(&mut self, pbn: Pbn, block: &mut Block) -> Result<(), DeviceError> {
+        self.read_block(pbn, block).map_err(|error| failed(pbn, &error))
+    }
+
+    fn write(&mut self, pbn: Pbn, block: &Block) -> Result<(), DeviceError> {
+        self.write_block(pbn, block, false).map_err(|error| failed(pbn, &error))
+    }
+
+    fn flush(&mut self) -> Result<(), DeviceError> {
+        self.flush_all().map_err(|error| failed(0, &error))
+    }
+}
+
+fn failed(pbn: Pbn, error: &io::Error) -> DeviceError {
+    DeviceError { pbn, reason: error.to_string() }
+}
+
+/// The end of an operation: nothing when the device failed it.
+pub struct Done {
+    /// The operation.
+    pub id: OperationId,
+    /// The block that was read, if one was; the error of a device that failed.
+    pub result: io::Result<Option<Box<Block>>>,
+}
+
+/// Threads that do operations of a volume.
+pub struct Workers {
+    jobs: Option<Sender<Operation>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Workers {
+    /// Starts the threads. Every end goes to `done`.
+    pub fn start(
+        backing: &Backing,
+        done: impl Fn(Done) + Send + Clone + 'static,
+    ) -> io::Result<Self> {
+        let (jobs, queue) = channel();
+        let queue = Arc::new(Mutex::new(queue));
+        let thread = |n: usize| {
+            let (backing, queue, done) = (backing.clone(), Arc::clone(&queue), done.clone());
+            let work = move || {
+                while let Some(Operation { id, task }) = next(&queue) {
+                    done(Done { id, result: backing.perform(&task) });
+                }
+            };
+            std::thread::Builder::new().name(format!("uvdo0:bioQ{n}")).spawn(work)
+        };
+        let threads = (0..WORKERS).map(thread).collect::<io::Result<_>>()?;
+        Ok(Self { jobs: Some(jobs), threads })
+    }
+
+    /// Hands an operation to the next free thread.
+    pub fn begin(&self, operation: Operation) {
+        if let Some(jobs) = &self.jobs {
+            // The threads live as long as this.
+            let _ = jobs.send(operation);
+        }
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        self.jobs = None;
+        self.threads.drain(..).for_each(|thread| drop(thread.join()));
+    }
+}
+
+fn next(queue: &Mutex<Receiver<Operation>>) -> Option<Operation> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
+}

@@ -1,0 +1,67 @@
+//! Questions to a running server, over its control socket: one line, and everything up to the end is the answer.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+use crate::place::Place;
+
+/// The longest question.
+const LONGEST: u64 = 256;
+/// The time that a client has to put its question.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The first byte of an answer: the question was fulfilled, or refused.
+const FULFILLED: &str = "+";
+const REFUSED: &str = "-";
+
+/// A question, and the way of its answer.
+#[derive(Debug)]
+pub struct Question {
+    /// The words of the question.
+    pub text: String,
+    /// The way of the answer; a refusal when it cannot be given.
+    pub answer: Sender<Result<String, String>>,
+    /// Is closed when the answer is written.
+    pub written: Receiver<()>,
+}
+
+/// Asks the server of a place.
+pub fn ask(place: &Place, question: &str) -> Result<String> {
+    let path = place.control();
+    let mut stream = UnixStream::connect(&path)
+        .map_err(|source| Error::NotServed { path: place.path().to_owned(), source })?;
+    let mut answer = String::new();
+    let asked = writeln!(stream, "{question}").and_then(|()| stream.read_to_string(&mut answer));
+    asked.map_err(|error| Error::io(&path, "asked", error))?;
+    match (answer.strip_prefix(FULFILLED), answer.strip_prefix(REFUSED)) {
+        (Some(answer), _) => Ok(answer.to_owned()),
+        (_, Some(what)) => Err(Error::Value {
+            what: what.to_owned(),
+            help: "fathom uvdo --help says what a volume can be asked".into(),
+        }),
+        // It ended before it answered.
+        _ => Err(Error::NotServed {
+            path: place.path().to_owned(),
+            source: std::io::ErrorKind::UnexpectedEof.into(),
+        }),
+    }
+}
+
+/// Answers one client.
+pub fn serve(stream: UnixStream, put: impl FnOnce(Question)) -> std::io::Result<()> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    let mut text = String::new();
+    BufReader::new(stream.try_clone()?.take(LONGEST)).read_line(&mut text)?;
+    let (answer, answers) = channel();
+    let (_writing, written) = channel();
+    put(Question { text: text.trim().to_owned(), answer, written });
+    let mut stream = stream;
+    match answers.recv() {
+        Ok(Ok(text)) => write!(stream, "{FULFILLED}{text}"),
+        Ok(Err(why)) => write!(stream, "{REFUSED}{why}"),
+        // The server ended.
+        Err(_) => Ok(()),
+    }
+}

@@ -1,0 +1,93 @@
+//! Making a volume on a backing, and checking one.
+
+use std::io::Read;
+
+use units::Bytes;
+use volume::{BLOCK, Geometry, Report, Sizes};
+
+use crate::backing::Backing;
+use crate::error::{Error, Result};
+
+/// Blocks of VDO's journal, and of what it has behind that.
+const JOURNAL: u64 = 32_768;
+const RESERVED: u64 = 64;
+/// Smallest and largest slabs, in blocks: 32 MiB and 32 GiB.
+const SLABS: [u64; 2] = [1 << 13, 1 << 23];
+/// The largest slab that is chosen without being asked for: 2 GiB, as lvm's.
+const USUAL_SLAB: u64 = 1 << 19;
+/// Slabs that a volume has at least where that is possible, when nobody says their size.
+const USUAL_SLABS: u64 = 4;
+
+/// Sizes that a volume is asked to have.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CreateOptions {
+    /// Size of the volume; without it as much as the device stores without any saving.
+    pub logical_size: Option<Bytes>,
+    /// Size of a slab; without it the largest up to 2 GiB of which there are four.
+    pub slab_size: Option<Bytes>,
+}
+
+/// Lays a volume out on a backing.
+pub fn layout(backing: &Backing, options: &CreateOptions) -> Result<Geometry> {
+    let device = backing.blocks();
+    let slab = match options.slab_size {
+        Some(bytes) => slab(bytes)?,
+        None => {
+            let mut slab = USUAL_SLAB;
+            while slab > SLABS[0] && device.saturating_sub(JOURNAL) / slab < USUAL_SLABS {
+                slab /= 2;
+            }
+            slab
+        }
+    };
+    let sizes = |logical| {
+        let (journal, reserved) = (JOURNAL, RESERVED);
+        Geometry::new(Sizes { device, logical, slab, journal, index: 0, reserved })
+            .map_err(|source| Error::Sizes { path: backing.path().to_owned(), source })
+    };
+    let logical = match options.logical_size {
+        Some(bytes) if bytes.0 == 0 || !bytes.0.is_multiple_of(BLOCK as u64) => {
+            return Err(Error::Value {
+                what: format!("--logical-size: {bytes} is no whole number of blocks of 4 KiB"),
+                help: "give a multiple of 4k, as in 100G".into(),
+            });
+        }
+        Some(bytes) => bytes.0 / BLOCK as u64,
+        None => sizes(1)?.data_total(),
+    };
+    sizes(logical)
+}
+
+fn slab(bytes: Bytes) -> Result<u64> {
+    let blocks = bytes.0 / BLOCK as u64;
+    let whole = bytes.0.is_multiple_of(BLOCK as u64) && blocks.is_power_of_two();
+    if whole && (SLABS[0]..=SLABS[1]).contains(&blocks) {
+        return Ok(blocks);
+    }
+    Err(Error::Value {
+        what: format!("--slab-size: {bytes} is no size of a slab"),
+        help: "give a power of two from 32M to 32G".into(),
+    })
+}
+
+/// Makes an empty volume. What the backing holds is lost.
+pub fn create(backing: &mut Backing, geometry: Geometry) -> Result<()> {
+    let mut nonce = [0; 16];
+    let random = std::path::Path::new("/dev/urandom");
+    let read = std::fs::File::open(random).and_then(|mut file| file.read_exact(&mut nonce));
+    read.map_err(|error| Error::io(random, "read", error))?;
+    let path = backing.path().to_owned();
+    volume::create(backing, geometry, nonce).map_err(|error| Error::device(&path, error))
+}
+
+/// Reads all records of a volume that is not running.
+pub fn check(mut backing: Backing) -> Result<Report> {
+    let path = backing.path().to_owned();
+    let failed = |source| Error::Volume { path: path.clone(), source };
+    let made = volume::inspect(&mut backing).map_err(failed)?.geometry.sizes.device;
+    let found = backing.blocks();
+    if made > found {
+        return Err(Error::Short { path: path.clone(), found, made });
+    }
+    volume::check(&mut backing).map_err(failed)
+}

@@ -1,0 +1,24 @@
+//! The server of a volume: requests of NBD clients go into the volume, its operations go to a backing file or device, and a second
+//! socket answers questions and takes the word to stop.
+//!
+//! One thread has the volume. Threads that read clients, do operations of the device and answer questions send it events.
+#![forbid(unsafe_code)]
+
+mod backing;
+mod control;
+mod error;
+mod format;
+mod nbd;
+mod place;
+mod requests;
+mod server;
+mod statistics;
+mod status;
+mod wish;
+
+pub use backing::Backing;
+pub use control::ask;
+pub use error::{Error, ErrorKind};
+pub use format::{CreateOptions, check, create, layout};
+pub use place::Place;
+pub use server::{Ended, Server, StartOptions};

@@ -1,0 +1,302 @@
+//! The loop of a server: the only thread that has the volume.
+
+use std::io;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::Duration;
+
+use serde_json::Value;
+use sys::interrupt::{Interrupt, Level};
+use units::Bytes;
+use volume::{BLOCK, Policy, Recovery, Reply, Request, Settings, Verb, Volume, pump};
+
+use crate::backing::{Backing, Done, Workers};
+use crate::control::{self, Question};
+use crate::error::{Error, Result};
+use crate::nbd::{self, Export};
+use crate::place::{Place, Sockets};
+use crate::requests::Requests;
+use crate::statistics::{self, Facts};
+use crate::status::status;
+use crate::wish::{Asked, Refusal};
+
+/// The time after which a server that sleeps looks if it is to stop.
+const NAP: Duration = Duration::from_millis(100);
+/// The longest wait for an answer to be written.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// Numbers of requests that no client makes.
+const STOP: u64 = u64::MAX;
+const POLICY: u64 = u64::MAX - 1;
+
+/// Choices for a volume at work.
+#[derive(Debug, Clone)]
+pub struct StartOptions {
+    /// Settings of the volume; the policy is another matter.
+    pub settings: Settings,
+    /// Its write policy; without one as the device asks for it.
+    pub policy: Option<Policy>,
+    /// The largest discard that is taken as one.
+    pub max_discard: Bytes,
+    /// The most memory that it may take; without it as much as it needs.
+    pub memory: Option<Bytes>,
+}
+
+/// The end of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// Everything is written out, and the next start has nothing to recover.
+    Clean,
+    /// The volume was read-only, or became so: a start recovers it.
+    ReadOnly,
+    /// It was ended at once, as by a power cut: a start recovers it.
+    AtOnce,
+}
+
+enum Event {
+    Asked(Asked),
+    Done(Done),
+    Question(Question),
+}
+
+/// A started volume with its sockets.
+pub struct Server {
+    volume: Volume,
+    backing: Backing,
+    sockets: Sockets,
+    requests: Requests,
+    policy: Policy,
+    cache_pages: u64,
+    recovery: Recovery,
+    /// Who waits for a change of policy.
+    changing: Option<(Policy, Sender<Result<String, String>>)>,
+    /// Who waits for the end.
+    stopping: Vec<Question>,
+    /// The end has been asked of the volume.
+    asked_to_stop: bool,
+    ended: Option<Ended>,
+}
+
+impl Server {
+    /// Starts the volume on a claimed backing. The sockets are there when this returns.
+    pub fn start(mut backing: Backing, place: &Place, options: &StartOptions) -> Result<Self> {
+        let path = backing.path().to_owned();
+        let failed = |source| Error::Volume { path: path.clone(), source };
+        let geometry = volume::inspect(&mut backing).map_err(failed)?.geometry;
+        if geometry.sizes.device > backing.blocks() {
+            let (found, made) = (backing.blocks(), geometry.sizes.device);
+            return Err(Error::Short { path: path.clone(), found, made });
+        }
+        let needed = options.settings.memory_bytes(&geometry);
+        if let Some(most) = options.memory.filter(|most| most.0 < needed) {
+            return Err(Error::Value {
+                what: format!("the volume takes {} of memory, and may take {most}", Bytes(needed)),
+                help: "raise --memory, or lower --block-map-cache or --index-memory".into(),
+            });
+        }
+        let policy = options.policy.unwrap_or_else(|| Policy::auto(backing.has_volatile_cache()));
+        let settings = Settings { policy, ..options.settings.clone() };
+        let sockets = place.occupy()?;
+        let (volume, recovery) = volume::start(&mut backing, &settings).map_err(failed)?;
+        let unit = options.max_discard.0 / BLOCK as u64;
+        let requests = Requests::new(geometry.sizes.logical * BLOCK as u64, unit);
+        Ok(Self {
+            volume,
+            backing,
+            sockets,
+            requests,
+            policy,
+            cache_pages: settings.cache_pages as u64,
+            recovery,
+            changing: None,
+            stopping: Vec::new(),
+            asked_to_stop: false,
+            ended: None,
+        })
+    }
+
+    /// Its write policy.
+    pub fn policy(&self) -> Policy {
+        self.policy
+    }
+
+    /// The recovery that its start took.
+    pub fn recovery(&self) -> Recovery {
+        self.recovery
+    }
+
+    /// Serves until somebody asks it to stop, or `interrupt` does. The second interrupt ends it at once, as a power cut would.
+    pub fn run(mut self, interrupt: &Interrupt) -> io::Result<Ended> {
+        let (events, inbox) = channel();
+        let done = events.clone();
+        let workers = Workers::start(&self.backing, move |end| drop(done.send(Event::Done(end))))?;
+        let open = Arc::new(AtomicBool::new(true));
+        self.listen(&events, &open)?;
+        while self.ended.is_none() {
+            self.hear(&inbox);
+            if interrupt.level() != Level::None || !self.stopping.is_empty() {
+                open.store(false, Ordering::Relaxed);
+                self.stop();
+            }
+            if interrupt.level() == Level::Now {
+                return Ok(Ended::AtOnce);
+            }
+            self.work(&workers);
+        }
+        let ended = self.ended.unwrap_or(Ended::AtOnce);
+        drop(workers);
+        for Question { answer, written, .. } in self.stopping.drain(..) {
+            let _ = answer.send(match ended {
+                Ended::Clean => Ok("clean".into()),
+                Ended::ReadOnly | Ended::AtOnce => Ok("read-only".into()),
+            });
+            // With this process the answer would be gone.
+            let _ = written.recv_timeout(PATIENCE);
+        }
+        Ok(ended)
+    }
+
+    /// Waits for an event, and takes all that there are.
+    fn hear(&mut self, inbox: &Receiver<Event>) {
+        match inbox.recv_timeout(NAP) {
+            Ok(event) => self.take(event),
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
+        }
+        while let Ok(event) = inbox.try_recv() {
+            self.take(event);
+        }
+    }
+
+    fn take(&mut self, event: Event) {
+        match event {
+            // Nothing may follow the word to stop.
+            Event::Asked(asked) if self.asked_to_stop => asked.refuse(Refusal::Stopping),
+            Event::Asked(asked) => {
+                for request in self.requests.begin(asked) {
+                    self.volume.submit(request);
+                }
+            }
+            // The volume says what a failure means: the request fails, or it is read-only from then on.
+            Event::Done(Done { id, result }) => self.volume.complete(id, result.ok()),
+            Event::Question(question) => self.answer(question),
+        }
+    }
+
+    /// Lets the volume do all that there is to do.
+    fn work(&mut self, workers: &Workers) {
+        let (requests, mut ends) = (&mut self.requests, Vec::new());
+        pump(
+            &mut self.volume,
+            &mut |_, operation| workers.begin(operation),
+            &mut |volume, reply| {
+                if reply.id >= POLICY {
+                    return ends.push(reply);
+                }
+                requests.ended(reply).into_iter().for_each(|request| volume.submit(request));
+            },
+        );
+        ends.iter().for_each(|reply| self.own(reply));
+    }
+
+    /// Takes the reply to a request of the server's own.
+    fn own(&mut self, reply: &Reply) {
+        let done = reply.result.is_ok();
+        if reply.id == STOP {
+            self.ended = Some(if done { Ended::Clean } else { Ended::ReadOnly });
+        } else if let Some((policy, answer)) = self.changing.take() {
+            let refused = || Err("the volume is read-only: its policy cannot change".to_owned());
+            let told = if done { Ok(policy.name().to_owned()) } else { refused() };
+            self.policy = if done { policy } else { self.policy };
+            let _ = answer.send(told);
+        }
+    }
+
+    /// Asks the volume to stop, once all wishes are fulfilled.
+    fn stop(&mut self) {
+        if self.requests.is_empty() && self.changing.is_none() && !self.asked_to_stop {
+            self.asked_to_stop = true;
+            self.volume.submit(Request { id: STOP, verb: Verb::Stop });
+        }
+    }
+
+    fn answer(&mut self, question: Question) {
+        if question.text == "stop" {
+            return self.stopping.push(question);
+        }
+        let Question { text, answer, .. } = question;
+        let told = match text.as_str() {
+            "status" => Ok(self.status().to_string()),
+            "stats" => Ok(statistics::text(&self.statistics())),
+            "stats json" => Ok(self.statistics().to_string()),
+            "metrics" => Ok(statistics::metrics(&self.statistics())),
+            other => match other.strip_prefix("policy ").and_then(Policy::from_name) {
+                Some(policy) if self.changing.is_none() && self.stopping.is_empty() => {
+                    self.changing = Some((policy, answer));
+                    self.volume.submit(Request { id: POLICY, verb: Verb::Policy(policy) });
+                    return;
+                }
+                Some(_) => Err("the volume is changing its policy, or stopping".to_owned()),
+                None => Err(format!("the volume does not know the question '{other}'")),
+            },
+        };
+        let _ = answer.send(told);
+    }
+
+    fn status(&self) -> Value {
+        let backing = self.backing.path().display().to_string();
+        let recovered = self.recovery.needed.then_some(self.recovery.entries);
+        let (stats, geometry) = (self.volume.stats(), self.volume.geometry());
+        status(&stats, geometry, self.policy.name(), recovered, &backing)
+    }
+
+    fn statistics(&self) -> Value {
+        statistics::all(&Facts {
+            stats: &self.volume.stats(),
+            geometry: self.volume.geometry(),
+            cache_pages: self.cache_pages,
+            policy: self.policy.name(),
+            replayed: self.recovery.needed.then_some(self.recovery.entries),
+        })
+    }
+
+    /// Lets clients of both sockets in.
+    fn listen(&self, events: &Sender<Event>, open: &Arc<AtomicBool>) -> io::Result<()> {
+        let (bytes, read_only) =
+            (self.volume.geometry().sizes.logical * BLOCK as u64, self.volume.stats().read_only);
+        let export = Export { bytes, read_only };
+        let (to, open) = (events.clone(), Arc::clone(open));
+        accept("uvdo0:nbd", self.sockets.nbd.try_clone()?, move |stream| {
+            let (to, open) = (to.clone(), Arc::clone(&open));
+            let ask =
+                move |asked| open.load(Ordering::Relaxed) && to.send(Event::Asked(asked)).is_ok();
+            // A client that breaks the protocol is cut off; there is nobody to tell.
+            let _ = nbd::serve(stream, export, ask);
+        })?;
+        let to = events.clone();
+        accept("uvdo0:control", self.sockets.control.try_clone()?, move |stream| {
+            let to = to.clone();
+            let _ = control::serve(stream, move |question| {
+                drop(to.send(Event::Question(question)));
+            });
+        })
+    }
+}
+
+/// Lets every client of a socket have a thread.
+fn accept(
+    name: &str,
+    listener: UnixListener,
+    serve: impl Fn(UnixStream) + Send + Sync + Clone + 'static,
+) -> io::Result<()> {
+    let client = name.to_owned();
+    let all = move || {
+        for stream in listener.incoming().flatten() {
+            let serve = serve.clone();
+            // Without a thread the client is let go.
+            let thread = std::thread::Builder::new().name(client.clone());
+            drop(thread.spawn(move || serve(stream)));
+        }
+    };
+    std::thread::Builder::new().name(name.to_owned()).spawn(all).map(drop)
+}

@@ -1,0 +1,89 @@
+//! Wishes of clients in bytes, and their answers.
+
+use std::sync::mpsc::Sender;
+
+use volume::Failure;
+
+/// A client's wish. Places and lengths are in bytes.
+#[derive(Debug)]
+pub enum Wish {
+    /// Bytes of the volume.
+    Read {
+        /// The first byte.
+        at: u64,
+        /// Their number.
+        length: u64,
+    },
+    /// New bytes.
+    Write {
+        /// The first byte.
+        at: u64,
+        /// The bytes.
+        bytes: Vec<u8>,
+        /// Answer only when they are durable.
+        fua: bool,
+    },
+    /// That whole blocks in a range are not needed any more.
+    Discard {
+        /// The first byte.
+        at: u64,
+        /// Their number.
+        length: u64,
+        /// Answer only when that is durable.
+        fua: bool,
+    },
+    /// Zeros, which take no space.
+    Zero {
+        /// The first byte.
+        at: u64,
+        /// Their number.
+        length: u64,
+        /// Answer only when they are durable.
+        fua: bool,
+    },
+    /// That everything answered before survives a power cut.
+    Flush,
+}
+
+/// A wish and the way of its answer.
+#[derive(Debug)]
+pub struct Asked {
+    /// The client's name for it.
+    pub cookie: u64,
+    /// The wish.
+    pub wish: Wish,
+    /// Bytes of memory that it takes until it is answered.
+    pub memory: u64,
+    /// The way of the answer.
+    pub reply: Sender<Answer>,
+}
+
+impl Asked {
+    /// Answers that the wish is not fulfilled. A client that is gone wants no answer.
+    pub fn refuse(self, refusal: Refusal) {
+        let Self { cookie, memory, reply, .. } = self;
+        let _ = reply.send(Answer { cookie, memory, result: Err(refusal) });
+    }
+}
+
+/// The end of a wish.
+#[derive(Debug)]
+pub struct Answer {
+    /// The client's name for it.
+    pub cookie: u64,
+    /// Bytes of memory that it took.
+    pub memory: u64,
+    /// The bytes that were read; none for other wishes.
+    pub result: Result<Vec<u8>, Refusal>,
+}
+
+/// The reason for which a wish is not fulfilled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// The volume failed it.
+    Volume(Failure),
+    /// The protocol knows no such wish.
+    Unknown,
+    /// The server is stopping.
+    Stopping,
+}

@@ -1,0 +1,7 @@
+//! A served volume, as clients see it.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+mod clients;
+mod protocol;
+mod served;
+mod stopping;

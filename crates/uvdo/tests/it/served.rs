@@ -1,0 +1,75 @@
+//! A volume that is served by a thread of the test.
+
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+
+use sys::interrupt::{Interrupt, Level};
+use units::Bytes;
+use uvdo::{Backing, CreateOptions, Ended, Place, Server, StartOptions};
+use volume::{Policy, Settings};
+
+/// Size of the backing and of the volume.
+pub const BACKING: u64 = 512 << 20;
+pub const LOGICAL: u64 = 256 << 20;
+
+/// A file with an empty volume.
+pub fn backing(dir: &Path) -> PathBuf {
+    let path = dir.join("volume.img");
+    std::fs::File::create(&path).unwrap().set_len(BACKING).unwrap();
+    let mut backing = Backing::open(&path, true).unwrap();
+    let options = CreateOptions { logical_size: Some(Bytes(LOGICAL)), slab_size: None };
+    let geometry = uvdo::layout(&backing, &options).unwrap();
+    uvdo::create(&mut backing, geometry).unwrap();
+    path
+}
+
+pub fn options(policy: Policy) -> StartOptions {
+    let settings = Settings { cache_pages: 256, index_records: 1 << 16, ..Settings::default() };
+    StartOptions { settings, policy: Some(policy), max_discard: Bytes(4096), memory: None }
+}
+
+pub struct Served {
+    pub place: Place,
+    interrupt: Interrupt,
+    server: JoinHandle<Ended>,
+}
+
+impl Served {
+    pub fn start(backing: &Path, dir: &Path, policy: Policy) -> Self {
+        let place = Place::new(&dir.join("run"));
+        let open = Backing::open(backing, true).unwrap();
+        let server = Server::start(open, &place, &options(policy)).unwrap();
+        let interrupt = Interrupt::new();
+        let wish = interrupt.clone();
+        let server = std::thread::spawn(move || server.run(&wish).unwrap());
+        Self { place, interrupt, server }
+    }
+
+    pub fn uri(&self) -> String {
+        format!("nbd+unix:///?socket={}", self.place.nbd().display())
+    }
+
+    pub fn stats(&self) -> serde_json::Value {
+        serde_json::from_str(&uvdo::ask(&self.place, "stats json").unwrap()).unwrap()
+    }
+
+    /// Stops it as a power cut would.
+    pub fn cut(self) -> Ended {
+        self.interrupt.request(Level::Now);
+        self.server.join().unwrap()
+    }
+
+    /// Stops it, and checks it.
+    pub fn stop(self, backing: &Path) {
+        assert_eq!(uvdo::ask(&self.place, "stop").unwrap(), "clean");
+        assert_eq!(self.server.join().unwrap(), Ended::Clean);
+        sound(backing);
+    }
+}
+
+/// Checks a volume that does not run.
+pub fn sound(backing: &Path) -> volume::Report {
+    let report = uvdo::check(Backing::open(backing, false).unwrap()).unwrap();
+    assert_eq!(report.problems, []);
+    report
+}
