@@ -69,9 +69,9 @@ pub struct Server {
     policy: Policy,
     cache_pages: u64,
     recovery: Recovery,
-    /// Who waits for a change of policy.
+    /// The client that waits for a change of policy.
     changing: Option<(Policy, Sender<Result<String, String>>)>,
-    /// Who waits for the end.
+    /// Clients that wait for the end.
     stopping: Vec<Question>,
     /// The end has been asked of the volume.
     asked_to_stop: bool,

@@ -103,7 +103,7 @@ pub struct StartArgs {
     pub backing: PathBuf,
     /// Directory for its two sockets, nbd.sock and control.sock; made if it is not there.
     pub dir: PathBuf,
-    /// When a write is acknowledged, and what a power cut may take.
+    /// Write policy: the moment of acknowledgement, and the loss that a power cut may bring.
     #[arg(long, value_enum, default_value = "auto")]
     pub policy: PolicyArg,
     /// Memory for leaves of the block map: 1 MiB for 812 MiB of the volume.
@@ -115,7 +115,7 @@ pub struct StartArgs {
     /// The largest discard that is taken as one.
     #[arg(long, value_name = "SIZE", default_value = "4k")]
     pub max_discard: Bytes,
-    /// How blocks of one discard go through the journal.
+    /// The way in which blocks of one discard go through the journal.
     #[arg(long, value_enum, default_value = "serial")]
     pub discard: DiscardArg,
     /// Store duplicates as often as they are written.

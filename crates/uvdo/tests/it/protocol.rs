@@ -1,4 +1,4 @@
-//! What no ordinary client does.
+//! Requests that no ordinary client makes.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
