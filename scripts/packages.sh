@@ -43,6 +43,8 @@ each_package() {
                 "$need" mount "loop devices" has_system losetup
                 "$need" xz-utils "unpacks the corpora of the estimate" has xz
                 "$need" fio "the peer that the engine is compared with" has fio
+                "$need" libnbd-bin "clients of a volume of our own" has nbdcopy
+                "$need" qemu-utils "more of them, and images to estimate" has qemu-io
                 # Ubuntu's package only points to a snap, which does not run everywhere.
                 [ "$(os_value ID)" = ubuntu ] || "$need" chromium "opens the report page" has chromium
                 ;;
