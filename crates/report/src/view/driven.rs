@@ -160,6 +160,7 @@ fn steady(load: &LoadSummary) -> Option<String> {
     let steady = load.steady.as_ref()?;
     let word = match steady.settled_ns {
         Some(at) => format!("settled after {}", Nanos(at)),
+        None if steady.slope_percent.is_none() => "not known to have settled".to_owned(),
         None => "never settled".to_owned(),
     };
     // A slow drift may pass the rule: how much it was stands beside it.

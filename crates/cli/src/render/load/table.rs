@@ -184,6 +184,7 @@ fn settled(text: &mut Text, steady: &SteadyFacts) {
     let percent = |v: Option<f64>| or_dash(v.map(|v| Unit::Percent.show(v)));
     let when = match steady.settled_ns {
         Some(at) => format!("settled after {}", Nanos(at)),
+        None if steady.slope_percent.is_none() => "not known to have settled".to_owned(),
         None => "never settled".to_owned(),
     };
     let _ = writeln!(
