@@ -3,6 +3,7 @@
 use units::Bytes;
 
 use crate::grid::Grid;
+use crate::pieces::Pieces;
 use crate::validate::whole_blocks;
 use crate::walk::{self, Walk};
 use crate::{LoadSpec, OpName, Pattern, Range, Share, WorkloadError};
@@ -63,8 +64,8 @@ impl LoadSpec {
         let last = grid.places.saturating_sub(1);
         let end = |size: Bytes| grid.offset(last, size.0) + size.0;
         if grid.cut {
-            // Pieces of different sizes fill the range.
-            return Some(grid.start + grid.bytes / grid.align * grid.align);
+            let unit = Pieces::unit(self.block_size_of(op), grid.align).max(1);
+            return Some(grid.start + grid.bytes / unit * unit);
         }
         self.block_size_of(op).sizes().map(end).max()
     }
