@@ -39,10 +39,14 @@ mod tests {
     const GIB: u64 = 1 << 30;
 
     fn check(text: &str) -> Result<RaisePlan, SettingError> {
+        check_on(text, GIB)
+    }
+
+    fn check_on(text: &str, cache: u64) -> Result<RaisePlan, SettingError> {
         let block = |device: &str, bytes| Offer::Block { device: device.into(), bytes };
         let inputs = [
             (ORIGIN.to_owned(), block("{device.slow}", 2 * GIB)),
-            (CACHE.to_owned(), block("{device.fast}", GIB)),
+            (CACHE.to_owned(), block("{device.fast}", cache)),
         ];
         let inputs = inputs.into();
         let at = Place { name: "cache", run_tag: "0badcafe", inputs: &inputs };
@@ -52,7 +56,10 @@ mod tests {
     #[test]
     fn each_rule_names_its_key_its_value_and_a_remedy() {
         for (text, key, value, remedy) in [
-            ("chunk_size = \"48k\"", "chunk_size", "48k", "multiple of 32k"),
+            ("chunk_size = \"48k\"", "chunk_size", "48k", "the nearest is \"64k\""),
+            ("chunk_size = \"100k\"", "chunk_size", "100k", "the nearest is \"96k\""),
+            ("chunk_size = \"1k\"", "chunk_size", "1k", "the nearest is \"32k\""),
+            ("chunk_size = \"3G\"", "chunk_size", "3G", "the nearest is \"1G\""),
             ("mode = \"fast\"", "mode", "fast", "writeback"),
             ("size = \"3G\"", "size", "3 GiB", "2044M"),
             ("cache_size = \"2G\"", "cache_size", "2 GiB", "1020M"),
@@ -63,6 +70,14 @@ mod tests {
             assert!(error.message.contains(value), "{text}: {error:?}");
             assert!(error.help.contains(remedy), "{text}: {error:?}");
         }
+    }
+
+    #[test]
+    fn a_cache_of_too_many_chunks_is_told_the_smallest_that_fits() {
+        let error = check_on("chunk_size = \"32k\"", 100 * GIB).unwrap_err();
+        assert!(error.help.contains("chunk_size = \"128k\" or more"), "{error:?}");
+        assert!(check_on("chunk_size = \"128k\"", 100 * GIB).is_ok());
+        assert!(check_on("chunk_size = \"96k\"", 100 * GIB).is_err());
     }
 
     #[test]

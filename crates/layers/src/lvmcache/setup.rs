@@ -64,6 +64,17 @@ pub(super) struct Setup {
     pub(super) migration_threshold: u32,
 }
 
+/// The unit of lvm's chunks, and the most that a cache may have.
+const CHUNK_UNIT: u64 = 32 * KIB;
+const MOST_CHUNKS: u64 = 1_000_000;
+
+/// The size of a chunk that lvm takes and that is nearest.
+fn nearest_chunk(bytes: u64) -> u64 {
+    let below = bytes.min(GIB) / CHUNK_UNIT * CHUNK_UNIT;
+    let up = bytes.min(GIB) - below >= CHUNK_UNIT / 2;
+    (below + if up { CHUNK_UNIT } else { 0 }).clamp(CHUNK_UNIT, GIB)
+}
+
 impl Setup {
     pub(super) fn read(table: &Table) -> Result<Self, SettingError> {
         let s = Settings::new(NAME, table, KEYS)?;
@@ -75,11 +86,15 @@ impl Setup {
             migration_threshold: s.number("migration_threshold", 2048, 0..=u32::MAX)?,
         };
         let chunk = setup.chunk_size;
-        if !chunk.is_multiple_of(32 * KIB) || !(32 * KIB..=GIB).contains(&chunk) {
+        let near = nearest_chunk(chunk);
+        if near != chunk {
             return Err(SettingError::new(
                 "chunk_size",
                 format!("chunk_size of layer 'lvmcache' cannot be {}", size_text(chunk)),
-                "write a multiple of 32k from 32k to 1G, such as \"64k\"",
+                format!(
+                    "write a multiple of 32k from 32k to 1G; the nearest is \"{}\"",
+                    size_text(near)
+                ),
             ));
         }
         Ok(setup)
@@ -119,7 +134,8 @@ impl Setup {
         fits("size", ORIGIN, self.volume_bytes(at.block(ORIGIN).1), lvm::EXTENT)?;
         fits("cache_size", CACHE, cache, 16 * MIB)?;
         let chunks = cache / self.chunk_size;
-        if chunks > 1_000_000 {
+        if chunks > MOST_CHUNKS {
+            let least = cache.div_ceil(MOST_CHUNKS).next_multiple_of(CHUNK_UNIT);
             return Err(SettingError::new(
                 "chunk_size",
                 format!(
@@ -127,7 +143,10 @@ impl Setup {
                     Bytes(cache),
                     Bytes(self.chunk_size)
                 ),
-                "lvm allows 1,000,000: write a larger chunk_size",
+                format!(
+                    "lvm allows 1,000,000: write chunk_size = \"{}\" or more",
+                    size_text(least)
+                ),
             ));
         }
         Ok(())

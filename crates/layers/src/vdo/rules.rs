@@ -43,6 +43,7 @@ pub(super) const RULES: &[LayerRule] = &[
     asked::SIZES_NOT_AS_COMPUTED,
     content::SAVING_OF_ZEROS,
     content::DUPLICATES_IN_FLIGHT,
+    content::MATCHES_WITHOUT_DEDUPE,
     content::LESS_FOUND,
     space::OUT_OF_SPACE,
     space::LOW,

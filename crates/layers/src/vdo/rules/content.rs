@@ -152,6 +152,36 @@ fn duplicates_in_flight(
     })
 }
 
+pub(super) const MATCHES_WITHOUT_DEDUPE: LayerRule = LayerRule {
+    id: "matches_without_dedupe",
+    text: "Deduplication is off, and duplicates were stored once all the same: VDO sees that writes under way together hold equal data.",
+    reads: "hashLock.concurrentDataMatches of biosIn.write, where deduplication is off",
+    threshold: Threshold::above(1.0, Unit::Percent),
+    remedy: "Do not take it for compression: to see that alone, write content without duplicates (dedupe = 0), or let them reach back farther than what is in flight (content = { distance = \"N\" }).",
+    source: "dm-vdo: dedupe.c joins equal data in a hash lock, whether the index is asked or not",
+    check: Check::Stage(matches_without_dedupe),
+};
+
+fn matches_without_dedupe(
+    facts: &RuleFacts,
+    stage: &MeasuredStage,
+    threshold: ThresholdTest,
+) -> Option<Observation> {
+    facts.settings.get("dedupe").filter(|dedupe| *dedupe == "off")?;
+    let stats = stats(facts, stage)?;
+    let matches = stats.counted("hashLock.concurrentDataMatches")?;
+    let writes = stats.counted("biosIn.write").filter(|n| *n > 0.0)?;
+    let share = threshold.passed(100.0 * matches / writes)?;
+    Some(Observation {
+        severity: Severity::Warning,
+        figures: vec![
+            threshold.figure("writes stored once with others", share),
+            figure("concurrent matches", matches, Unit::Count),
+        ],
+        ..Observation::default()
+    })
+}
+
 pub(super) const LESS_FOUND: LayerRule = LayerRule {
     id: "less_found_than_written",
     text: "VDO found fewer duplicates than were written.",

@@ -102,6 +102,17 @@ pub(super) const CASES: &[(&str, Spoil, Spoil)] = &[
         |c| c.stats("hashLock.concurrentDataMatches", 800.0),
     ),
     (
+        "matches_without_dedupe",
+        |c| {
+            c.set("dedupe", "off");
+            c.stats("hashLock.concurrentDataMatches", 91.0);
+        },
+        |c| {
+            c.set("dedupe", "off");
+            c.stats("hashLock.concurrentDataMatches", 90.0);
+        },
+    ),
+    (
         "out_of_space",
         |c| c.stats("errors.noSpaceErrorCount", 3.0),
         |c| c.stats("errors.noSpaceErrorCount", 0.0),
