@@ -4,6 +4,7 @@ mod conditions;
 mod intact;
 mod measured;
 mod owed;
+mod queues;
 mod undo;
 
 use std::collections::BTreeMap;

@@ -162,7 +162,10 @@ fn space(path: &str) -> io::Result<String> {
 fn queue(device: &str, attribute: &str) -> io::Result<String> {
     let number = rustix::fs::stat(device)?.st_rdev;
     let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
-    std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/queue/{attribute}"))
+    let here = Path::new("/sys/dev/block").join(format!("{major}:{minor}"));
+    // A partition has the queue of its disk.
+    let of_disk = || std::fs::read_to_string(here.join("../queue").join(attribute));
+    std::fs::read_to_string(here.join("queue").join(attribute)).or_else(|_| of_disk())
 }
 
 /// A line `name value` for every file of a directory that can be read; lines of the value are joined with blanks.

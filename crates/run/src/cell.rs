@@ -123,7 +123,10 @@ impl<'a> Running<'a> {
         let mut watch =
             CellSamplers::start(self.scene, self.plan, self.executor).map_err(Stop::Failed)?;
         self.notice(watch.trouble());
+        self.executor.note_queues(false);
         let outcome = self.stages(loader, &mut watch);
+        // A command of a stage may have changed them.
+        self.executor.note_queues(true);
         let (samples, missing) = watch.stop();
         self.samples = samples;
         self.notice(missing);

@@ -279,8 +279,8 @@ fn the_chosen_one_of_several_words_is_what_an_attribute_reads() {
 }
 
 #[test]
-fn an_attribute_of_a_block_device_is_changed_and_put_back() {
-    const NAME: &str = "an_attribute_of_a_block_device_is_changed_and_put_back";
+fn an_attribute_of_a_block_device_is_changed_and_put_back_and_a_fact() {
+    const NAME: &str = "an_attribute_of_a_block_device_is_changed_and_put_back_and_a_fact";
     let image = tempfile::NamedTempFile::new().unwrap();
     image.as_file().set_len(1 << 20).unwrap();
     let losetup = |args: &[&str]| {
@@ -299,14 +299,25 @@ fn an_attribute_of_a_block_device_is_changed_and_put_back() {
         reads: Some(value.to_owned()),
     };
     let mut executor = on_this_machine();
+    executor.bind("device.data", &device);
+    executor.note_queues(false);
+    let at_first = executor.facts().clone();
     let outcome = executor.step(&step(write("64"), vec![write(&before)])).1;
     let changed = std::fs::read_to_string(&path).unwrap();
+    executor.note_queues(true);
+    let then = executor.facts().clone();
     let undone = executor.undo_all();
     let after = std::fs::read_to_string(&path).unwrap();
     losetup(&["--detach", &device]).unwrap();
     outcome.unwrap();
     assert!(undone.iter().all(|record| record.error.is_none()), "{undone:?}");
     assert_eq!((changed.trim(), after.trim()), ("64", before.as_str()));
+    assert_eq!(at_first["data.read_ahead_kb"], before);
+    assert_eq!(then["data.read_ahead_kb"], format!("{before}, then 64"));
+    for same in ["data.scheduler", "data.nr_requests"] {
+        assert_eq!(at_first[same], then[same]);
+        assert!(!then[same].contains(['[', '\n']), "{then:?}");
+    }
 }
 
 #[test]
