@@ -2,7 +2,7 @@
 
 use layers::{OperationKind, Order, PlannedLoad, PlannedOperation, PlannedStage};
 use results::model::{StageFacts, VariantFacts};
-use workload::{LoadSpec, OpKind, OpName, Pattern, Rate};
+use workload::{LoadSpec, OpKind, OpName, Pattern, Portion, Rate};
 
 /// A block of the layers that rules know, bytes.
 const BLOCK: u64 = 4096;
@@ -32,7 +32,11 @@ fn load(spec: &LoadSpec, facts: &StageFacts, reduces: bool) -> PlannedLoad {
     let expected = content.expected();
     let blocks = spec.largest_io().0.div_ceil(BLOCK);
     let ios = u64::from(spec.jobs) * u64::from(spec.depth_ios());
-    let offset = spec.offset.map_or(0, |offset| offset.0);
+    let known = |portion: Option<Portion>| portion.and_then(Portion::bytes).map(|bytes| bytes.0);
+    let (offset, size) = match facts.target_bytes {
+        Some(target) => spec.range_in(target),
+        None => (known(spec.offset).unwrap_or(0), known(spec.size)),
+    };
     let whole = facts.target_bytes.map(|bytes| bytes.saturating_sub(offset));
     // I/Os of a mix are not all writes.
     let only_writes = spec.ops.names().all(OpName::is_write);
@@ -44,7 +48,7 @@ fn load(spec: &LoadSpec, facts: &StageFacts, reduces: bool) -> PlannedLoad {
             .filter(|op| op.has_place())
             .map(|op| operation(spec, op))
             .collect(),
-        range_bytes: spec.size.map(|size| size.0).or(whole),
+        range_bytes: size.or(whole),
         offset,
         blocks_in_flight: ios.saturating_mul(blocks),
         ios_in_flight: ios,

@@ -132,6 +132,9 @@ pub(crate) fn run(
     if driver == Driver::IoUring {
         notices.extend(ring_misplaces.iter().map(|path| misplaced(path)));
     }
+    if driver == Driver::Libaio && !direct {
+        notices.extend(in_turn(load.spec.depth_ios()));
+    }
     notices.iter().for_each(|n| on(Event::Notice(n.clone())));
     let used = usage(context);
     let begin_ns = stamps.now_ns();
@@ -163,6 +166,16 @@ pub(crate) fn run(
         start_ns,
     };
     over.sum_up(&ended, notices, on)
+}
+
+/// The notice on a depth that libaio does not keep: what goes through the page cache it does while it is submitted (`aio_read` and
+/// `aio_write` of the kernel).
+fn in_turn(depth: u32) -> Option<String> {
+    (depth > 1).then(|| {
+        format!(
+            "libaio does I/Os through the page cache one after the other, so that a depth of {depth} has no effect: io_uring and sync keep as many in flight (--backend, or backend of the load)"
+        )
+    })
 }
 
 /// A load that has ended, and is to be summed up.

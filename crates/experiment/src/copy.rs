@@ -102,8 +102,8 @@ impl CopyStage {
             ops: workload::Ops::only(workload::OpName::Write),
             block_size: if whole { self.block_size } else { Bytes(BLOCK) }.into(),
             depth: 1,
-            offset: Some(self.offset),
-            size: Some(bytes),
+            offset: Some(self.offset.into()),
+            size: Some(bytes.into()),
             passes: Some(1),
             ..Default::default()
         };

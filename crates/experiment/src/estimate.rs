@@ -70,7 +70,7 @@ fn written(stage: &StagePlan) -> u64 {
     match &stage.task {
         Task::Load(spec) if spec.writes() => {
             // A range that is written again and again holds no more than itself.
-            let all = || stage.aims.iter().map(|aim| aim.room(spec.size)).sum();
+            let all = || stage.aims.iter().map(|aim| aim.room(Some(spec))).sum();
             stage.bytes.map_or_else(all, |bytes| bytes.0)
         }
         Task::Load(_) | Task::Steps(_) => 0,

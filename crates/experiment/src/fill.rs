@@ -4,7 +4,7 @@ mod goal;
 
 use toml::Spanned;
 use units::{Bytes, Key, Nanos};
-use workload::{LoadSpec, OpName, Ops, Pattern, Verify};
+use workload::{LoadSpec, OpName, Ops, Pattern, Portion, Verify};
 
 use crate::diagnostic::Diagnostic;
 use crate::document::{Places, Table};
@@ -123,7 +123,12 @@ impl Fill {
             };
             (aims, rounds)
         };
-        Ok((FillPlan { by: Box::new(self.by.clone()), rounds, ..reached }, aims))
+        // Rounds go on where the one before ended: in bytes.
+        let by = match (&rounds, &aims[..]) {
+            (Rounds::Parts { .. }, [aim]) => self.by.clone().in_bytes(aim.bytes()),
+            _ => self.by.clone(),
+        };
+        Ok((FillPlan { by: Box::new(by), rounds, ..reached }, aims))
     }
 
     /// Its load does not write new files in order, and only such a load fills the file system that stands over `layer`.
@@ -162,9 +167,11 @@ impl FillPlan {
             }
             Rounds::Parts { bytes, .. } => {
                 let past = u64::from(number.saturating_sub(1)).saturating_mul(bytes.0);
-                let left = self.by.size.map(|size| Bytes(size.0.saturating_sub(past)));
-                spec.offset = Some(Bytes(self.by.offset.unwrap_or_default().0 + past));
-                spec.size = Some(left.map_or(bytes, |left| left.min(bytes)));
+                let written = |portion: Option<Portion>| portion.and_then(Portion::bytes);
+                let left = written(self.by.size).map(|size| Bytes(size.0.saturating_sub(past)));
+                let start = written(self.by.offset).unwrap_or_default();
+                spec.offset = Some(Bytes(start.0 + past).into());
+                spec.size = Some(left.map_or(bytes, |left| left.min(bytes)).into());
                 spec.passes = Some(1);
                 spec.duration = (at_most.0 < u64::MAX).then_some(at_most);
             }
@@ -206,8 +213,9 @@ fn part(bytes: u64, by: &LoadSpec) -> Bytes {
 /// The parts of a device of `bytes` that a load in order fills.
 fn parts(bytes: u64, by: &LoadSpec) -> Rounds {
     let block = by.largest_io().0.max(1);
-    let room = bytes.saturating_sub(by.offset.unwrap_or_default().0);
-    let range = by.size.map_or(room, |size| size.0.min(room)) / block * block;
+    let (start, size) = by.range_in(bytes);
+    let room = bytes.saturating_sub(start);
+    let range = size.map_or(room, |size| size.min(room)) / block * block;
     let part = part(range, by);
     let count = u32::try_from(range.div_ceil(part.0.max(1))).unwrap_or(u32::MAX);
     Rounds::Parts { bytes: part, count }

@@ -9,7 +9,7 @@ use crate::deck;
 use crate::sizes::Sizes;
 use crate::{
     Arrival, Backend, BlockSize, Cpus, DepthUnit, Hot, Limit, OpName, Ops, Pattern, PerOperation,
-    Rate, Share, Steady, SyncPolicy, Think, Verify,
+    Portion, Rate, Share, Steady, SyncPolicy, Think, Verify,
 };
 
 /// A load as asked for; keys are those of a load stage in an experiment.
@@ -51,9 +51,9 @@ pub struct LoadSpec {
     /// What happens in this time at the start counts in no figure.
     pub ramp: Option<Nanos>,
     /// Where the used range of the target starts; its start when missing.
-    pub offset: Option<Bytes>,
+    pub offset: Option<Portion>,
     /// Length of the used range; to the end of the target when missing.
-    pub size: Option<Bytes>,
+    pub size: Option<Portion>,
     /// Stop after this time.
     pub duration: Option<Nanos>,
     /// Stop after this many bytes, over all jobs.
@@ -161,10 +161,32 @@ impl LoadSpec {
             return None;
         }
         let passes = u64::from(self.passes.unwrap_or(1));
-        let passed = self.size.map(|size| size.0.saturating_mul(passes));
+        // A share of the target is not known here.
+        let size = self.size.map_or(Some(None), |size| size.bytes().map(Some))?;
+        let passed = size.map(|size| size.0.saturating_mul(passes));
         let counted = self.ios.map(|ios| ios.saturating_mul(self.largest_io().0));
         let bytes = [passed, self.bytes.map(|bytes| bytes.0), counted];
         Some(bytes.into_iter().flatten().min()? / 4096)
+    }
+
+    /// Returns where its range of a target of `target` bytes begins, and how long it is to be, if that is said. Shares of the target are rounded
+    /// down to what the I/Os are multiples of, and to 4 KiB.
+    pub fn range_in(&self, target: u64) -> (u64, Option<u64>) {
+        let placed = self.placed().map(|op| self.align_of(op));
+        let unit = placed.fold(4096, |all, one| all / divisor(all, one) * one);
+        (
+            self.offset.map_or(0, |offset| offset.of(target, unit)),
+            self.size.map(|size| size.of(target, unit)),
+        )
+    }
+
+    /// Returns the same load on a target of `target` bytes, its range in bytes.
+    #[must_use]
+    pub fn in_bytes(mut self, target: u64) -> Self {
+        let (offset, size) = self.range_in(target);
+        self.offset = self.offset.map(|_| Bytes(offset).into());
+        self.size = size.map(|size| Bytes(size).into());
+        self
     }
 
     /// How it makes writes durable, as far as content is concerned.
@@ -282,6 +304,7 @@ mod tests {
         assert_eq!(blocks(&format!("{ops}size = \"1M\"\npasses = 3\nios = 2")), Some(32));
         assert_eq!(blocks(&format!("{ops}size = \"1M\"\nduration = \"5s\"")), None);
         assert_eq!(blocks(ops), None);
+        assert_eq!(blocks(&format!("{ops}size = \"50%\"\nios = 2")), None);
         assert_eq!(blocks("ops = { read = 50, write = 50 }\nsize = \"1M\""), None);
     }
 }

@@ -18,7 +18,9 @@ impl LoadSpec {
     ) -> Result<Range, WorkloadError> {
         let block = u64::from(logical_block.max(1));
         let unit = if self.direct { block } else { 1 };
-        let (target, offset) = (Bytes(target_bytes), self.offset.unwrap_or_default());
+        let target = Bytes(target_bytes);
+        let (offset, size) = self.range_in(target_bytes);
+        let (offset, size) = (Bytes(offset), size.map(Bytes));
         let aligned = |key, value: Bytes, unit: u64| match value.0.is_multiple_of(unit) {
             true => Ok(()),
             false => Err(WorkloadError::Unaligned { key, value, unit: Bytes(unit) }),
@@ -40,7 +42,7 @@ impl LoadSpec {
             });
         }
         let room = target_bytes.saturating_sub(offset.0);
-        let size = self.size.unwrap_or(Bytes(room));
+        let size = size.unwrap_or(Bytes(room));
         if size.0 > room {
             return Err(WorkloadError::Outside { key: "size", value: size, offset, target });
         }

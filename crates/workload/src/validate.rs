@@ -3,7 +3,9 @@
 use units::{Bytes, Nanos};
 
 use crate::deck::{self, MOST_CARDS};
-use crate::{Arrival, BlockSize, DepthUnit, Limit, LoadSpec, OpName, Pattern, Rate, WorkloadError};
+use crate::{
+    Arrival, BlockSize, DepthUnit, Limit, LoadSpec, OpName, Pattern, Portion, Rate, WorkloadError,
+};
 
 /// Most workers.
 const MOST_JOBS: u32 = 1024;
@@ -112,7 +114,7 @@ impl LoadSpec {
             ("depth", Some(u64::from(self.depth))),
             ("batch", Some(u64::from(self.batch))),
             ("align", self.align.map(|n| n.0)),
-            ("size", self.size.map(|n| n.0)),
+            ("size", self.size.map(|size| u64::from(!size.is_zero()))),
             ("duration", self.duration.map(|n| n.0)),
             ("bytes", self.bytes.map(|n| n.0)),
             ("ios", self.ios),
@@ -150,7 +152,13 @@ impl LoadSpec {
                 "set batch to the depth or less",
             ));
         }
-        aligned("offset", self.offset.unwrap_or_default(), SECTOR)
+        let offset = self.offset.and_then(Portion::bytes).unwrap_or_default();
+        aligned("offset", offset, self.sector())
+    }
+
+    /// Returns what sizes and places are multiples of on every target, bytes: sectors, unless all of it goes through the page cache.
+    fn sector(&self) -> u64 {
+        if self.direct || self.placed().any(whole_blocks) { SECTOR } else { 1 }
     }
 
     /// Times and ranges that nothing has.
@@ -171,7 +179,8 @@ impl LoadSpec {
             return Err(WorkloadError::Time { key: "interval", value: self.interval, bound });
         }
         for (key, size) in [("size", self.size), ("offset", self.offset)] {
-            if let Some(value) = size.filter(|&size| size > LARGEST_RANGE) {
+            if let Some(value) = size.and_then(Portion::bytes).filter(|&size| size > LARGEST_RANGE)
+            {
                 return Err(WorkloadError::TooLarge { key, value, most: LARGEST_RANGE });
             }
         }
@@ -182,13 +191,13 @@ impl LoadSpec {
         if self.ops.names().all(|op| !op.has_place()) {
             return Ok(());
         }
-        validate_size("block_size", &self.block_size, self.align)?;
+        validate_size("block_size", &self.block_size, self.align, self.sector())?;
         for op in self.placed() {
             if self.each.of(op).is_some_and(|own| own.block_size.is_some()) {
-                validate_size("each", self.block_size_of(op), self.align)?;
+                validate_size("each", self.block_size_of(op), self.align, self.sector())?;
             }
         }
-        aligned("align", self.align.unwrap_or_default(), SECTOR)?;
+        aligned("align", self.align.unwrap_or_default(), self.sector())?;
         let mut fixed = self.placed().map(|op| self.block_size_of(op).fixed());
         if let Some(Some(size)) = fixed.next()
             && fixed.all(|other| other == Some(size))
@@ -310,6 +319,7 @@ fn validate_size(
     key: &'static str,
     size: &BlockSize,
     align: Option<Bytes>,
+    sector: u64,
 ) -> Result<(), WorkloadError> {
     if size.smallest().0 == 0 {
         return Err(WorkloadError::Zero { key });
@@ -317,7 +327,7 @@ fn validate_size(
     if size.largest().0 > LARGEST {
         return Err(WorkloadError::TooMany { key, value: size.largest().0, most: LARGEST });
     }
-    size.sizes().try_for_each(|size| aligned(key, size, SECTOR))?;
+    size.sizes().try_for_each(|size| aligned(key, size, sector))?;
     match size {
         BlockSize::Fixed(_) => Ok(()),
         BlockSize::Weighted(sizes) => {

@@ -87,12 +87,12 @@ pub struct IoArgs {
     /// I/Os start at multiples of this [default: what all sizes are multiples of].
     #[arg(long, value_name = "BYTES")]
     pub align: Option<Bytes>,
-    /// Bytes of the target to use; size of the file when it is new [default: all of it].
+    /// Bytes of the target to use, or a share of it (50%); size of the file when it is new [default: all of it].
     #[arg(long, value_name = "BYTES")]
-    pub size: Option<Bytes>,
-    /// Where the used range starts.
+    pub size: Option<workload::Portion>,
+    /// Where the used range starts, in bytes or as a share of the target.
     #[arg(long, value_name = "BYTES")]
-    pub offset: Option<Bytes>,
+    pub offset: Option<workload::Portion>,
     /// With a stride: visit the last block of the range too.
     #[arg(long)]
     pub last_block: bool,
@@ -235,7 +235,8 @@ pub struct TargetArg {
 }
 
 impl TargetArg {
-    /// Reads `PATH` and `PATH=SHARE`, the path of whatever bytes. What is there under its whole name is taken for it.
+    /// Reads `PATH` and `PATH=SHARE`, the path of whatever bytes. What is there under its whole name is taken for it, and what could be no
+    /// share is a part of the name, unless what stands before it is there.
     fn read(text: OsString) -> Result<Self, String> {
         if text.is_empty() {
             return Err("a target needs a name: a device, a file, or null".into());
@@ -251,7 +252,17 @@ impl TargetArg {
             Ok(share) if share.0 > 0.0 && !path.is_empty() => {
                 Ok(Self { path: OsStr::from_bytes(path).into(), share: Some(share) })
             }
-            _ => Err(format!("'{share}' is no share: write TARGET=SHARE, as in /dev/sdx=70")),
+            _ => {
+                let path = Path::new(OsStr::from_bytes(path));
+                let number = share.starts_with(|c: char| c.is_ascii_digit() || "+-.%".contains(c));
+                if path.exists() || path == Path::new("null") || number || share.is_empty() {
+                    let name = text.to_string_lossy();
+                    return Err(format!(
+                        "'{share}' is no share: write TARGET=SHARE, as in /dev/sdx=70, or {name}=100 for a file of that name"
+                    ));
+                }
+                Ok(Self { path: text.into(), share: None })
+            }
         }
     }
 
@@ -349,7 +360,20 @@ mod tests {
         let of = |text: &str| TargetArg::read(text.into());
         assert_eq!(of("a=70").unwrap().share, Some(Percent(70.0)));
         assert_eq!(of("a").unwrap(), TargetArg { path: "a".into(), share: None });
-        assert!(of("a=b").unwrap_err().contains("'b'") && of("").is_err() && of("=5").is_err());
+        assert_eq!(of("a=b").unwrap(), TargetArg { path: "a=b".into(), share: None });
+        assert_eq!(
+            of("a=b=70").unwrap(),
+            TargetArg { path: "a=b".into(), share: Some(Percent(70.0)) }
+        );
+        assert_eq!(of("a=5=100").unwrap().path, Path::new("a=5"));
+        for typo in ["a=700", "a=7o", "a=-1", "a=", "/dev/null=b", "null=b"] {
+            let said = of(typo).unwrap_err();
+            assert!(
+                said.contains("is no share") && said.contains(&format!("{typo}=100")),
+                "{said}"
+            );
+        }
+        assert!(of("").is_err() && of("=5").is_err());
         let folder = tempfile::tempdir().unwrap();
         let odd = folder.path().join("x=5");
         std::fs::write(&odd, "").unwrap();

@@ -12,6 +12,7 @@ use sys::clock::Clock;
 use sys::interrupt::Interrupt;
 use units::show::{grouped, significant};
 use units::{Bytes, Percent};
+use workload::Portion;
 
 use super::logs::LatencyLog;
 use crate::args::{LoadArgs, TargetArg};
@@ -204,20 +205,23 @@ fn new_size(args: &LoadArgs) -> Result<Option<Bytes>, Failure> {
 
 /// The size of the file to be made, when the target is not there yet.
 fn new_file_size(args: &LoadArgs, target: &TargetArg) -> Result<Option<Bytes>, Failure> {
-    let end =
-        args.io.size.map(|size| Bytes(size.0.saturating_add(args.io.offset.unwrap_or_default().0)));
+    let (size, offset) = (args.io.size, args.io.offset);
+    let in_bytes = |portion: Option<Portion>| portion.map_or(Some(Bytes(0)), Portion::bytes);
+    // A share is one of what is there.
+    let end = size.and(in_bytes(size).zip(in_bytes(offset)));
+    let end = end.map(|(size, offset)| Bytes(size.0.saturating_add(offset.0)));
     let path = target.path.as_path();
     let missing =
         |why: &str, help: &str| Failure::usage(format!("{} {why}", path.display())).with_help(help);
     if target.is_null() {
-        let help = "add --size to say how large it pretends to be";
+        let help = "add --size in bytes to say how large it pretends to be";
         return end.map(Some).ok_or_else(|| missing("has no size of its own", help));
     }
     match host::standing(path)? {
         TargetPresence::There => Ok(None),
         TargetPresence::Empty => Ok(end),
         TargetPresence::Absent => {
-            let help = "add --size to make a file of that size";
+            let help = "add --size in bytes to make a file of that size";
             end.map(Some).ok_or_else(|| missing("is not there", help))
         }
     }

@@ -196,7 +196,7 @@ mod tests {
         let made =
             (0..spec.jobs).map(|_| random.below(3 * blocks / u64::from(spec.jobs))).collect();
         let (range, seed) = (Range { start, bytes }, Seed(seed));
-        let spec = LoadSpec { size: Some(Bytes(bytes)), ..spec };
+        let spec = LoadSpec { size: Some(Bytes(bytes).into()), ..spec };
         Replay::of(seed, vec![TargetLoad { spec, seed, range, made }]).unwrap()
     }
 

@@ -240,7 +240,8 @@ impl Session {
         if !checks_after(&load.spec) {
             return None;
         }
-        let range = load.spec.size.map_or(unit, |size| size.0);
+        // A share of a target is whole blocks, but how many is another matter for each.
+        let range = load.spec.size.map_or(unit, |size| size.bytes().map_or(unit, |size| size.0));
         let block =
             if range.is_multiple_of(READ) && READ.is_multiple_of(unit) { READ } else { unit };
         let spec = LoadSpec {

@@ -337,3 +337,27 @@ fn more_errors_than_allowed_end_a_load_with_every_backend() {
         agree(&reported);
     }
 }
+
+/// As etcd writes its log: records of a size of their own, each made durable.
+#[test]
+fn through_the_page_cache_any_size_goes_and_libaio_says_that_depth_does_nothing_there() {
+    let folder = tempfile::tempdir().unwrap();
+    for (backend, depth) in [("libaio", 8), ("libaio", 1), ("io_uring", 8), ("sync", 8)] {
+        let path = folder.path().join("log");
+        std::fs::write(&path, vec![0; 1 << 20]).unwrap();
+        let spec = format!(
+            "ops = {{ write = 100 }}\nblock_size = 2300\ndirect = false\nsync = 'fdatasync:1'\n\
+             ios = 200\ndepth = {depth}\nbackend = '{backend}'\noffset = 7"
+        );
+        let reported = run(&load(TargetSpec::Path(path.clone()), &spec));
+        let summary = reported.summary();
+        assert_eq!(summary.operations["write"].ios, 200, "{backend}");
+        assert!(summary.operations["flush"].ios >= 199, "{backend}");
+        let bytes = std::fs::read(&path).unwrap();
+        let (written, rest) = bytes[7..].split_at(200 * 2300);
+        assert!(written.chunks(100).all(|part| part.iter().any(|byte| *byte != 0)), "{backend}");
+        assert!(bytes[..7].iter().chain(rest).all(|byte| *byte == 0), "{backend}");
+        let said = summary.notices.iter().any(|text| text.contains("a depth of 8 has no effect"));
+        assert_eq!(said, backend == "libaio" && depth > 1, "{:?}", summary.notices);
+    }
+}

@@ -3,6 +3,7 @@
 use layers::Offer;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Percent};
+use workload::LoadSpec;
 
 /// What a stage works on: the top of the stack, or another layer by its name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,9 +56,10 @@ impl Aim {
         numbers.map(|n| (format!("{path}/{}/{n}", files.folder), share)).collect()
     }
 
-    /// Bytes that a load can write to it that keeps to the first `range` of the device, or of each file.
-    pub(crate) fn room(&self, range: Option<Bytes>) -> u64 {
-        let each = range.map_or(self.bytes(), |range| range.0.min(self.bytes()));
+    /// Bytes that `load` can write to it, which keeps to its range of the device, or of each file; without a load, all of it.
+    pub(crate) fn room(&self, load: Option<&LoadSpec>) -> u64 {
+        let range = load.and_then(|load| load.range_in(self.bytes()).1);
+        let each = range.map_or(self.bytes(), |range| range.min(self.bytes()));
         each.saturating_mul(self.files.as_ref().map_or(1, |files| files.count))
     }
 

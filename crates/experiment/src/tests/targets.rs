@@ -116,7 +116,10 @@ fn a_fill_to_a_share_writes_in_order_and_a_file_system_gets_files() {
     let all = stage(&plan, "fill").aims[0].bytes();
     assert!(bytes.0 * u64::from(count) >= all && bytes.0 * u64::from(count - 1) < all);
     let second = parts.round(2, Nanos(u64::MAX));
-    assert_eq!((second.offset, second.size, second.passes), (Some(bytes), Some(bytes), Some(1)));
+    assert_eq!(
+        (second.offset, second.size, second.passes),
+        (Some(bytes.into()), Some(bytes.into()), Some(1))
+    );
     let wrong = volume("to = \"1%\"\nof = \"physical\"\ntarget = \"plain\"").unwrap_err();
     assert!(wrong.mistakes[0].message.contains("Neither 'plain' nor what is under it"));
 }

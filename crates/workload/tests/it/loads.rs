@@ -75,8 +75,8 @@ const MISTAKES: &[Case] = &[
     (|s| s.block_size = Bytes(0).into(), "block_size", "0", "above 0"),
     (|s| s.block_size = Bytes(1000).into(), "block_size", "512", "512 bytes"),
     (|s| s.block_size = Bytes(Bytes::GIB).into(), "block_size", "1073741824", "67108864"),
-    (|s| s.offset = Some(Bytes(100)), "offset", "512", "512 bytes"),
-    (|s| s.size = Some(Bytes(0)), "size", "0", "above 0"),
+    (|s| s.offset = Some(Bytes(100).into()), "offset", "512", "512 bytes"),
+    (|s| s.size = Some(Bytes(0).into()), "size", "0", "above 0"),
     (|s| s.bytes = Some(Bytes(5000)), "bytes", "4 KiB", "4096 or 8192 bytes"),
     (|s| s.passes = Some(0), "passes", "0", "above 0"),
     (|s| s.ios = Some(0), "ios", "0", "above 0"),
@@ -215,8 +215,8 @@ fn of_what_is_no_multiple_the_nearest_ones_are_named_on_both_sides() {
         (|s| s.block_size = Bytes(1000).into(), "1024 or 512 bytes: write \"1k\" or \"512\""),
         (|s| s.block_size = Bytes(700).into(), "512 or 1024 bytes"),
         (|s| s.block_size = Bytes(100).into(), "512 bytes: write \"512\""),
-        (|s| s.offset = Some(Bytes(1)), "0 or 512 bytes: write \"0\" or \"512\""),
-        (|s| s.offset = Some(Bytes(1 << 20 | 511)), "1049088 or 1048576 bytes"),
+        (|s| s.offset = Some(Bytes(1).into()), "0 or 512 bytes: write \"0\" or \"512\""),
+        (|s| s.offset = Some(Bytes(1 << 20 | 511).into()), "1049088 or 1048576 bytes"),
         (|s| s.bytes = Some(Bytes(5000)), "4096 or 8192 bytes: write \"4k\" or \"8k\""),
     ];
     for (change, help) in cases {
@@ -227,7 +227,7 @@ fn of_what_is_no_multiple_the_nearest_ones_are_named_on_both_sides() {
     }
     // On a device of larger sectors: of its own.
     let mut spec = spec("randwrite=100");
-    spec.offset = Some(Bytes(512));
+    spec.offset = Some(Bytes(512).into());
     let error = spec.check_target(TARGET, 4096).unwrap_err();
     assert!(error.help().contains("0 or 4096 bytes"), "{error}: {}", error.help());
 }
@@ -248,22 +248,22 @@ fn shares_that_do_not_sum_to_100_are_answered_in_the_form_they_were_written_in()
 #[test]
 fn ranges_that_do_not_fit_the_target_are_refused() {
     let cases: &[(Change, &str)] = &[
-        (|s| s.offset = Some(Bytes(TARGET)), "offset"),
-        (|s| s.size = Some(Bytes(TARGET + 4096)), "size"),
+        (|s| s.offset = Some(Bytes(TARGET).into()), "offset"),
+        (|s| s.size = Some(Bytes(TARGET + 4096).into()), "size"),
         (
             |s| {
-                s.offset = Some(Bytes(4096));
-                s.size = Some(Bytes(TARGET));
+                s.offset = Some(Bytes(4096).into());
+                s.size = Some(Bytes(TARGET).into());
             },
             "size",
         ),
-        (|s| s.size = Some(Bytes(2048)), "size"),
+        (|s| s.size = Some(Bytes(2048).into()), "size"),
         (|s| s.block_size = Bytes(512).into(), "block_size"),
-        (|s| s.offset = Some(Bytes(512)), "offset"),
+        (|s| s.offset = Some(Bytes(512).into()), "offset"),
         (
             |s| {
                 s.jobs = 9;
-                s.size = Some(Bytes(8 * 4096));
+                s.size = Some(Bytes(8 * 4096).into());
                 s.pattern = Some(Pattern::Permutation);
             },
             "size",
@@ -285,7 +285,7 @@ fn ranges_that_do_not_fit_the_target_are_refused() {
         (
             |s| {
                 (s.jobs, s.share) = (3, Share::Parts);
-                s.size = Some(Bytes(2 * 4096));
+                s.size = Some(Bytes(2 * 4096).into());
             },
             "size",
         ),
@@ -312,9 +312,50 @@ fn ranges_that_do_not_fit_the_target_are_refused() {
 }
 
 #[test]
+fn what_goes_through_the_page_cache_may_have_any_size_and_place() {
+    let mut etcd = spec("write=100");
+    (etcd.block_size, etcd.direct) = (Bytes(2300).into(), false);
+    etcd.validate().unwrap();
+    etcd.offset = Some(Bytes(7).into());
+    etcd.validate().unwrap();
+    let range = etcd.check_target(TARGET, 4096).unwrap();
+    let ios: Vec<_> = Stream::new(&etcd, &range, Seed(1), 0, 1).take(3).collect();
+    assert_eq!(
+        ios.iter().map(|io| (io.offset, io.length)).collect::<Vec<_>>(),
+        [(7, 2300), (2307, 2300), (4607, 2300)]
+    );
+    etcd.direct = true;
+    assert!(etcd.validate().is_err(), "sectors past the page cache");
+    // The kernel gives back whole blocks only.
+    let mut discards = spec("discard=100");
+    (discards.block_size, discards.direct) = (Bytes(2300).into(), false);
+    assert!(discards.validate().is_err());
+}
+
+#[test]
+fn a_range_may_be_a_share_of_whatever_target() {
+    let mut spec = spec("randwrite=100");
+    (spec.offset, spec.size) = (Some("25%".parse().unwrap()), Some("50%".parse().unwrap()));
+    spec.block_size = "12k".parse().unwrap();
+    spec.validate().unwrap();
+    for target in [TARGET, 10 * TARGET, 1_000_003 * 4096] {
+        let range = spec.check_target(target, 512).unwrap();
+        assert!(range.start.is_multiple_of(12_288) && range.bytes.is_multiple_of(12_288));
+        let near = |found: u64, wanted: u64| wanted - found < 12_288;
+        assert!(near(range.start, target / 4) && near(range.bytes, target / 2), "{range:?}");
+    }
+    spec.size = Some("80%".parse().unwrap());
+    assert!(spec.check_target(TARGET, 512).is_err(), "it reaches beyond the end");
+    spec.size = Some("0%".parse().unwrap());
+    assert!(spec.validate().is_err());
+    let stored = serde_json::to_value(&spec).unwrap();
+    assert_eq!(stored["offset"], "25%");
+}
+
+#[test]
 fn a_range_holds_whole_blocks_from_its_offset_on() {
     let mut spec = spec("randwrite=100");
-    spec.offset = Some(Bytes(8192));
+    spec.offset = Some(Bytes(8192).into());
     spec.block_size = Bytes(131_072).into();
     let range = spec.check_target(TARGET, 512).unwrap();
     assert_eq!((range.start, range.end()), (8192, TARGET));

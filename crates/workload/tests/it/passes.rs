@@ -190,7 +190,7 @@ fn the_io_that_visits_a_block_is_found_from_the_block() {
     ] {
         let mut spec = one_pass(pattern, 3, share);
         spec.passes = Some(3);
-        spec.offset = Some(Bytes(8192));
+        spec.offset = Some(Bytes(8192).into());
         spec.last_block = pattern == "strided:5";
         let range = spec.check_target(8192 + 1009 * 4096, 512).unwrap();
         for job in 0..3 {
@@ -243,7 +243,7 @@ proptest! {
             ops: ops.parse().unwrap(),
             block_size: sizes.parse().unwrap(),
             passes: Some(passes),
-            offset: Some(Bytes(offset * 4096)),
+            offset: Some(Bytes(offset * 4096).into()),
             ..one_pass(pattern, jobs, share)
         };
         spec.validate().unwrap();

@@ -79,7 +79,7 @@ fn alignment_is_kept_when_it_is_finer_or_coarser_than_the_block() {
             let mut spec = spec("randread=100");
             (spec.align, spec.block_size) = (Some(Bytes(align)), size.parse().unwrap());
             spec.pattern = Some(pattern.parse().unwrap());
-            spec.offset = Some(Bytes(512));
+            spec.offset = Some(Bytes(512).into());
             spec.validate().unwrap();
             let range = spec.check_target(1_000_007, 512).unwrap();
             for io in Stream::new(&spec, &range, Seed(1), 0, 1).take(2000) {
