@@ -99,8 +99,7 @@ impl Failure {
 
 /// Prints what is to be said of the command line: an error, or the help that it asks for.
 pub fn command_line(error: &clap::Error) -> ExitCode {
-    let words: Vec<String> =
-        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let words = crate::args::words();
     if let Some(failure) = negative(error, words.iter().cloned()) {
         return failure.report();
     }

@@ -204,7 +204,7 @@ impl Output<'_> {
     fn begins_with_mark(&self) -> bool {
         let mark = self.kind.mark();
         let mut start = vec![0; mark.len()];
-        let read = File::open(self.path).and_then(|mut file| file.read_exact(&mut start));
+        let read = sys::input::open(self.path).and_then(|mut file| file.read_exact(&mut start));
         read.is_ok() && start == mark
     }
 

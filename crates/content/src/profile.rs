@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{ContentError, PROFILE_VERSIONS};
 
+/// The longest profile that is read, bytes; `fathom estimate` writes some 300 KB at most.
+const LONGEST: u64 = 16 << 20;
+
 /// How far some data dedupes and compresses.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -241,9 +244,8 @@ impl ProfileSource {
         let Self::File(file) = self else { return Ok(()) };
         let path = folder.join(&*file);
         let name = path.display().to_string();
-        let json = std::fs::read_to_string(&path).map_err(|e| ContentError::ProfileUnread {
-            profile: name.clone(),
-            why: e.to_string(),
+        let json = sys::input::read_text(&path, LONGEST).map_err(|e| {
+            ContentError::ProfileUnread { profile: name.clone(), why: e.to_string() }
         })?;
         *self = Self::Loaded(Box::new(Profile::read(&json, &name)?));
         Ok(())

@@ -163,11 +163,7 @@ impl Trace {
     /// Reads a trace.
     pub fn open(path: &Path) -> Result<Self> {
         let io = |source| Error::Io { what: "cannot read", path: path.to_path_buf(), source };
-        let file = std::fs::File::open(path).map_err(io)?;
-        if file.metadata().map_err(io)?.is_dir() {
-            let source = io::Error::from(io::ErrorKind::IsADirectory);
-            return Err(Error::Io { what: "cannot read", path: path.to_path_buf(), source });
-        }
+        let file = sys::input::open(path).map_err(io)?;
         Self::read(io::BufReader::new(file))
             .map_err(|why| Error::Trace { path: path.to_path_buf(), why })
     }

@@ -41,6 +41,24 @@ pub struct Answer {
     pub spread: Spread,
     /// Where the savings lie.
     pub directories: Vec<Directory>,
+    /// A partition that begins off the blocks of 4 KiB, so that what it holds is cut in other places than its file system cuts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub off_blocks: Option<PartitionOffBlocks>,
+}
+
+/// A partition that begins off the blocks, and what is saved on its disk as it lies and cut from there.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PartitionOffBlocks {
+    /// The disk.
+    pub path: String,
+    /// Its number.
+    pub partition: u32,
+    /// Where it begins, bytes.
+    pub start_bytes: u64,
+    /// What VDO saves on the disk as it lies, percent.
+    pub saving_percent: Option<f64>,
+    /// What it would save if the partition began at a multiple of 4 KiB, percent.
+    pub aligned_saving_percent: Option<f64>,
 }
 
 /// Blocks of 4 KiB; short tails are filled up, holes left out.

@@ -20,6 +20,14 @@ pub enum Error {
         /// The path.
         path: PathBuf,
     },
+    /// What the kernel makes as it is read.
+    #[error("{} is on {kind}, which holds no stored data: the kernel makes it as it is read", path.display())]
+    Kernel {
+        /// The path.
+        path: PathBuf,
+        /// The type of the file system.
+        kind: String,
+    },
     /// An image that cannot be read as its format says.
     #[error("{}: {what}", path.display())]
     Image {
@@ -62,6 +70,7 @@ impl Error {
                 "name files, directories, block devices, images, or - for standard input".into()
             }
             Self::Kind { .. } => "pipe it in: fathom estimate - < FILE".into(),
+            Self::Kernel { .. } => "name a directory that holds data".into(),
             Self::Image { help, .. } => help.clone(),
             Self::Backing { .. } => {
                 "put the backing file back, or name it with qemu-img rebase -u -b FILE IMAGE".into()
@@ -75,7 +84,7 @@ impl Error {
 
     /// Whether what was asked for is wrong, and not the environment.
     pub fn is_usage(&self) -> bool {
-        matches!(self, Self::Kind { .. } | Self::Size { .. })
+        matches!(self, Self::Kind { .. } | Self::Kernel { .. } | Self::Size { .. })
             || matches!(self, Self::Unreadable { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
 }

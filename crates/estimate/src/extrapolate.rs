@@ -158,6 +158,7 @@ impl Estimate {
             sizing,
             spread: spread(&scale),
             directories,
+            off_blocks: None,
         };
         Ok(Self { answer, profile })
     }

@@ -24,7 +24,8 @@ mod source;
 mod worker;
 
 pub use answer::{
-    Answer, Blocks, Count, Directory, IndexAnswer, PackerAnswer, SCHEMA, Sampled, Spread, VdoAnswer,
+    Answer, Blocks, Count, Directory, IndexAnswer, PackerAnswer, PartitionOffBlocks, SCHEMA,
+    Sampled, Spread, VdoAnswer,
 };
 pub use compare::{Comparison, Other};
 pub use error::Error;

@@ -26,6 +26,9 @@ pub fn page(answer: &Answer) -> String {
             @if answer.sources.unreadable + answer.sources.changed > 0 { div.banner role="note" {
                 b { "Not all was read. " } (grouped(answer.sources.unreadable)) " could not be read, "
                 (grouped(answer.sources.changed)) " changed meanwhile." } }
+            @if answer.sources.left_out > 0 { div.banner role="note" {
+                b { "Other file systems were left out. " } (answer.sources.left_out_named.iter().map(|one| one.path.as_str()).collect::<Vec<_>>().join(", ")) } }
+            @if answer.sources.shared_bytes > 0 { p.soft { (bytes(answer.sources.shared_bytes as f64)) " that files share already (reflinks, snapshots) are counted once." } }
         }
         (tiles(answer))
         h2 { "How far blocks compress" }

@@ -13,6 +13,8 @@ pub struct Request {
     pub paths: Vec<PathBuf>,
     /// The format of what is named.
     pub format: Format,
+    /// Enter other file systems that are mounted in trees.
+    pub other_file_systems: bool,
     /// Take the LZ4 size of every content instead of a sample.
     pub exact: bool,
     /// The index, the limit of references, and the memory that the table of contents may take.

@@ -7,13 +7,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use reduce::BLOCK;
 use sys::interrupt::{Interrupt, Level};
 
+use crate::answer::PartitionOffBlocks;
 use crate::compare::Records;
 use crate::extrapolate::{Estimate, Parts};
 use crate::ordered_model::OrderedModel;
 use crate::queue::{Queue, Taker};
-use crate::source::{SizeScan, Tally, Walk};
+use crate::source::{OffBlocks, SizeScan, Tally, Walk};
 use crate::worker::{Done, SizeCache, Worker};
 use crate::{Error, Request};
 
@@ -56,7 +58,8 @@ struct Shared<'a> {
 /// Who hears how far it is.
 pub type OnProgress<'a> = &'a mut dyn FnMut(Progress);
 
-/// Reads everything once and says what a volume would make of it. `tell` hears how far it is, from the third second on; only for it
+/// Reads everything once and says what a volume would make of it; a disk with a partition that begins off the blocks of 4 KiB once more, cut
+/// from there. `tell` hears how far it is, from the third second on; only for it
 /// is looked ahead how much there is, which takes a walk of its own.
 /// An interrupt ends it early: the answer is then of what was read so far, and says so.
 pub fn estimate(
@@ -64,6 +67,38 @@ pub fn estimate(
     interrupt: &Interrupt,
     tell: Option<OnProgress>,
 ) -> Result<Estimate, Error> {
+    let (mut found, off) = scan(request, 0, interrupt, tell)?;
+    if let Some((path, off)) = off {
+        let alone = Request { paths: vec![path.clone()], ..request.clone() };
+        let saving = |from| -> Result<_, Error> {
+            Ok(scan(&alone, from, interrupt, None)?.0.answer.vdo.saving_percent)
+        };
+        let as_it_lies = match request.paths.len() {
+            1 => found.answer.vdo.saving_percent,
+            _ => saving(0)?,
+        };
+        found.answer.off_blocks = Some(PartitionOffBlocks {
+            path: path.display().to_string(),
+            partition: off.partition,
+            start_bytes: off.start,
+            saving_percent: as_it_lies,
+            aligned_saving_percent: saving(off.start % BLOCK as u64)?,
+        });
+        found.answer.complete &= interrupt.level() == Level::None;
+    }
+    Ok(found)
+}
+
+/// What one reading gives, and a partition that it met.
+type Scan = (Estimate, Option<(PathBuf, OffBlocks)>);
+
+/// Reads everything once; files and devices that are named `from` a byte on.
+fn scan(
+    request: &Request,
+    from: u64,
+    interrupt: &Interrupt,
+    tell: Option<OnProgress>,
+) -> Result<Scan, Error> {
     let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let workers = request.workers.unwrap_or(cores).max(1);
     let shared = Shared {
@@ -94,12 +129,12 @@ pub fn estimate(
             spawn.spawn_scoped(scope, work).map_err(Error::Thread)?;
         }
         drop(finished);
-        let (shared, names, paths) = (&shared, &names, &request.paths);
+        let (shared, names) = (&shared, &names);
         let walk = thread::Builder::new().name("walk".into());
         let walk = walk
             .spawn_scoped(scope, move || {
                 let _last = last;
-                shared.walk(paths, names)
+                shared.walk(from, names)
             })
             .map_err(Error::Thread)?;
         let over = &over;
@@ -108,7 +143,7 @@ pub fn estimate(
             while started.elapsed() < QUIET && !over.load(Ordering::Relaxed) {
                 thread::park_timeout(QUIET);
             }
-            if let Some(bytes) = SizeScan::bytes(paths, &|| over.load(Ordering::Relaxed)) {
+            if let Some(bytes) = SizeScan::bytes(request, &|| over.load(Ordering::Relaxed)) {
                 let _ = found.send(bytes);
             }
         };
@@ -132,7 +167,7 @@ pub fn estimate(
         comparison: records.comparison(),
         elapsed: started.elapsed(),
     };
-    Estimate::of(request, parts)
+    Ok((Estimate::of(request, parts)?, shared.tally.first_off_blocks()))
 }
 
 /// Ends a queue when the walk is over or could not begin.
@@ -145,10 +180,10 @@ impl Drop for Ends<'_> {
 }
 
 impl Shared<'_> {
-    fn walk(&self, paths: &[PathBuf], names: &Mutex<Vec<String>>) -> Result<(), Error> {
+    fn walk(&self, from: u64, names: &Mutex<Vec<String>>) -> Result<(), Error> {
         let mut hand_out = |job| self.jobs.send(job);
-        let format = self.request.format;
-        Walk::new(Arc::clone(&self.tally), self.interrupt, names, format, &mut hand_out).run(paths)
+        let tally = Arc::clone(&self.tally);
+        Walk::new(tally, self.interrupt, names, self.request, &mut hand_out).run(from)
     }
 
     fn work(&self, jobs: &Taker) {

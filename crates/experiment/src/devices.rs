@@ -1,7 +1,6 @@
 //! The devices of an experiment: those that stacks stand on, and files of the host that stages copy from.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::File as Opened;
 use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -63,7 +62,7 @@ pub(crate) fn read(variant: &Variant, name: &str) -> Result<Devices, Vec<Diagnos
             }
             (None, Some(_)) if given.like.is_some() || given.faults.is_some() => {
                 mistakes.push(Diagnostic::at(
-                    device.at.clone(),
+                    given.table.at(),
                     format!(
                         "The device '{role}' is a file that is only read, and cannot be modelled"
                     ),
@@ -72,13 +71,13 @@ pub(crate) fn read(variant: &Variant, name: &str) -> Result<Devices, Vec<Diagnos
             }
             (None, Some(_)) if !given.attributes.is_usual() => {
                 mistakes.push(Diagnostic::at(
-                    device.at.clone(),
+                    given.table.at(),
                     format!("The device '{role}' is a file that is only read, and stays as it is"),
                     format!("leave {} out, or give size in place of file", KEYS.join(", ")),
                 ));
             }
             (None, Some(_)) if given.write_runs.is_some() => mistakes.push(Diagnostic::at(
-                device.at.clone(),
+                given.table.at(),
                 format!(
                     "The device '{role}' is a file that is only read: it has no runs of writes"
                 ),
@@ -91,7 +90,7 @@ pub(crate) fn read(variant: &Variant, name: &str) -> Result<Devices, Vec<Diagnos
                 Err((message, help)) => mistakes.push(Diagnostic::at(image.span(), message, help)),
             },
             _ => mistakes.push(Diagnostic::at(
-                device.at.clone(),
+                given.table.at(),
                 format!("The device '{role}' needs either a size or a file"),
                 "give size = \"12G\" for a stack to stand on, or file = \"data.img\" to copy from",
             )),
@@ -168,7 +167,7 @@ fn image_of(image: &str, experiment: &str) -> Result<Image, (String, &'static st
             "name a file or block device, from the experiment's folder on",
         )
     };
-    let length = Opened::open(&path).and_then(|mut file| file.seek(SeekFrom::End(0)));
+    let length = sys::input::open_or_device(&path).and_then(|mut file| file.seek(SeekFrom::End(0)));
     let size = length.map_err(cannot)?;
     if size == 0 || size % BLOCK != 0 {
         return Err((

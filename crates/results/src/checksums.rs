@@ -3,7 +3,7 @@
 //! It is written last of all, when the run has ended and nothing changes any more. It shows damage and slips of the hand; whoever
 //! wants to deceive can write it anew.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
@@ -71,7 +71,7 @@ pub fn write(root: &Path) -> Result<(), SinkError> {
 /// Holds the files of the result in `root` against its list.
 pub fn check(root: &Path) -> Result<Seal, (PathBuf, io::Error)> {
     let place = root.join(SUMS);
-    let list = match fs::read(&place) {
+    let list = match sys::input::read(&place, u64::MAX) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Seal::None),
         Err(error) => return Err((place, error)),
@@ -147,7 +147,7 @@ fn below(root: &Path, folder: &str, found: &mut Vec<String>) -> io::Result<()> {
 
 /// SHA-256 of a file in hexadecimal.
 fn sum(path: &Path) -> io::Result<String> {
-    let (mut file, mut hash) = (File::open(path)?, Sha256::new());
+    let (mut file, mut hash) = (sys::input::open(path)?, Sha256::new());
     let mut part = vec![0; PART];
     loop {
         match file.read(&mut part) {

@@ -1,7 +1,6 @@
 //! `proofs.json` of a result: what came of putting its findings to the test. It is written after the run has ended, beside what is
 //! sealed.
 
-use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -33,7 +32,7 @@ impl KeptProof {
 
 /// The proofs that the result in `dir` holds; none where there is no such file, or one that cannot be read.
 pub(crate) fn read(dir: &Path) -> Vec<KeptProof> {
-    let bytes = fs::read(dir.join(PROOFS)).unwrap_or_default();
+    let bytes = sys::input::read(&dir.join(PROOFS), u64::MAX).unwrap_or_default();
     serde_json::from_slice(&bytes).unwrap_or_default()
 }
 
@@ -44,7 +43,7 @@ pub(crate) fn read(dir: &Path) -> Vec<KeptProof> {
 pub fn keep(dir: &Path, finding: &Finding, proof: &Proof) -> Result<(), SinkError> {
     let path = dir.join(PROOFS);
     let failed = |source| SinkError::Write { path: path.clone(), source };
-    let mut kept: Vec<KeptProof> = match fs::read(&path) {
+    let mut kept: Vec<KeptProof> = match sys::input::read(&path, u64::MAX) {
         Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| failed(error.into()))?,
         Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(failed(error)),
@@ -58,6 +57,8 @@ pub fn keep(dir: &Path, finding: &Finding, proof: &Proof) -> Result<(), SinkErro
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::model::{ProofOutcome, Severity};
 

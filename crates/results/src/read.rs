@@ -256,7 +256,7 @@ fn text(bytes: &[u8]) -> String {
 
 /// A file that may be missing.
 fn optional(path: &Path) -> Result<Option<Vec<u8>>, ReadError> {
-    match fs::read(path) {
+    match sys::input::read(path, u64::MAX) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             Ok(None)

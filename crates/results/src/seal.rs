@@ -4,7 +4,6 @@
 //! any HdrHistogram tool. It is made from `rows.log` by whoever owns the directory, and replaces nothing.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -52,7 +51,7 @@ pub enum SealError {
 pub fn seal(root: &Path, folder: &str) -> Result<Vec<Damage>, SealError> {
     let cell = root.join(CELLS).join(folder);
     let path = cell.join(ROWS);
-    let log = match fs::read(&path) {
+    let log = match sys::input::read(&path, u64::MAX) {
         Ok(log) => log,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(source) => return Err(SealError::Read { path, source }),

@@ -8,7 +8,11 @@ use std::os::fd::AsRawFd;
 // <linux/fs.h>, <linux/fiemap.h>
 const FS_IOC_FIEMAP: libc::c_ulong = 0xc020_660b;
 const LAST: u32 = 0x1;
+/// The place is not known yet, or not one of the disk's own: unknown, waiting to be allocated, among the file system's own data.
+const NOWHERE: u32 = 0x2 | 0x4 | 0x200;
+const ENCODED: u32 = 0x8;
 const UNWRITTEN: u32 = 0x800;
+const SHARED: u32 = 0x2000;
 /// Extents that are asked for at a time.
 const AT_ONCE: usize = 64;
 
@@ -19,6 +23,17 @@ pub struct Extent {
     pub range: Range<u64>,
     /// Nothing was written to the space yet, and it reads as zeros.
     pub unwritten: bool,
+    /// Its place, if other extents lie there too (`cp --reflink`, snapshots).
+    pub shared: Option<Place>,
+}
+
+/// The place of an extent in its file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The first byte.
+    pub offset: u64,
+    /// The bytes there are not those of the file, but compressed or encrypted ones: parts of the extent are all told to begin here.
+    pub encoded: bool,
 }
 
 #[repr(C)]
@@ -30,6 +45,16 @@ struct Found {
     reserved: [u64; 2],
     flags: u32,
     reserved_too: [u32; 3],
+}
+
+impl Found {
+    /// The place of what begins at this byte of the file, if it is shared.
+    fn place(&self, from: u64) -> Option<Place> {
+        let encoded = self.flags & ENCODED != 0;
+        let into = if encoded { 0 } else { from - self.logical };
+        let known = self.flags & SHARED != 0 && self.flags & (NOWHERE | UNWRITTEN) == 0;
+        known.then_some(Place { offset: self.physical + into, encoded })
+    }
 }
 
 #[repr(C)]
@@ -68,7 +93,8 @@ pub fn extents(file: &File, part: Range<u64>) -> io::Result<Vec<Extent>> {
             let range = one.logical.max(at)..one.logical.saturating_add(one.length).min(part.end);
             if range.start < range.end {
                 at = range.end;
-                all.push(Extent { range, unwritten: one.flags & UNWRITTEN != 0 });
+                let unwritten = one.flags & UNWRITTEN != 0;
+                all.push(Extent { shared: one.place(range.start), range, unwritten });
             }
         }
         let last = found.last().is_none_or(|one| one.flags & LAST != 0);
@@ -105,6 +131,6 @@ mod tests {
         assert!((0..pieces).all(|piece| holds(piece << 18)));
         assert!(extents(file, 60 << 20..64 << 20).unwrap().is_empty());
         let first = extents(file, 1024..2048).unwrap();
-        assert_eq!(first, [Extent { range: 1024..2048, unwritten: false }]);
+        assert_eq!(first, [Extent { range: 1024..2048, unwritten: false, shared: None }]);
     }
 }

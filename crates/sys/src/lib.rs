@@ -11,6 +11,7 @@ pub mod cpu;
 pub mod dm;
 pub mod extents;
 pub mod identity;
+pub mod input;
 pub mod interrupt;
 pub mod kernel_log;
 pub mod lifeline;

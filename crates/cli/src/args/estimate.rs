@@ -20,6 +20,10 @@ pub struct EstimateArgs {
     /// Format of what is named [default: recognised by content].
     #[arg(long, value_parser = ["raw", "qcow2"], conflicts_with = "size")]
     pub format: Option<String>,
+    /// Leave out other file systems that are mounted in trees.
+    #[arg(long, value_name = "yes|no", value_parser = ["yes", "no"], default_value = "yes", default_missing_value = "yes", num_args = 0..=1,
+        require_equals = true, conflicts_with = "size")]
+    pub one_file_system: String,
     /// Take the LZ4 size of every distinct block instead of a sample's.
     #[arg(long)]
     pub exact: bool,

@@ -102,6 +102,11 @@ pub struct JsonArgs {
     pub json: bool,
 }
 
+/// The words of the command line, as far as they are text.
+pub fn words() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use std::path::{Path, PathBuf};

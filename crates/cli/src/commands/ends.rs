@@ -56,7 +56,7 @@ pub fn conclude(outcome: RunOutcome, out: &Path, args: &Common) -> Result<ExitCo
     let view = super::report::view_of(out)?;
     if args.json {
         json_line(&serde_json::json!({
-            "event": "ended", "outcome": outcome.word(), "exit_code": outcome.exit_code(), "result": out,
+            "event": "ended", "outcome": outcome.word(), "exit_code": outcome.exit_code(), "result": out.display().to_string(),
         }));
         let colour = Style::of_stderr().colour();
         say_text(&Text::made(report::terminal::text(&view, width(), colour)));

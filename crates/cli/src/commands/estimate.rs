@@ -115,7 +115,8 @@ fn request(args: &EstimateArgs) -> Result<Request, Failure> {
         None => Format::Recognised,
     };
     let (paths, exact) = (args.paths.clone(), args.exact);
-    Ok(Request { paths, format, exact, policy, workers: None, wishes })
+    let other_file_systems = args.one_file_system == "no";
+    Ok(Request { paths, format, other_file_systems, exact, policy, workers: None, wishes })
 }
 
 pub fn failure(error: estimate::Error) -> Failure {

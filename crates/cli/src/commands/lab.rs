@@ -104,7 +104,7 @@ pub fn execute_plan(
     spec.deadline = args.deadline.map_or_else(|| run::remote::deadline(plan), Into::into);
     spec.check()?;
     let start = Start {
-        command: std::env::args().collect(),
+        command: crate::args::words(),
         tool_version: env!("CARGO_PKG_VERSION").into(),
         accelerator: match accelerator.kind {
             lab::accel::AcceleratorKind::Kvm => Accelerator::Kvm,
@@ -168,7 +168,9 @@ pub fn list(as_json: bool) -> Result<ExitCode, Failure> {
             .iter()
             .map(|m| json!({"pid": m.pid, "owner": m.owner, "memory": m.memory, "disks": m.disks}))
             .collect();
-        json_line(&json!({"cache": cache.dir(), "images": images, "running": machines}));
+        json_line(
+            &json!({"cache": cache.dir().display().to_string(), "images": images, "running": machines}),
+        );
         return Ok(ExitCode::SUCCESS);
     }
     let mut text = Text::from(format!("Guest images in {}:", cache.dir().display()));

@@ -45,7 +45,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
         (plan, machine, claimed)
     };
     let start = Start {
-        command: std::env::args().collect(),
+        command: crate::args::words(),
         tool_version: env!("CARGO_PKG_VERSION").into(),
         accelerator: Accelerator::None,
         accelerator_reason: None,

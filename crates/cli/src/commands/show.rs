@@ -1,6 +1,5 @@
 //! `fathom show`: a result or a comparison of engines on the terminal, or a log of I/Os as CSV.
 
-use std::fs::File;
 use std::io::{BufReader, BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -42,7 +41,7 @@ fn comparison(path: &Path) -> Option<PathBuf> {
 
 /// The table of a comparison of engines, or the whole of it.
 fn engines(path: &Path, as_json: bool) -> Result<ExitCode, Failure> {
-    let bytes = std::fs::read(path)
+    let bytes = sys::input::read(path, u64::MAX)
         .map_err(|error| Failure::data(format!("{} cannot be read: {error}", path.display())))?;
     let outcome = bench::outcome::decode(&bytes).map_err(|error| {
         let help = error.help();
@@ -59,14 +58,14 @@ fn engines(path: &Path, as_json: bool) -> Result<ExitCode, Failure> {
 fn is_io_log(path: &Path) -> bool {
     let mut start = [0; iolog::MAGIC.len()];
     path.is_file()
-        && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
+        && sys::input::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
         && start == iolog::MAGIC
 }
 
 /// A log of I/Os as CSV on standard output; what is missing from it is said on standard error.
 fn io_log(path: &Path) -> Result<ExitCode, Failure> {
     let broken = |error: iolog::IoLogError| Failure::data(error);
-    let file = File::open(path).map_err(|e| broken(e.into()))?;
+    let file = sys::input::open(path).map_err(|e| broken(e.into()))?;
     let mut reader = Reader::new(BufReader::new(file)).map_err(broken)?;
     let mut out = BufWriter::new(Out);
     let terminal = std::io::stdout().is_terminal();

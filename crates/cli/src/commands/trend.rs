@@ -87,7 +87,7 @@ fn verdict(series: &TrendSeries, shift: &LevelShift) -> Verdict {
 
 fn document(series: &TrendSeries) -> Value {
     let TrendSeries { kind, name, runs, trend, left_out, threshold, .. } = series;
-    let run = |at: usize| runs.get(at).map(|(run, _)| &run.path);
+    let run = |at: usize| runs.get(at).map(|(run, _)| run.path.display().to_string());
     let change = |shift: &LevelShift| {
         object!({
             "last_before": run(shift.at - 1), "first_after": run(shift.at), "percent": percent(shift),
@@ -102,7 +102,7 @@ fn document(series: &TrendSeries) -> Value {
     };
     let runs = runs.iter().map(|(run, value)| {
         object!({
-            "result": run.path, "started_utc": run.started_utc, "kernel": run.kernel,
+            "result": run.path.display().to_string(), "started_utc": run.started_utc, "kernel": run.kernel,
             "tool_version": run.tool_version, "value": value,
         })
     });

@@ -159,6 +159,10 @@ fn blocks(answer: &Answer) -> Text {
         let size = bytes(sources.preallocated_bytes as f64);
         text += &line("preallocated", &size, "never written, not counted");
     }
+    if sources.shared_bytes > 0 {
+        let size = bytes(sources.shared_bytes as f64);
+        text += &line("shared already", &size, "by reflinks or snapshots, counted once");
+    }
     if sources.hard_links > 0 {
         text += &line("further hard links", &grouped(sources.hard_links), "counted once");
     }
@@ -212,6 +216,28 @@ fn troubles(text: &mut Text, answer: &Answer) {
     let sources = &answer.sources;
     if !answer.complete {
         say_line(style.note("note:").and("not everything was read: all figures are of what was"));
+    }
+    if let Some(off) = &answer.off_blocks {
+        say_line(style.note("note:").and(format!(
+            "partition {} of {} begins at byte {}, off the blocks of 4 KiB: as the disk lies VDO saves {}, and {} if it began at a multiple of 4 KiB",
+            off.partition,
+            off.path,
+            grouped(off.start_bytes),
+            percent(off.saving_percent),
+            percent(off.aligned_saving_percent)
+        )));
+    }
+    for left_out in &sources.left_out_named {
+        say_line(style.note("note:").and(format!("left out {}: {}", left_out.path, left_out.what)));
+    }
+    let more = sources.left_out - sources.left_out_named.len() as u64;
+    if more > 0 {
+        let places = counted(more, "more place", "more places");
+        say_line(
+            style
+                .note("note:")
+                .and(format!("left out {places} where other file systems are mounted")),
+        );
     }
     for trouble in &sources.troubles {
         say_line(style.note("warning:").and(format!("{}: {}", trouble.path, trouble.what)));

@@ -4,7 +4,8 @@ use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 
-use crate::program::{command, expect, json, text};
+use crate::program::{Answer, command, expect, fathom_in, json, skip, text};
+use crate::refusals::loop_device;
 
 fn data() -> (tempfile::TempDir, std::path::PathBuf) {
     let dir = tempfile::tempdir().unwrap();
@@ -97,4 +98,98 @@ fn what_cannot_be_estimated_is_refused_with_a_remedy() {
     };
     refused(2, "/nowhere/at/all", "/nowhere/at/all");
     refused(2, "/dev/null", "neither a file");
+}
+
+/// What `estimate` says of these bytes on standard input.
+fn piped(bytes: &[u8]) -> Answer {
+    let mut child = command(&["estimate", "-", "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Who refuses reads no further.
+    let _ = child.stdin.take().unwrap().write_all(bytes);
+    let output = child.wait_with_output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Answer { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
+}
+
+fn blocks(answer: &Answer) -> serde_json::Value {
+    serde_json::from_str::<serde_json::Value>(&answer.out).unwrap()["blocks"].clone()
+}
+
+#[test]
+fn a_device_and_a_pipe_are_recognised_and_counted_like_a_file() {
+    let (dir, path) = data();
+    let raw = fs::read(&path).unwrap();
+    let Some(disk) = loop_device(raw.len() as u64) else {
+        return skip(
+            "a_device_and_a_pipe_are_recognised",
+            "no loop device can be made (needs root)",
+        );
+    };
+    let on_device = |bytes: &[u8]| {
+        let mut whole = bytes.to_vec();
+        whole.resize(raw.len(), 0);
+        fs::File::options().write(true).open(&disk.path).unwrap().write_all(&whole).unwrap();
+        fathom_in(dir.path(), &["estimate", &disk.path, "--json"])
+    };
+    let (file, device, pipe) =
+        (fathom_in(dir.path(), &["estimate", "data", "--json"]), on_device(&raw), piped(&raw));
+    assert_eq!((file.code, device.code, pipe.code), (Some(0), Some(0), Some(0)), "{}", device.err);
+    assert_eq!(blocks(&file), blocks(&device));
+    assert_eq!(blocks(&file), blocks(&pipe));
+    for (name, head) in [
+        ("gzip", &b"\x1f\x8b\x08\0"[..]),
+        ("xz", b"\xfd7zXZ\0\0\x04"),
+        ("LUKS", b"LUKS\xba\xbe\0\x02"),
+        ("VMDK", b"KDMV\x01\0\0\0"),
+        ("VHDX", b"vhdxfile"),
+    ] {
+        let mut bytes = raw.clone();
+        bytes[..head.len()].copy_from_slice(head);
+        fs::write(&path, &bytes).unwrap();
+        let file = fathom_in(dir.path(), &["estimate", "data", "--json"]);
+        for answer in [file, on_device(&bytes), piped(&bytes)] {
+            assert_eq!(answer.code, Some(3), "{name}: {}", answer.err);
+            assert!(answer.err.contains(name) && answer.err.contains("help:"), "{}", answer.err);
+        }
+    }
+}
+
+#[test]
+fn an_image_is_read_through_a_device_as_through_its_file_and_not_through_a_pipe() {
+    let (dir, _) = data();
+    let qemu = |args: &[&str]| {
+        std::process::Command::new("qemu-img").args(args).current_dir(dir.path()).output()
+    };
+    let made = qemu(&["convert", "-f", "raw", "-O", "qcow2", "data", "disk.qcow2"]);
+    if !made.is_ok_and(|made| made.status.success()) {
+        return skip("an_image_is_read_through_a_device", "qemu-img is not there");
+    }
+    let image = fs::read(dir.path().join("disk.qcow2")).unwrap();
+    let Some(disk) = loop_device((image.len() as u64).next_multiple_of(4096)) else {
+        return skip(
+            "an_image_is_read_through_a_device",
+            "no loop device can be made (needs root)",
+        );
+    };
+    fs::File::options().write(true).open(&disk.path).unwrap().write_all(&image).unwrap();
+    let file = fathom_in(dir.path(), &["estimate", "disk.qcow2", "--json"]);
+    let device = fathom_in(dir.path(), &["estimate", &disk.path, "--json"]);
+    assert_eq!((file.code, device.code), (Some(0), Some(0)), "{} {}", file.err, device.err);
+    assert_eq!(blocks(&file), blocks(&device));
+    assert_eq!(blocks(&file)["duplicate"], 100);
+    let pipe = piped(&image);
+    assert_eq!(pipe.code, Some(3));
+    assert!(pipe.err.contains("cannot be read in order"), "{}", pipe.err);
+}
+
+#[test]
+fn what_the_kernel_makes_up_is_refused_with_a_remedy() {
+    for path in ["/proc", "/proc/meminfo", "/sys"] {
+        let refused = expect(2, &["estimate", path]).err;
+        assert!(refused.contains("holds no stored data") && refused.contains("help:"), "{refused}");
+    }
 }

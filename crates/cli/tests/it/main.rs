@@ -39,6 +39,8 @@ mod load_options;
 #[cfg(test)]
 mod modelled;
 #[cfg(test)]
+mod odd_names;
+#[cfg(test)]
 mod odd_targets;
 #[cfg(test)]
 mod outputs;

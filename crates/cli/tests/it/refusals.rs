@@ -228,7 +228,7 @@ fn more_repeats_than_a_plan_can_hold_are_refused_with_the_most() {
     ] {
         refused(2, args, &["at most 1,000 are possible", "repeat at most 500 times"]);
     }
-    refused(2, &["explain", "/dev/zero"], &["longer than 1 MiB"]);
+    refused(2, &["explain", "/dev/zero"], &["character device"]);
 }
 
 #[test]

@@ -74,7 +74,7 @@ impl SavedState {
         wanted: &Header,
         of_another: bool,
     ) -> Result<Option<Self>, EngineError> {
-        let file = match File::open(path) {
+        let file = match sys::input::open(path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => {

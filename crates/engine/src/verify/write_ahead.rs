@@ -21,7 +21,7 @@ pub(crate) fn record_begin(
     ranges: &[Range],
 ) -> Result<(), EngineError> {
     let failed = |error| unwritable(path, error);
-    let old = match std::fs::read(path) {
+    let old = match sys::input::read(path, u64::MAX) {
         Ok(bytes) => Some(bytes),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
         Err(error) => return Err(failed(error)),

@@ -50,7 +50,7 @@ pub fn preallocated(file: &File, part: Range<u64>) -> Option<u64> {
 }
 
 /// What of `part` has no page that waits to be written, in order.
-fn clean(file: &File, part: Range<u64>) -> Vec<Range<u64>> {
+pub fn clean(file: &File, part: Range<u64>) -> Vec<Range<u64>> {
     let page = rustix::param::page_size() as u64;
     let mut parts = Vec::new();
     let mut open = vec![part];

@@ -1,6 +1,5 @@
 //! What is read, at an offset: a file as it was found, a device, an image, bytes that were read already.
 
-use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::ops::Range;
@@ -27,6 +26,8 @@ pub enum Source {
     Device(File, PathBuf),
     /// What a guest sees in an image.
     Image(Image),
+    /// What lies from this byte on of something else.
+    From(Box<Source>, u64),
     /// Bytes that were read already, from this offset on.
     Memory(u64, Vec<u8>),
 }
@@ -50,6 +51,7 @@ impl Source {
     pub fn asked(&self, length: usize) -> usize {
         match self {
             Self::Device(..) => length.next_multiple_of(BLOCK),
+            Self::From(whole, _) => whole.asked(length),
             _ => length,
         }
     }
@@ -60,6 +62,7 @@ impl Source {
             Self::File(file) => file.read(buffer, offset),
             Self::Device(file, _) => read_full(file, buffer, offset),
             Self::Image(image) => image.read(buffer, offset),
+            Self::From(whole, start) => whole.read(buffer, start + offset),
             Self::Memory(start, bytes) => {
                 let from = usize::try_from(offset - start).unwrap_or(usize::MAX).min(bytes.len());
                 let there = &bytes[from..bytes.len().min(from + buffer.len())];
@@ -74,6 +77,13 @@ impl Source {
         match self {
             Self::File(file) => Ok(blanks(file.open()?.file(), part, file.full)),
             Self::Image(image) => image.blanks(part),
+            Self::From(whole, start) => {
+                let mut blanks = whole.blanks(start + part.start..start + part.end)?;
+                for Blank { range, .. } in &mut blanks {
+                    *range = range.start - start..range.end - start;
+                }
+                Ok(blanks)
+            }
             Self::Device(..) | Self::Memory(..) => Ok(Vec::new()),
         }
     }
@@ -84,6 +94,7 @@ impl Source {
             Self::File(file) => &file.path,
             Self::Device(_, path) => path,
             Self::Image(image) => image.path(),
+            Self::From(whole, _) => whole.path(),
             Self::Memory(..) => Path::new("-"),
         }
     }
@@ -150,11 +161,7 @@ impl Tracked {
 
     fn open(&self) -> io::Result<&UncachedFile> {
         let opened = self.file.get_or_init(|| {
-            let near = self.near.as_ref().map(|near| near.as_fd());
-            let file = match (near, self.path.file_name()) {
-                (Some(near), Some(name)) => open_quietly(near, name)?,
-                _ => open_quietly(CWD, self.path.as_os_str())?,
-            };
+            let file = open_quietly(self.near.as_ref(), &self.path)?;
             let memory = self.tally.is_memory(self.device, || is_memory(&file));
             Ok(UncachedFile::new(file, memory, self.length))
         });
@@ -179,8 +186,12 @@ fn modified(found: &Stat) -> (i64, i64) {
     (found.st_mtime, found.st_mtime_nsec as i64)
 }
 
-/// Opens without changing the time of access, where that is allowed.
-fn open_quietly(near: BorrowedFd, name: &OsStr) -> io::Result<File> {
+/// Opens the file at `path`, whose directory may be held open, without changing the time of access, where that is allowed.
+pub fn open_quietly(near: Option<&SharedDirectory>, path: &Path) -> io::Result<File> {
+    let (near, name) = match (near, path.file_name()) {
+        (Some(near), Some(name)) => (near.as_fd(), name),
+        _ => (CWD, path.as_os_str()),
+    };
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let open = |extra| openat(near, name, flags | extra, Mode::empty());
     let opened = match open(OFlags::NOATIME) {

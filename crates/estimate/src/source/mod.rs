@@ -2,15 +2,21 @@
 
 mod blank;
 mod file;
+mod file_systems;
+mod partitions;
 mod qcow2;
 mod recognise;
+mod shared;
+mod size_scan;
 mod tally;
 mod uncached_file;
 mod walk;
 
 pub use file::Source;
+pub use partitions::OffBlocks;
+pub use size_scan::SizeScan;
 pub use tally::{Sources, Tally, Trouble};
-pub use walk::{SizeScan, Walk};
+pub use walk::Walk;
 
 use std::sync::Arc;
 

@@ -1,15 +1,17 @@
 //! What was met on the way: counted, and the first few by name.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
+use super::partitions::OffBlocks;
+
 /// Troubles that are kept by name.
 const NAMED: usize = 20;
 
-/// One thing that could not be read, or not surely.
+/// One thing that could not be read, or not surely, or was left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trouble {
     /// What it was.
@@ -40,6 +42,15 @@ pub struct Sources {
     /// Bytes that space was set aside for and nothing was written to; they count as no block either.
     #[serde(default)]
     pub preallocated_bytes: u64,
+    /// Bytes that lie where other files or parts of them lie, and were read there; they take no space and count as no block.
+    #[serde(default)]
+    pub shared_bytes: u64,
+    /// Places in trees where another file system begins, or one that the kernel makes up, and which were not entered.
+    #[serde(default)]
+    pub left_out: u64,
+    /// The first of what was left out.
+    #[serde(default)]
+    pub left_out_named: Vec<Trouble>,
     /// Files, directories or parts of them that could not be read.
     pub unreadable: u64,
     /// Files that changed while they were read.
@@ -52,6 +63,7 @@ pub struct Sources {
 #[derive(Debug, Default)]
 pub struct Tally {
     sources: Mutex<Sources>,
+    off_blocks: Mutex<Option<(PathBuf, OffBlocks)>>,
     /// The last file system that was asked about, and what it said.
     last_device: AtomicU64,
 }
@@ -67,7 +79,7 @@ impl Tally {
     pub fn unreadable(&self, path: &Path, error: &std::io::Error) {
         self.note(|sources| {
             sources.unreadable += 1;
-            sources.name(path, error.to_string());
+            name(&mut sources.troubles, path, error.to_string());
         });
     }
 
@@ -75,8 +87,27 @@ impl Tally {
     pub fn changed(&self, path: &Path, what: &str) {
         self.note(|sources| {
             sources.changed += 1;
-            sources.name(path, what.to_owned());
+            name(&mut sources.troubles, path, what.to_owned());
         });
+    }
+
+    /// Counts something that was left out of a tree.
+    pub fn left_out(&self, path: &Path, why: String) {
+        self.note(|sources| {
+            sources.left_out += 1;
+            name(&mut sources.left_out_named, path, why);
+        });
+    }
+
+    /// Keeps the first partition that begins off the blocks.
+    pub fn off_blocks(&self, path: &Path, found: OffBlocks) {
+        let mut first = self.off_blocks.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        first.get_or_insert_with(|| (path.to_owned(), found));
+    }
+
+    /// The first partition that begins off the blocks, and of what it is.
+    pub fn first_off_blocks(&self) -> Option<(PathBuf, OffBlocks)> {
+        self.off_blocks.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 
     /// What was counted.
@@ -101,10 +132,8 @@ impl Tally {
     }
 }
 
-impl Sources {
-    fn name(&mut self, path: &Path, what: String) {
-        if self.troubles.len() < NAMED {
-            self.troubles.push(Trouble { path: path.display().to_string(), what });
-        }
+fn name(named: &mut Vec<Trouble>, path: &Path, what: String) {
+    if named.len() < NAMED {
+        named.push(Trouble { path: path.display().to_string(), what });
     }
 }

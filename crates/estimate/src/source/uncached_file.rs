@@ -27,7 +27,7 @@ pub struct UncachedFile {
 impl UncachedFile {
     /// Opens a file of unknown length.
     pub fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
+        let file = sys::input::open_or_device(path)?;
         let memory = is_memory(&file);
         Ok(Self::new(file, memory, u64::MAX))
     }

@@ -1,12 +1,13 @@
 //! The way through everything that was named, in an order that is the same every time: entries by name, data by offset.
 
+mod named;
+
 use std::collections::HashSet;
 use std::ffi::{CString, OsStr};
-use std::fs::{self, File};
-use std::io::{self, Read, Seek};
+use std::fs;
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -19,12 +20,14 @@ use rustix::path::Arg;
 use sys::interrupt::{Interrupt, Level};
 
 use super::blank::preallocated;
-use super::file::{OpenDirectory, SharedDirectory, Tracked, space};
+use super::file::{OpenDirectory, SharedDirectory, Tracked, open_quietly, space};
+use super::file_systems::FileSystems;
+use super::partitions::off_blocks;
 use super::qcow2::Image;
-use super::recognise::{HEAD, recognise};
-use super::uncached_file::UncachedFile;
+use super::recognise::HEAD;
+use super::shared::Shared;
 use super::{JOB, Job, Piece, Source, Tally};
-use crate::{Error, Format};
+use crate::{Error, Request};
 
 /// Levels below a named directory that are told apart in the answer.
 const LEVELS: usize = 2;
@@ -45,7 +48,11 @@ pub struct Walk<'a> {
     tally: Arc<Tally>,
     interrupt: &'a Interrupt,
     names: &'a Mutex<Vec<String>>,
-    format: Format,
+    request: &'a Request,
+    file_systems: FileSystems,
+    shared: Shared,
+    /// Blocks begin at this byte of what was named.
+    from: u64,
     /// Directories, and files that have or had another name.
     seen: HashSet<(u64, u64)>,
     job: Job,
@@ -65,6 +72,9 @@ struct Listing {
     entries: std::vec::IntoIter<CString>,
     directory: u32,
     depth: usize,
+    /// What stat(2) says of it, and the file system of the directory that was named.
+    device: u64,
+    home: u64,
 }
 
 impl<'a> Walk<'a> {
@@ -73,7 +83,7 @@ impl<'a> Walk<'a> {
         tally: Arc<Tally>,
         interrupt: &'a Interrupt,
         names: &'a Mutex<Vec<String>>,
-        format: Format,
+        request: &'a Request,
         send: &'a mut dyn FnMut(Job) -> bool,
     ) -> Self {
         Self {
@@ -81,7 +91,10 @@ impl<'a> Walk<'a> {
             tally,
             interrupt,
             names,
-            format,
+            request,
+            file_systems: FileSystems::default(),
+            shared: Shared::default(),
+            from: 0,
             seen: HashSet::new(),
             job: Job::default(),
             job_bytes: 0,
@@ -91,9 +104,10 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Goes through all paths.
-    pub fn run(mut self, paths: &[PathBuf]) -> Result<(), Error> {
-        for path in paths {
+    /// Goes through all paths; of files and devices that were named, `from` this byte on.
+    pub fn run(mut self, from: u64) -> Result<(), Error> {
+        self.from = from;
+        for path in &self.request.paths {
             self.named(path)?;
         }
         self.emit();
@@ -114,13 +128,27 @@ impl<'a> Walk<'a> {
         let real = fs::canonicalize(path).map_err(unreadable)?;
         let found = stat(&real).map_err(|error| unreadable(error.into()))?;
         let kind = FileType::from_raw_mode(found.st_mode);
+        let file_system = self.file_systems.of(found.st_dev, &real);
+        if file_system.is_kernel() && (kind.is_dir() || kind.is_file()) {
+            return Err(Error::Kernel { path: path.to_owned(), kind: file_system.kind.clone() });
+        }
         let directory = self.directory(path.display().to_string(), 0);
         if kind.is_dir() {
             fs::read_dir(&real).map_err(unreadable)?;
             self.tree(real, &found, directory);
         } else if kind.is_block_device() || kind.is_file() {
-            if self.is_qcow2(path, &real)? {
-                self.image(Image::open(&real)?, directory).map_err(unreadable)?;
+            let qcow2 = self.is_qcow2(path, &real)?;
+            if self.from > 0 {
+                self.rest(&real, &found, qcow2, directory)?;
+            } else if qcow2 {
+                let image = Image::open(&real)?;
+                let mut head = vec![0; HEAD];
+                // What cannot be read is told when it is to be counted.
+                let read = image.read(&mut head, 0).unwrap_or(0);
+                if let Some(off) = off_blocks(&head[..read]) {
+                    self.tally.off_blocks(path, off);
+                }
+                self.image(image, directory).map_err(unreadable)?;
             } else if kind.is_block_device() {
                 self.device(&real, directory).map_err(unreadable)?;
             } else if self.seen.insert((found.st_dev, found.st_ino)) {
@@ -132,25 +160,6 @@ impl<'a> Walk<'a> {
             return Err(Error::Kind { path: path.to_owned() });
         }
         Ok(())
-    }
-
-    /// Tells whether a file or device that was named is to be read as a qcow2 image; what another format packs is refused.
-    fn is_qcow2(&self, path: &Path, real: &Path) -> Result<bool, Error> {
-        let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
-        if self.format != Format::Recognised {
-            return Ok(self.format == Format::Qcow2);
-        }
-        let file = UncachedFile::open(real).map_err(unreadable)?;
-        let mut head = vec![0; HEAD];
-        let read = file.read(&mut head, 0).map_err(unreadable)?;
-        let mut tail = vec![0; 512];
-        let end = (&mut file.file()).seek(io::SeekFrom::End(0)).map_err(unreadable)?;
-        if end >= 1024 {
-            file.read(&mut tail, end - 512).map_err(unreadable)?;
-        }
-        head.truncate(read);
-        refuse_packed(path, &head, &tail)?;
-        Ok(Image::is_one(&file))
     }
 
     /// The number of a directory of that name, `above` when there are too many.
@@ -165,8 +174,9 @@ impl<'a> Walk<'a> {
 
     fn tree(&mut self, root: PathBuf, found: &Stat, directory: u32) {
         let mut way = Vec::new();
+        let home = self.file_systems.of(found.st_dev, &root).id;
         let below = self.list(CWD, &root, found);
-        self.descend(root, below, (directory, 0), &mut way);
+        self.descend(root, below, (directory, 0), (found.st_dev, home), &mut way);
         while let Some(level) = way.last_mut() {
             if self.stopped || self.interrupt.level() != Level::None {
                 self.stopped = true;
@@ -194,6 +204,10 @@ impl<'a> Walk<'a> {
                     continue;
                 }
             };
+            let home = level.home;
+            if found.st_dev != level.device && self.leaves_out(&path, found.st_dev, home) {
+                continue;
+            }
             let kind = FileType::from_raw_mode(found.st_mode);
             if kind.is_dir() {
                 let directory = if depth < LEVELS {
@@ -205,7 +219,8 @@ impl<'a> Walk<'a> {
                     Some(open) => self.list(open, &name, &found),
                     None => self.list(CWD, &path, &found),
                 };
-                self.descend(path, below, (directory, depth + 1), &mut way);
+                let places = (found.st_dev, home);
+                self.descend(path, below, (directory, depth + 1), places, &mut way);
             } else if kind.is_symlink() {
                 self.tally.note(|sources| sources.symbolic_links += 1);
             } else if !kind.is_file() {
@@ -219,19 +234,31 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Tells whether what is at `path` is left out of a tree of the file system `home`; it is noted then.
+    fn leaves_out(&mut self, path: &Path, device: u64, home: u64) -> bool {
+        let there = self.file_systems.of(device, path);
+        let reason = there.reason_to_leave_out(home, self.request.other_file_systems);
+        reason.is_some_and(|reason| {
+            self.tally.left_out(path, reason);
+            true
+        })
+    }
+
     /// Goes into a directory that was listed.
     fn descend(
         &mut self,
         path: PathBuf,
         below: io::Result<Option<(OwnedFd, Vec<CString>)>>,
         (directory, depth): (u32, usize),
+        (device, home): (u64, u64),
         way: &mut Vec<Listing>,
     ) {
         match below {
             Ok(None) => {}
             Ok(Some((open, entries))) => {
                 let open = OpenDirectory::hold(open, &self.held_open, HELD_OPEN);
-                way.push(Listing { path, open, entries: entries.into_iter(), directory, depth });
+                let entries = entries.into_iter();
+                way.push(Listing { path, open, entries, directory, depth, device, home });
             }
             Err(error) => self.tally.unreadable(&path, &error),
         }
@@ -271,15 +298,17 @@ impl<'a> Walk<'a> {
         if length == 0 {
             return;
         }
-        let asked = space(found) < length || length >= LARGE;
-        let seeker = if asked { File::open(&path).ok() } else { None };
+        let file_system = self.file_systems.of(found.st_dev, &path);
+        let (file_system, shares) = (file_system.id, file_system.shares());
+        let asked = shares || space(found) < length || length >= LARGE;
+        let seeker = if asked { open_quietly(near.as_ref(), &path).ok() } else { None };
         let source = Tracked::new(path, near, found, Arc::clone(&self.tally));
         let source = Arc::new(Source::File(source));
         let Some(seeker) = seeker else {
             return self.range(&source, 0, length, directory);
         };
         let mut at = 0;
-        let (mut set_aside, mut data, mut silent) = (0, 0, 0);
+        let (mut set_aside, mut data, mut silent, mut shared) = (0, 0, 0, 0);
         let mut gap = |from: u64, to: u64| match preallocated(&seeker, from..to) {
             Some(bytes) => set_aside += bytes,
             None => silent += to - from,
@@ -298,8 +327,16 @@ impl<'a> Walk<'a> {
             if at < start {
                 gap(at, start);
             }
-            self.range(&source, start, end - start, directory);
             data += end - start;
+            let mut from = start;
+            if shares {
+                for met in self.shared.met(&seeker, file_system, (start..end, length)) {
+                    self.range(&source, from, met.start - from, directory);
+                    shared += met.end - met.start;
+                    from = met.end;
+                }
+            }
+            self.range(&source, from, end - from, directory);
             at = end;
         }
         if self.stopped {
@@ -311,6 +348,7 @@ impl<'a> Walk<'a> {
         // Where no extents are told, what space there is beyond the data has none.
         set_aside += silent.min(space(found).saturating_sub(data));
         self.tally.note(|sources| {
+            sources.shared_bytes += shared;
             sources.preallocated_bytes += set_aside;
             sources.hole_bytes += length - data - set_aside;
         });
@@ -344,45 +382,6 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn standard_input(&mut self, directory: u32) -> Result<(), Error> {
-        let path = Path::new("-");
-        let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
-        self.tally.note(|sources| sources.volumes += 1);
-        let mut head = Vec::new();
-        io::stdin().lock().take(HEAD as u64).read_to_end(&mut head).map_err(unreadable)?;
-        let qcow2 = match self.format {
-            Format::Raw => false,
-            Format::Qcow2 => true,
-            Format::Recognised => {
-                refuse_packed(path, &head, &[])?;
-                Image::begins(&head)
-            }
-        };
-        if qcow2 {
-            return Err(Error::Image {
-                path: path.to_owned(),
-                what: "a qcow2 image cannot be read in order".into(),
-                help:
-                    "name the image in place of -; or --format raw, to take its bytes as they lie"
-                        .into(),
-            });
-        }
-        let mut input = head.as_slice().chain(io::stdin().lock());
-        let mut at = 0;
-        while !self.stop() {
-            let mut bytes = Vec::new();
-            let read =
-                input.by_ref().take(JOB as u64).read_to_end(&mut bytes).map_err(unreadable)?;
-            if read == 0 {
-                break;
-            }
-            let source = Arc::new(Source::Memory(at, bytes));
-            self.range(&source, at, read as u64, directory);
-            at += read as u64;
-        }
-        Ok(())
-    }
-
     fn range(&mut self, source: &Arc<Source>, offset: u64, length: u64, directory: u32) {
         let mut at = offset;
         while at < offset + length && !self.stop() {
@@ -411,45 +410,5 @@ impl<'a> Walk<'a> {
         let job = std::mem::replace(&mut self.job, next);
         self.job_bytes = 0;
         self.stopped |= !(self.send)(job);
-    }
-}
-
-/// Refuses what packs or encrypts its data, with the way to read it.
-fn refuse_packed(path: &Path, head: &[u8], tail: &[u8]) -> Result<(), Error> {
-    recognise(head, tail).map_or(Ok(()), |format| {
-        let (what, help) = (format!("this is a {}", format.name), format.help(path));
-        Err(Error::Image { path: path.to_owned(), what, help })
-    })
-}
-
-/// How many bytes there will be, as far as it can be told without reading them: for the time left.
-pub struct SizeScan;
-
-impl SizeScan {
-    /// Bytes that all paths hold, holes left out; `None` when standard input is among them or `stop` was asked.
-    pub fn bytes(paths: &[PathBuf], stop: &dyn Fn() -> bool) -> Option<u64> {
-        let mut total = 0;
-        let mut way: Vec<PathBuf> = paths.to_vec();
-        let mut first = paths.len();
-        while let Some(path) = way.pop() {
-            if stop() || path == Path::new("-") {
-                return None;
-            }
-            let named = way.len() < first;
-            first = first.min(way.len());
-            let found = if named { fs::metadata(&path) } else { fs::symlink_metadata(&path) };
-            let Ok(found) = found else { continue };
-            let kind = found.file_type();
-            if kind.is_dir() {
-                let entries = fs::read_dir(&path).into_iter().flatten().flatten();
-                way.extend(entries.map(|entry| entry.path()));
-            } else if kind.is_file() {
-                total += found.len().min(found.blocks() * 512);
-            } else if named && kind.is_block_device() {
-                total +=
-                    File::open(&path).and_then(|f| sys::block::size_bytes(&f)).map_or(0, |b| b.0);
-            }
-        }
-        Some(total)
     }
 }

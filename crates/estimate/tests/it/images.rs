@@ -298,3 +298,61 @@ fn backing_names_of_other_protocols_are_named_as_not_supported() {
         assert!(error.help().contains("qemu-nbd"));
     }
 }
+
+/// The guest's size is no multiple of a cluster: what is beyond its end in the last one is no part of it. QEMU makes and reads the image.
+#[test]
+fn the_short_last_cluster_is_read_as_qemu_reads_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = |program: &str, args: &[&str]| {
+        let output =
+            std::process::Command::new(program).args(args).current_dir(dir.path()).output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    for (size, from) in [(1_053_696, 1_048_576), (66_048, 65_536), (512, 0), (1_114_112, 1_048_576)]
+    {
+        let (length, size) = (size - from, size.to_string());
+        let write = format!("write -P 85 {from} {length}");
+        let made = run("qemu-img", &["create", "-q", "-f", "qcow2", "short.qcow2", &size])
+            && run("qemu-io", &["-f", "qcow2", "-c", &write, "short.qcow2"])
+            && run("qemu-img", &["convert", "-O", "raw", "short.qcow2", "short.raw"]);
+        if !made {
+            return println!("SKIP the_short_last_cluster_is_read_as_qemu_reads_it: no qemu-io");
+        }
+        let (image, raw) = (of(&dir.path().join("short.qcow2")), of(&dir.path().join("short.raw")));
+        let known = |answer: &estimate::Answer| {
+            (answer.complete, answer.blocks.unique, answer.blocks.duplicate)
+        };
+        assert_eq!(known(&image), known(&raw), "{size}");
+        let bytes = |answer: &estimate::Answer| answer.bytes + answer.sources.hole_bytes;
+        assert_eq!(bytes(&image), size.parse::<u64>().unwrap(), "{size}");
+        assert_eq!(bytes(&raw), size.parse::<u64>().unwrap(), "{size}");
+    }
+}
+
+#[test]
+fn a_partition_off_the_blocks_is_told_with_what_both_places_save() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("disk");
+    // A disk of an old kind: its file system begins at sector 63; half of it are duplicates that lie at its own blocks.
+    let part: Vec<u8> = (0..200).flat_map(|at| block(at % 100, 4096)).collect();
+    let mut disk = vec![0; 63 * 512];
+    disk[510..512].copy_from_slice(&[0x55, 0xaa]);
+    disk[446 + 4] = 0x83;
+    disk[446 + 8] = 63;
+    // Blocks of the partition follow others: cut elsewhere, no two are equal.
+    for (at, one) in part.chunks(4096).enumerate() {
+        disk.extend_from_slice(one);
+        disk.extend(block(1000 + at as u64, 4096));
+    }
+    fs::write(&path, &disk).unwrap();
+    let got = of(&path);
+    let off = got.off_blocks.clone().unwrap();
+    assert_eq!((off.partition, off.start_bytes), (1, 32_256));
+    assert_eq!(off.saving_percent, got.vdo.saving_percent);
+    let (as_it_lies, aligned) = (off.saving_percent.unwrap(), off.aligned_saving_percent.unwrap());
+    assert!(aligned > as_it_lies + 15.0, "{as_it_lies} {aligned}");
+    // At a multiple of 4 KiB there is nothing to say.
+    disk[446 + 8] = 64;
+    fs::write(&path, &disk).unwrap();
+    assert_eq!(of(&path).off_blocks, None);
+}

@@ -3,9 +3,12 @@
 
 mod blank;
 mod images;
+mod mounted;
 mod naive;
 mod odd;
 mod sampling;
+mod shared;
+mod trees;
 
 use std::path::Path;
 

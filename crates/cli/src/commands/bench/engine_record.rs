@@ -30,7 +30,7 @@ pub fn finish(
         });
     }
     let about = About {
-        command: std::env::args().collect(),
+        command: crate::args::words(),
         tool_version: env!("CARGO_PKG_VERSION").into(),
         machine: host::facts(),
         accelerator: accelerator.into(),

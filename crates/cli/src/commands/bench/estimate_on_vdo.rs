@@ -111,8 +111,9 @@ fn profile(
         Failure::usage(format!("{} holds no whole blocks of 4 KiB", image.display()))
             .with_help("fill it up: truncate -s %4096 FILE; holes hold none")
     };
-    let blank = answer.sources.hole_bytes + answer.sources.preallocated_bytes;
-    let profile = profile.filter(|_| blank == 0).ok_or_else(empty)?;
+    let sources = &answer.sources;
+    let not_read = sources.hole_bytes + sources.preallocated_bytes + sources.shared_bytes;
+    let profile = profile.filter(|_| not_read == 0).ok_or_else(empty)?;
     if answer.bytes % BLOCK as u64 != 0 {
         return Err(empty());
     }

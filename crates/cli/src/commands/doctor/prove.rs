@@ -202,7 +202,7 @@ fn simulate(source: &ExperimentSource, plan: &Plan, dir: &Path) -> Result<RunOut
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
     let start = Start {
-        command: std::env::args().collect(),
+        command: crate::args::words(),
         tool_version: env!("CARGO_PKG_VERSION").into(),
         accelerator: Accelerator::None,
         accelerator_reason: None,

@@ -1,0 +1,133 @@
+//! The file system that something is on: a tree is read as far as its own goes, and what the kernel makes as it is read never.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
+
+/// File systems whose files hold no data that anybody stored: the kernel makes them as they are read, some without an end.
+const KERNEL: [&str; 22] = [
+    "autofs",
+    "binfmt_misc",
+    "bpf",
+    "cgroup",
+    "cgroup2",
+    "configfs",
+    "debugfs",
+    "devpts",
+    "efivarfs",
+    "functionfs",
+    "fusectl",
+    "mqueue",
+    "nfsd",
+    "nsfs",
+    "proc",
+    "pstore",
+    "resctrl",
+    "rpc_pipefs",
+    "securityfs",
+    "selinuxfs",
+    "sysfs",
+    "tracefs",
+];
+/// File systems in which files can share what they hold.
+const SHARING: [&str; 4] = ["bcachefs", "btrfs", "ocfs2", "xfs"];
+
+/// A file system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileSystem {
+    /// Tells it from all others. Not the device that stat(2) gives, of which btrfs has one for each subvolume and overlayfs one for each
+    /// layer.
+    pub id: u64,
+    /// Its type, as mount(8) calls it; empty when it is not known.
+    pub kind: String,
+}
+
+impl FileSystem {
+    /// Tells whether the kernel makes what is read there.
+    pub fn is_kernel(&self) -> bool {
+        KERNEL.contains(&self.kind.as_str())
+    }
+
+    /// Returns why what is here is left out of a tree of the file system `home`, if it is.
+    pub fn reason_to_leave_out(&self, home: u64, others_too: bool) -> Option<String> {
+        if self.is_kernel() {
+            Some(format!("{} holds no stored data: the kernel makes it as it is read", self.kind))
+        } else if self.id != home && !others_too {
+            let kind = if self.kind.is_empty() { "of an unknown type" } else { &self.kind };
+            Some(format!("another file system ({kind}); --one-file-system=no reads it too"))
+        } else {
+            None
+        }
+    }
+
+    /// Tells whether files can share what they hold.
+    pub fn shares(&self) -> bool {
+        SHARING.contains(&self.kind.as_str())
+    }
+}
+
+/// The file systems that were met, by the device that stat(2) gives.
+#[derive(Debug, Default)]
+pub struct FileSystems(HashMap<u64, FileSystem>);
+
+impl FileSystems {
+    /// The file system of what is at `path`, on this device.
+    pub fn of(&mut self, device: u64, path: &Path) -> &FileSystem {
+        self.0.entry(device).or_insert_with(|| look(device, path))
+    }
+}
+
+fn look(device: u64, path: &Path) -> FileSystem {
+    let mount = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::MNT_ID);
+    let mount = mount.ok().filter(|found| found.stx_mask & StatxFlags::MNT_ID.bits() != 0);
+    let mounts = fs::read("/proc/self/mountinfo").unwrap_or_default();
+    let mounts = String::from_utf8_lossy(&mounts);
+    let mut lines = mounts.lines().filter_map(parse);
+    // Linux before 5.8 tells no mount.
+    let found = match mount {
+        Some(mount) => lines.find(|line| line.0 == mount.stx_mnt_id),
+        None => lines.find(|line| line.1 == device),
+    };
+    found.map_or_else(
+        || FileSystem { id: device, kind: String::new() },
+        |(_, id, kind)| FileSystem { id, kind: kind.to_owned() },
+    )
+}
+
+/// The mount, the device of its file system, and its type, of a line of mountinfo: see proc(5).
+fn parse(line: &str) -> Option<(u64, u64, &str)> {
+    let mut words = line.split(' ');
+    let mount = words.next()?.parse().ok()?;
+    let (major, minor) = words.nth(1)?.split_once(':')?;
+    let device = rustix::fs::makedev(major.parse().ok()?, minor.parse().ok()?);
+    let kind = words.skip_while(|&word| word != "-").nth(1)?;
+    Some((mount, device, kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_mountinfo_gives_the_mount_its_device_and_its_type() {
+        let line = r"36 35 98:1 /root /mnt/a\040b rw,noatime master:1 shared:2 - btrfs /dev/root rw,errors=continue";
+        assert_eq!(parse(line), Some((36, rustix::fs::makedev(98, 1), "btrfs")));
+        let bare = "21 1 0:19 / /proc rw - proc proc rw";
+        assert_eq!(parse(bare), Some((21, rustix::fs::makedev(0, 19), "proc")));
+        assert_eq!(parse("21 1 0:19 / /proc rw"), None);
+        assert_eq!(parse(""), None);
+    }
+
+    #[test]
+    fn what_the_kernel_makes_is_known_as_that_and_a_directory_of_files_is_not() {
+        let mut found = FileSystems::default();
+        let device = |path: &Path| rustix::fs::stat(path).unwrap().st_dev;
+        let proc = Path::new("/proc");
+        assert!(found.of(device(proc), proc).is_kernel());
+        let dir = tempfile::tempdir().unwrap();
+        let own = found.of(device(dir.path()), dir.path());
+        assert!(!own.is_kernel() && !own.kind.is_empty());
+    }
+}

@@ -1,0 +1,130 @@
+//! Extents that several files share on the disk (`cp --reflink`, snapshots): it is stored once already, and nobody saves it again.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+
+use reduce::BLOCK;
+use sys::extents::{Place, extents};
+
+use super::blank::clean;
+
+/// Bytes that have one place: those of a file system, or, where they are compressed there, those of files whose extents begin at this
+/// place. Parts of a compressed extent are told apart by their place in the files: clones have them at the same one.
+type Space = (u64, u64);
+
+/// The places of all shared extents that were met.
+#[derive(Debug, Default)]
+pub struct Shared {
+    /// Where each known stretch ends.
+    known: BTreeMap<(Space, u64), u64>,
+}
+
+impl Shared {
+    /// The whole blocks of `part` of a file, in order, whose places were met before; `length` is the file's. From now on the others count
+    /// as met too. What waits to be written has no place yet. Where the file system does not tell there are none.
+    pub fn met(
+        &mut self,
+        file: &File,
+        file_system: u64,
+        (part, length): (Range<u64>, u64),
+    ) -> Vec<Range<u64>> {
+        let mut met: Vec<Range<u64>> = Vec::new();
+        for (place, extent, parts) in settled(file, part).unwrap_or_default() {
+            for part in parts {
+                let (space, from) = if place.encoded {
+                    ((file_system, place.offset), part.start)
+                } else {
+                    ((file_system, 0), place.offset + (part.start - extent.start))
+                };
+                let to = from + (part.end - part.start);
+                for known in self.add(space, from..to) {
+                    let (start, end) =
+                        (part.start + (known.start - from), part.start + (known.end - from));
+                    match met.last_mut() {
+                        Some(last) if last.end == start => last.end = end,
+                        _ => met.push(start..end),
+                    }
+                }
+            }
+        }
+        met.into_iter().filter_map(|range| whole_blocks(range, length)).collect()
+    }
+
+    /// Adds a stretch, and gives the parts of it that were known, in order.
+    fn add(&mut self, space: Space, stretch: Range<u64>) -> Vec<Range<u64>> {
+        let mut known = Vec::new();
+        let mut all = stretch.clone();
+        while let Some((&(_, start), &end)) =
+            self.known.range((space, 0)..=(space, stretch.end)).next_back()
+            && end >= stretch.start
+        {
+            let part = start.max(stretch.start)..end.min(stretch.end);
+            if !part.is_empty() {
+                known.push(part);
+            }
+            all = all.start.min(start)..all.end.max(end);
+            self.known.remove(&(space, start));
+        }
+        self.known.insert((space, all.start), all.end);
+        known.reverse();
+        known
+    }
+}
+
+/// A shared extent: its place, its bytes in the file, and those of them that do not wait to be written elsewhere.
+type Settled = (Place, Range<u64>, Vec<Range<u64>>);
+
+/// The shared extents of a part of a file. Where it cannot be told which pages wait to be written, they are written first.
+fn settled(file: &File, part: Range<u64>) -> io::Result<Vec<Settled>> {
+    let mut found = extents(file, part.clone())?;
+    if found.iter().all(|extent| extent.shared.is_none()) {
+        return Ok(Vec::new());
+    }
+    let told = sys::cached::unsaved(file, part.start, part.end - part.start).is_some();
+    if !told {
+        file.sync_data()?;
+        found = extents(file, part)?;
+    }
+    let shared = found.into_iter().filter_map(|extent| Some((extent.shared?, extent.range)));
+    let settled = shared.map(|(place, range)| {
+        let parts = if told { clean(file, range.clone()) } else { vec![range.clone()] };
+        (place, range, parts)
+    });
+    Ok(settled.collect())
+}
+
+fn whole_blocks(range: Range<u64>, length: u64) -> Option<Range<u64>> {
+    let block = BLOCK as u64;
+    let start = range.start.next_multiple_of(block);
+    let end = if range.end >= length { length } else { range.end - range.end % block };
+    (start < end).then_some(start..end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_counts_as_met_from_the_second_time_on_and_only_in_its_own_space() {
+        let mut shared = Shared::default();
+        let here = (1, 0);
+        assert!(shared.add(here, 100..200).is_empty());
+        assert!(shared.add(here, 300..400).is_empty());
+        assert!(shared.add((2, 0), 100..200).is_empty());
+        assert!(shared.add((1, 100), 100..200).is_empty());
+        assert_eq!(shared.add(here, 150..350), [150..200, 300..350]);
+        assert_eq!(shared.add(here, 0..500), [100..400]);
+        assert_eq!(shared.add(here, 500..600), []);
+        assert_eq!(shared.add(here, 0..600), [0..600]);
+        assert_eq!(shared.known.len(), 3);
+    }
+
+    #[test]
+    fn only_whole_blocks_and_the_last_one_are_left_out() {
+        assert_eq!(whole_blocks(100..20_000, 100_000), Some(4096..16_384));
+        assert_eq!(whole_blocks(100..20_000, 20_000), Some(4096..20_000));
+        assert_eq!(whole_blocks(100..8000, 100_000), None);
+    }
+}

@@ -1,0 +1,115 @@
+//! Files, devices and standard input that were named: recognised by their content before they are read.
+
+use std::io::{self, Read, Seek};
+use std::path::Path;
+use std::sync::Arc;
+
+use rustix::fs::{FileType, Stat};
+
+use super::Walk;
+use crate::source::file::Tracked;
+use crate::source::partitions::off_blocks;
+use crate::source::qcow2::Image;
+use crate::source::recognise::{HEAD, recognise};
+use crate::source::uncached_file::UncachedFile;
+use crate::source::{JOB, Source};
+use crate::{Error, Format};
+
+impl Walk<'_> {
+    /// Tells whether a file or device that was named is to be read as a qcow2 image; what another format packs is refused.
+    pub(super) fn is_qcow2(&self, path: &Path, real: &Path) -> Result<bool, Error> {
+        let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
+        if self.request.format != Format::Recognised {
+            return Ok(self.request.format == Format::Qcow2);
+        }
+        let file = UncachedFile::open(real).map_err(unreadable)?;
+        let mut head = vec![0; HEAD];
+        let read = file.read(&mut head, 0).map_err(unreadable)?;
+        let mut tail = vec![0; 512];
+        let end = (&mut file.file()).seek(io::SeekFrom::End(0)).map_err(unreadable)?;
+        if end >= 1024 {
+            file.read(&mut tail, end - 512).map_err(unreadable)?;
+        }
+        head.truncate(read);
+        refuse_packed(path, &head, &tail)?;
+        if let Some(off) = off_blocks(&head) {
+            self.tally.off_blocks(path, off);
+        }
+        Ok(Image::is_one(&file))
+    }
+
+    /// Reads what is named from a byte on, cut into blocks from there.
+    pub(super) fn rest(
+        &mut self,
+        path: &Path,
+        found: &Stat,
+        qcow2: bool,
+        directory: u32,
+    ) -> Result<(), Error> {
+        let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
+        let (source, size) = if qcow2 {
+            let image = Image::open(path)?;
+            let size = image.size();
+            (Source::Image(image), size)
+        } else if FileType::from_raw_mode(found.st_mode).is_block_device() {
+            let source = Source::device(path).map_err(unreadable)?;
+            let Source::Device(file, _) = &source else { return Ok(()) };
+            let size = sys::block::size_bytes(file).map_err(unreadable)?.0;
+            (source, size)
+        } else {
+            let tracked = Tracked::new(path.to_owned(), None, found, Arc::clone(&self.tally));
+            (Source::File(tracked), found.st_size as u64)
+        };
+        let source = Arc::new(Source::From(Box::new(source), self.from));
+        self.range(&source, 0, size.saturating_sub(self.from), directory);
+        Ok(())
+    }
+
+    /// Reads standard input to its end.
+    pub(super) fn standard_input(&mut self, directory: u32) -> Result<(), Error> {
+        let path = Path::new("-");
+        let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
+        self.tally.note(|sources| sources.volumes += 1);
+        let mut head = Vec::new();
+        io::stdin().lock().take(HEAD as u64).read_to_end(&mut head).map_err(unreadable)?;
+        let qcow2 = match self.request.format {
+            Format::Raw => false,
+            Format::Qcow2 => true,
+            Format::Recognised => {
+                refuse_packed(path, &head, &[])?;
+                Image::begins(&head)
+            }
+        };
+        if qcow2 {
+            return Err(Error::Image {
+                path: path.to_owned(),
+                what: "a qcow2 image cannot be read in order".into(),
+                help:
+                    "name the image in place of -; or --format raw, to take its bytes as they lie"
+                        .into(),
+            });
+        }
+        let mut input = head.as_slice().chain(io::stdin().lock());
+        let mut at = 0;
+        while !self.stop() {
+            let mut bytes = Vec::new();
+            let read =
+                input.by_ref().take(JOB as u64).read_to_end(&mut bytes).map_err(unreadable)?;
+            if read == 0 {
+                break;
+            }
+            let source = Arc::new(Source::Memory(at, bytes));
+            self.range(&source, at, read as u64, directory);
+            at += read as u64;
+        }
+        Ok(())
+    }
+}
+
+/// Refuses what packs or encrypts its data, with the way to read it.
+fn refuse_packed(path: &Path, head: &[u8], tail: &[u8]) -> Result<(), Error> {
+    recognise(head, tail).map_or(Ok(()), |format| {
+        let (what, help) = (format!("this is a {}", format.name), format.help(path));
+        Err(Error::Image { path: path.to_owned(), what, help })
+    })
+}
