@@ -23,7 +23,7 @@ use crate::trees::{self, AllTrees};
 use crate::trial::Trial;
 use crate::unused;
 use crate::variants::{self, Variant};
-use crate::{ExperimentError, estimate, order};
+use crate::{ExperimentError, estimate, order, steps};
 
 /// What the caller chooses, beside the file.
 #[derive(Debug, Clone, PartialEq)]
@@ -279,7 +279,7 @@ fn assemble(file: &File, choices: &PlanOptions, made: &[PlannedVariant], command
                 repeat,
                 seed,
                 stack: stack.layers.clone(),
-                up: stack.up.clone(),
+                up: stack.up.iter().cloned().chain(steps::drop_caches()).collect(),
                 ready: stack.ready.clone(),
                 about: estimate::cell(&stages),
                 stages,

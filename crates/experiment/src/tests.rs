@@ -58,6 +58,16 @@ fn refused(from: &str, to: &str) -> String {
 }
 
 #[test]
+fn before_the_stages_of_every_cell_the_kernel_forgets_what_it_holds_in_memory() {
+    for shipped in crate::SHIPPED {
+        for cell in &plan(shipped.text).unwrap().cells {
+            let shown: Vec<_> = cell.up.iter().rev().map(|step| step.action.show()).collect();
+            assert!(shown[0].contains("drop_caches") && shown[1].contains("sync"), "{shown:?}");
+        }
+    }
+}
+
+#[test]
 fn the_shipped_experiment_becomes_ten_cells_repeat_by_repeat() {
     let plan = plan(shipped("vdo-vs-plain").unwrap().text).unwrap();
     for block in plan.cells.chunks(2) {
