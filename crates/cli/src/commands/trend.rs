@@ -33,7 +33,10 @@ pub fn run(args: &TrendArgs) -> Result<ExitCode, Failure> {
     }
     if args.json {
         let series: Vec<_> = all.series.iter().map(document).collect();
-        let left_out = all.left_out.iter().map(|o| object!({ "result": o.path, "why": o.why }));
+        let left_out = all
+            .left_out
+            .iter()
+            .map(|o| object!({ "result": o.path.display().to_string(), "why": o.why }));
         let left_out: Vec<_> = left_out.collect();
         let document = object!({ "series": series, "left_out": left_out });
         json(&serde_json::to_string_pretty(&document).map_err(Failure::data)?);
