@@ -164,6 +164,17 @@ impl From<host::ClaimError> for Failure {
     }
 }
 
+impl From<host::RunLockError> for Failure {
+    fn from(error: host::RunLockError) -> Self {
+        let help = error.help();
+        match error {
+            host::RunLockError::Live { .. } => Self::refused(error),
+            host::RunLockError::Io { .. } => Self::environment(error),
+        }
+        .with_help(help)
+    }
+}
+
 impl From<host::PathError> for Failure {
     fn from(error: host::PathError) -> Self {
         let help = error.help();
@@ -204,6 +215,7 @@ impl From<run::ResumeError> for Failure {
     fn from(error: run::ResumeError) -> Self {
         let help = error.help();
         match error {
+            run::ResumeError::Lock(error) => return error.into(),
             run::ResumeError::Read(_) | run::ResumeError::Changed { .. } => Self::data(error),
             run::ResumeError::Sink(_) | run::ResumeError::Differs { .. } => Self::usage(error),
         }

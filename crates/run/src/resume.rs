@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use experiment::Plan;
+use host::{RunLock, RunLockError};
 use results::model::{Accelerator, CellState, Manifest, StopReason};
 use results::sink::{DirSink, SinkError};
 use results::{CellData, ReadError, ResultSet, Seal};
@@ -13,6 +14,7 @@ use crate::Start;
 /// A result that is to be continued. Nobody else writes into it meanwhile.
 pub struct Earlier {
     sink: DirSink,
+    lock: Option<RunLock>,
     set: ResultSet,
 }
 
@@ -25,6 +27,9 @@ pub enum ResumeError {
     /// Its run still goes on, or its directory cannot be opened.
     #[error(transparent)]
     Sink(#[from] SinkError),
+    /// Its run still goes on, perhaps in another directory, or its lock cannot be made.
+    #[error(transparent)]
+    Lock(#[from] RunLockError),
     /// Its files are not as the run left them.
     #[error("{} cannot be continued: {wrong}", .dir.display())]
     Changed {
@@ -53,6 +58,7 @@ impl ResumeError {
         match self {
             Self::Read(_) => "name the directory that a run wrote with --out",
             Self::Sink(SinkError::Live(_)) => "wait for its end, or stop it with Ctrl-C",
+            Self::Lock(error) => error.help(),
             Self::Sink(_) => "its directory must be writable",
             Self::Changed { .. } => "run it anew: --out instead of --resume",
             Self::Differs { .. } => {
@@ -66,14 +72,16 @@ impl Earlier {
     /// Opens the result in `dir`, and keeps others from writing into it.
     pub fn open(dir: &Path) -> Result<Self, ResumeError> {
         // Whether it is a result at all is said before anything is locked.
-        results::open(dir)?;
+        let manifest = results::open(dir)?.manifest;
+        let take = || RunLock::take(&manifest.run_id, dir);
+        let lock = (!manifest.simulated).then(take).transpose()?;
         let sink = DirSink::reopen(dir)?;
         let set = results::open(dir)?;
         match &set.seal {
             Seal::Broken(wrong) => {
                 Err(ResumeError::Changed { dir: dir.to_owned(), wrong: wrong.join(", ") })
             }
-            Seal::Whole | Seal::None => Ok(Self { sink, set }),
+            Seal::Whole | Seal::None => Ok(Self { sink, lock, set }),
         }
     }
 
@@ -152,9 +160,9 @@ impl Earlier {
         self.set.cells.iter().map(|c| c.state() == CellState::Done && c.damage.is_empty()).collect()
     }
 
-    pub(crate) fn into_parts(self) -> (DirSink, Manifest, Vec<bool>) {
+    pub(crate) fn into_parts(self) -> (DirSink, Option<RunLock>, Manifest, Vec<bool>) {
         let kept = self.kept();
-        (self.sink, self.set.manifest, kept)
+        (self.sink, self.lock, self.set.manifest, kept)
     }
 }
 

@@ -8,7 +8,7 @@ use host::{
     CommandOutcome, CommandOutput, Executor, Machine, MeasuredCommand, PlacedTwin, SimulatedMachine,
 };
 use layers::probe::Source;
-use layers::step::Step;
+use layers::step::{Mark, Step};
 use layers::{Place, RaisePlan};
 use sys::clock::Clock;
 use sys::interrupt::Interrupt;
@@ -78,8 +78,8 @@ impl Machine for Wayward {
     fn discard(&mut self, device: &str) -> io::Result<Option<String>> {
         self.grant(|m| m.discard(device))
     }
-    fn wipe(&mut self, device: &str) -> io::Result<()> {
-        self.grant(|m| m.wipe(device))
+    fn wipe(&mut self, device: &str, mark: Option<&Mark>) -> io::Result<()> {
+        self.grant(|m| m.wipe(device, mark))
     }
     fn flush(&mut self, device: &str) -> io::Result<()> {
         self.grant(|m| m.flush(device))
@@ -99,8 +99,8 @@ impl Machine for Wayward {
     fn mount(&mut self, device: &str, at: &str, filesystem: &str, with: &str) -> io::Result<()> {
         self.grant(|m| m.mount(device, at, filesystem, with))
     }
-    fn unmount(&mut self, at: &str) -> io::Result<()> {
-        self.grant(|m| m.unmount(at))
+    fn unmount(&mut self, at: &str, device: Option<&str>) -> io::Result<()> {
+        self.grant(|m| m.unmount(at, device))
     }
     fn start(&mut self, name: &str, argv: &[String]) -> io::Result<()> {
         self.grant(|m| m.start(name, argv))

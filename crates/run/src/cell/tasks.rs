@@ -57,6 +57,7 @@ impl Running<'_> {
         let target = self.resolve(stage.target.offer.path())?;
         let (figures, stop) = command::run(stage, planned, &target, self.executor);
         self.hand_in_transcript();
+        self.notice(command::killed(stage, &figures));
         if stop.is_none() {
             self.notice(command::missing(stage, planned, &figures));
         }
