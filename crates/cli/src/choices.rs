@@ -57,6 +57,11 @@ pub fn ledger(
         });
     };
     earlier.check(plan, &start)?;
+    for role in earlier.uncompared(&start) {
+        say(&format!(
+            "note: the result does not say on which device it began for '{role}': that it goes on with the same one was not compared"
+        ));
+    }
     let (left, skipped, all) = (earlier.left(), earlier.skipped(), plan.cells.len());
     let more = if skipped == 0 { String::new() } else { format!("; {skipped} were not needed") };
     say(&format!(

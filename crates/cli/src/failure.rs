@@ -216,6 +216,7 @@ impl From<run::ResumeError> for Failure {
         let help = error.help();
         match error {
             run::ResumeError::Lock(error) => return error.into(),
+            run::ResumeError::Device { .. } => Self::refused(error),
             run::ResumeError::Read(_) | run::ResumeError::Changed { .. } => Self::data(error),
             run::ResumeError::Sink(_) | run::ResumeError::Differs { .. } => Self::usage(error),
         }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
 use sys::block::Number;
+use sys::identity::Identity;
 use units::Bytes;
 
 use crate::node::{self, ClaimedDevice};
@@ -23,7 +24,7 @@ pub struct Claim {
     bytes: Bytes,
     identity: String,
     /// Hold the locks that keep other claims away; udev too leaves a locked device alone.
-    _locks: Vec<Lock>,
+    locks: Vec<Lock>,
 }
 
 /// An open file that keeps other claims away until this is dropped.
@@ -53,6 +54,14 @@ impl Claim {
     /// Its size; 0 for a file that is still to be made.
     pub fn bytes(&self) -> Bytes {
         self.bytes
+    }
+
+    /// What it is, whatever it is called: taken from what the claim opened, to be compared later. `None` of a file that is still to be made.
+    ///
+    /// # Errors
+    /// When it cannot be examined.
+    pub fn lasting_identity(&self) -> io::Result<Option<Identity>> {
+        self.locks.first().map(|lock| Identity::of(&lock.0)).transpose()
     }
 
     /// What it is, so that a person can tell it from its neighbours: node, model, serial number, size.
@@ -158,7 +167,7 @@ pub fn claim_target(path: &Path, permit: TargetPermit) -> Result<Claim, ClaimErr
             number: None,
             bytes: Bytes(0),
             identity: format!("{}, a new file", path.display()),
-            _locks: Vec::new(),
+            locks: Vec::new(),
         }),
         Err(error) => Err(ClaimError::io(path, "examined", error)),
     }
@@ -194,7 +203,7 @@ fn block(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
     if !destroy {
         unsigned(path, &lock.0, &identity)?;
     }
-    Ok(Claim { path: node, number: Some(number), bytes, identity, _locks: vec![lock] })
+    Ok(Claim { path: node, number: Some(number), bytes, identity, locks: vec![lock] })
 }
 
 /// Refuses what has a user.
@@ -267,5 +276,5 @@ fn file(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
             "give another name, or add --destroy-data if its content may be lost",
         ));
     }
-    Ok(Claim { path: path.to_owned(), number: None, bytes, identity, _locks: locks })
+    Ok(Claim { path: path.to_owned(), number: None, bytes, identity, locks: locks })
 }

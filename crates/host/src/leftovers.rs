@@ -81,9 +81,7 @@ impl Leftover {
                 (at, Action::Unmount { directory: at.clone(), device: Some(device.clone()) })
             }
             Self::Mount { at, .. } => (at, command(&["umount", at])),
-            Self::Directory(at) => {
-                (at, Action::Unmount { directory: at.clone(), device: None })
-            }
+            Self::Directory(at) => (at, Action::Unmount { directory: at.clone(), device: None }),
             Self::Object { of, name } => (name, command(&[of.remove, &[name]].concat())),
             Self::Node(name) => (name, Action::RemoveNodes { nodes: vec![name.clone()] }),
             Self::Loop { device, .. } => (device, command(&["losetup", "--detach", device])),
@@ -198,8 +196,7 @@ mod tests {
     #[test]
     fn everything_says_by_which_command_it_goes() {
         let device = "/dev/loop7".to_owned();
-        let removal =
-            |left: &Leftover| left.removal("fathom_0badcafe", &BTreeSet::new()).unwrap();
+        let removal = |left: &Leftover| left.removal("fathom_0badcafe", &BTreeSet::new()).unwrap();
         let left = Leftover::Loop { device: device.clone(), file: "/x/fathom_0badcafe".into() };
         assert_eq!(left.to_string(), "loop device on /x/fathom_0badcafe");
         assert_eq!(removal(&left).action.show(), "losetup --detach /dev/loop7");
@@ -210,8 +207,7 @@ mod tests {
             assert!(!removal.above && removal.action.show().ends_with(" fathom_0badcafe_v"));
             assert!(removal.action.show().starts_with(of.program()));
         }
-        let what =
-            Mounted { number: "7:7".into(), source: device.clone(), at: "/mnt".into() };
+        let what = Mounted { number: "7:7".into(), source: device.clone(), at: "/mnt".into() };
         let mount = removal(&Leftover::Mount { at: "/mnt".into(), what });
         assert!(mount.above && mount.action.show() == "umount /mnt");
     }

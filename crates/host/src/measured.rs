@@ -93,7 +93,8 @@ pub(crate) fn run(work: &MeasuredCommand, interrupt: &Interrupt) -> io::Result<C
         let start = Instant::now();
         match synced(work) {
             Ok(()) => {
-                ran.figures.elapsed_with_sync_s = Some((end.elapsed + start.elapsed()).as_secs_f64());
+                ran.figures.elapsed_with_sync_s =
+                    Some((end.elapsed + start.elapsed()).as_secs_f64());
             }
             Err(error) => ran.unsynced = Some(error),
         }

@@ -51,8 +51,12 @@ impl RunLockError {
     /// What to do about it.
     pub fn help(&self) -> &'static str {
         match self {
-            Self::Live { .. } => "let it end, or stop it with Ctrl-C: it takes down what it made itself",
-            Self::Io { .. } => "root needs /run to be writable, others XDG_RUNTIME_DIR or the directory for temporary files",
+            Self::Live { .. } => {
+                "let it end, or stop it with Ctrl-C: it takes down what it made itself"
+            }
+            Self::Io { .. } => {
+                "root needs /run to be writable, others XDG_RUNTIME_DIR or the directory for temporary files"
+            }
         }
     }
 }
@@ -93,7 +97,8 @@ impl RunLock {
             }
             // Whoever had it may have removed it between the two calls above.
             let same = std::fs::metadata(&path).is_ok_and(|there| {
-                file.metadata().is_ok_and(|mine| (mine.dev(), mine.ino()) == (there.dev(), there.ino()))
+                file.metadata()
+                    .is_ok_and(|mine| (mine.dev(), mine.ino()) == (there.dev(), there.ino()))
             });
             if same {
                 let result = std::path::absolute(result).unwrap_or_else(|_| result.to_owned());
@@ -164,7 +169,9 @@ fn was_killed(holder: &str) -> bool {
 fn shown(holder: &str) -> String {
     match holder.trim().split_once(' ') {
         Some((pid, result)) if was_killed(holder) => {
-            format!("its process {pid} is gone, and a tool of it still works; it wrote into {result}")
+            format!(
+                "its process {pid} is gone, and a tool of it still works; it wrote into {result}"
+            )
         }
         Some((pid, result)) => format!("process {pid} writes into {result}"),
         None => "another process has just begun it".into(),

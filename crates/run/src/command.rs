@@ -59,7 +59,9 @@ pub(crate) fn killed(stage: &StagePlan, figures: &CommandFigures) -> Option<Stri
     let more = if count > NAMED { "; ..." } else { "" };
     let left = if count == 1 { "1 process" } else { &format!("{count} processes") };
     (count > 0).then(|| {
-        format!("stage {stage}: its command left {left} running, which had to be killed: {named}{more}")
+        format!(
+            "stage {stage}: its command left {left} running, which had to be killed: {named}{more}"
+        )
     })
 }
 

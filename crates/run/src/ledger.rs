@@ -86,6 +86,7 @@ impl Ledger {
             started_utc: now_utc(),
             ended_utc: None,
             resumed: Vec::new(),
+            devices: start.devices,
             seed: plan.seed,
             accelerator: start.accelerator,
             accelerator_reason: start.accelerator_reason,

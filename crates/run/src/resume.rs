@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use experiment::Plan;
 use host::{RunLock, RunLockError};
-use results::model::{Accelerator, CellState, Manifest, StopReason};
+use results::model::{Accelerator, CellState, DeviceFacts, Manifest, StopReason};
 use results::sink::{DirSink, SinkError};
 use results::{CellData, ReadError, ResultSet, Seal};
+use sys::identity::Identity;
 use units::Seed;
 
 use crate::Start;
@@ -38,6 +39,16 @@ pub enum ResumeError {
         /// What was changed.
         wrong: String,
     },
+    /// Another device.
+    #[error("{} cannot be continued on this device for '{role}': {why}", .dir.display())]
+    Device {
+        /// Its directory.
+        dir: PathBuf,
+        /// The role.
+        role: String,
+        /// What it was, and what it is now.
+        why: String,
+    },
     /// Another plan, or another machine.
     #[error("{} cannot be continued: {what} was {was}, and now it is {now}", .dir.display())]
     Differs {
@@ -60,6 +71,9 @@ impl ResumeError {
             Self::Sink(SinkError::Live(_)) => "wait for its end, or stop it with Ctrl-C",
             Self::Lock(error) => error.help(),
             Self::Sink(_) => "its directory must be writable",
+            Self::Device { .. } => {
+                "give the device that it began on (no option allows another), or run it anew: --out instead of --resume"
+            }
             Self::Changed { .. } => "run it anew: --out instead of --resume",
             Self::Differs { .. } => {
                 "repeat the command that began it with --resume instead of --out, or run it anew"
@@ -134,6 +148,7 @@ impl Earlier {
             };
             self.same(what, fact(&manifest.host), fact(&start.host))?;
         }
+        self.same_devices(start)?;
         // Read back, as the manifest was: numbers may lose a last digit on the way.
         let json = serde_json::to_string(plan).unwrap_or_default();
         let same_plan = serde_json::from_str(&json).is_ok_and(|plan: serde_json::Value| {
@@ -146,6 +161,33 @@ impl Earlier {
             format!("another one, of fathom {}", manifest.tool_version)
         };
         self.same("the plan", was, now)
+    }
+
+    /// Refuses devices that are not those that the run began on.
+    fn same_devices(&self, start: &Start) -> Result<(), ResumeError> {
+        for (role, was) in &self.set.manifest.devices {
+            let Some((known, now)) = identity(was).zip(start.devices.get(role)) else { continue };
+            let why = match identity(now) {
+                Some(found) if was.bytes == now.bytes => known.difference(&found),
+                found => {
+                    let found =
+                        found.map_or_else(|| "something".to_owned(), |found| found.to_string());
+                    let [was, now] = [was.bytes, now.bytes].map(|bytes| format!("{bytes} bytes"));
+                    Some(format!("it was {known} with {was}, and is {found} with {now}"))
+                }
+            };
+            if let Some(why) = why {
+                let (dir, role) = (self.set.path.clone(), role.clone());
+                return Err(ResumeError::Device { dir, role, why });
+            }
+        }
+        Ok(())
+    }
+
+    /// The roles of which the result does not say on what the run began: that it goes on with the same cannot be told.
+    pub fn uncompared(&self, start: &Start) -> Vec<String> {
+        let known = |role: &String| self.set.manifest.devices.get(role).and_then(identity);
+        start.devices.keys().filter(|role| known(role).is_none()).cloned().collect()
     }
 
     fn same(&self, what: &'static str, was: String, now: String) -> Result<(), ResumeError> {
@@ -164,6 +206,11 @@ impl Earlier {
         let kept = self.kept();
         (self.sink, self.lock, self.set.manifest, kept)
     }
+}
+
+/// What a device was, as a result keeps it; `None` where another version kept it otherwise.
+fn identity(facts: &DeviceFacts) -> Option<Identity> {
+    serde_json::from_value(facts.identity.clone()).ok()
 }
 
 /// A plan's document without the time of a run that takes as many repeats as are needed.

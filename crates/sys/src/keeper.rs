@@ -135,7 +135,8 @@ impl Kept {
 
     /// Asks the program and its group to end.
     pub fn ask_to_end(&self) {
-        if let Some(group) = self.pid.and_then(Pid::from_raw).filter(|_| self.end.reaped.is_none()) {
+        if let Some(group) = self.pid.and_then(Pid::from_raw).filter(|_| self.end.reaped.is_none())
+        {
             // Fails only when nobody is left in the group.
             let _ = kill_process_group(group, Signal::TERM);
         }
@@ -158,7 +159,10 @@ impl Kept {
         }
         Err(io::Error::other(match self.whole {
             true => format!("these processes could not be killed: {}", self.end.left.join("; ")),
-            false => "the process that looks after it was killed: what it started may still run (ps -ef)".into(),
+            false => {
+                "the process that looks after it was killed: what it started may still run (ps -ef)"
+                    .into()
+            }
         }))
     }
 

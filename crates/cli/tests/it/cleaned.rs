@@ -58,6 +58,20 @@ impl Ground {
             .unwrap()
     }
 
+    /// Goes on with the result in `out`, on its device under the name `link`.
+    fn start_resumed(&self, link: &Path, out: &str) -> Child {
+        let _ = fs::remove_file(link);
+        std::os::unix::fs::symlink(&self.disk.path, link).unwrap();
+        let device = format!("data={}", text(link));
+        let said = fs::File::create(self.at("said")).unwrap();
+        command(&["run", "clean.toml", "--device", &device, "--allow-commands", "--resume", out])
+            .current_dir(self.dir.path())
+            .stdout(Stdio::null())
+            .stderr(said)
+            .spawn()
+            .unwrap()
+    }
+
     fn fathom(&self, arguments: &[&str]) -> Answer {
         fathom_in(self.dir.path(), arguments)
     }
@@ -104,10 +118,19 @@ fn a_run_is_not_taken_down_by_the_copy_of_its_result() {
         end.display()
     );
     let mut run = ground.start("r", 1, &script);
-    let begun = || ground.tag("r").filter(|tag| Path::new(&format!("/run/fathom_{tag}_xfs/begun")).exists());
+    let begun = || {
+        ground.tag("r").filter(|tag| Path::new(&format!("/run/fathom_{tag}_xfs/begun")).exists())
+    };
     until("it never began", || begun().is_some());
     let tag = ground.tag("r").unwrap();
-    assert!(Command::new("cp").args(["-r", "r", "copy"]).current_dir(ground.dir.path()).status().unwrap().success());
+    assert!(
+        Command::new("cp")
+            .args(["-r", "r", "copy"])
+            .current_dir(ground.dir.path())
+            .status()
+            .unwrap()
+            .success()
+    );
     for arguments in [
         &["clean", "copy"][..],
         &["clean", "copy", "--yes"],
@@ -148,7 +171,10 @@ fn whenever_a_run_is_killed_cleaning_leaves_nothing_of_it() {
         run.kill().unwrap();
         run.wait().unwrap();
         let said = fs::read_to_string(ground.at("said")).unwrap();
-        assert!(!said.contains("error:"), "{kill}: what was before it is in its way: {said}, {ended:?}");
+        assert!(
+            !said.contains("error:"),
+            "{kill}: what was before it is in its way: {said}, {ended:?}"
+        );
         // Killed before it wrote down what it is: it has made nothing.
         let Some(tag) = ground.tag(&out) else { continue };
         let answer = ground.fathom(&["clean", &out, "--yes", "--json"]);
@@ -200,7 +226,11 @@ fn what_others_put_where_a_killed_run_was_is_neither_unmounted_nor_wiped() {
             }
             _ => {
                 assert_eq!(answer.code, Some(6), "{what}: {}\n{}", answer.out, answer.err);
-                assert!(foreign("foreign") && answer.out.contains(&mount), "{what}: {}", answer.out);
+                assert!(
+                    foreign("foreign") && answer.out.contains(&mount),
+                    "{what}: {}",
+                    answer.out
+                );
                 let transcript = fs::read_to_string(ground.at("r/transcript.jsonl")).unwrap();
                 assert!(transcript.contains(&format!("umount {mount}")), "{transcript}");
                 assert!(Command::new("umount").arg(&mount).status().unwrap().success());
@@ -210,4 +240,56 @@ fn what_others_put_where_a_killed_run_was_is_neither_unmounted_nor_wiped() {
             }
         }
     }
+}
+
+#[test]
+fn a_run_goes_on_with_the_device_that_it_began_on_and_with_no_other() {
+    let name = "a_run_goes_on_with_the_device_that_it_began_on_and_with_no_other";
+    let Some(ground) = Ground::new(name) else { return };
+    let Some(other) = loop_device(SIZE) else { return };
+    let mut run = ground.start("r", 2, "touch {mount}/begun; sleep 600");
+    let begun = || {
+        ground.tag("r").filter(|tag| Path::new(&format!("/run/fathom_{tag}_xfs/begun")).exists())
+    };
+    until("it never began", || begun().is_some());
+    run.kill().unwrap();
+    run.wait().unwrap();
+    assert_eq!(ground.fathom(&["clean", "r", "--yes"]).code, Some(0));
+    fs::write(&other.path, vec![0x5A; 1 << 20]).unwrap();
+    let link = ground.at("link");
+    let resume = |device: &str, option: &str| {
+        let _ = fs::remove_file(&link);
+        std::os::unix::fs::symlink(device, &link).unwrap();
+        let device = format!("data={}", text(&link));
+        ground.fathom(&["run", "clean.toml", option, &device, "--allow-commands", "--resume", "r"])
+    };
+    let answer = resume(&other.path, "--destroy-data");
+    assert_eq!(answer.code, Some(4), "{}\n{}", answer.out, answer.err);
+    for said in ["for 'data'", "it was a loop device on", "and is a loop device on", "help:"] {
+        assert!(answer.err.contains(said), "{said}: {}", answer.err);
+    }
+    assert!(fs::read(&other.path).unwrap()[..1 << 20].iter().all(|byte| *byte == 0x5A));
+    // The same one under another name is the same; what it is to do is short now.
+    let manifest = ground.at("r/manifest.json");
+    let without = {
+        let mut value: serde_json::Value =
+            serde_json::from_slice(&fs::read(&manifest).unwrap()).unwrap();
+        assert!(value["devices"]["data"]["bytes"] == SIZE, "{value}");
+        value.as_object_mut().unwrap().remove("devices");
+        value.to_string()
+    };
+    let mut goes_on = ground.start_resumed(&link, "r");
+    until("it never went on", || begun().is_some());
+    goes_on.kill().unwrap();
+    goes_on.wait().unwrap();
+    assert_eq!(ground.fathom(&["clean", "r", "--yes"]).code, Some(0));
+    // A result of a version that kept no identity.
+    fs::write(&manifest, without).unwrap();
+    let mut goes_on = ground.start_resumed(&link, "r");
+    until("it never went on", || begun().is_some());
+    goes_on.kill().unwrap();
+    goes_on.wait().unwrap();
+    let said = fs::read_to_string(ground.at("said")).unwrap();
+    assert!(said.contains("was not compared"), "{said}");
+    assert_eq!(ground.fathom(&["clean", "r", "--yes"]).code, Some(0));
 }

@@ -128,6 +128,7 @@ fn killed(root: &Path, plan: &Plan, cell: &CellPlan, begun: usize, machine: &Las
         accelerator: Accelerator::None,
         accelerator_reason: None,
         simulated: false,
+        devices: std::collections::BTreeMap::new(),
         host: host::facts(),
         experiment_text: String::new(),
     };

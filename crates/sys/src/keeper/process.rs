@@ -34,7 +34,8 @@ extern "C" fn before_main(count: c_int, arguments: *const *const c_char) {
     // SAFETY: there are `count` strings, which stay where they are, and a null pointer after them.
     unsafe {
         if CStr::from_ptr(*arguments) == NAME {
-            let tied = CStr::from_ptr(*arguments.add(1)).to_bytes() == Bound::Tied.name().as_bytes();
+            let tied =
+                CStr::from_ptr(*arguments.add(1)).to_bytes() == Bound::Tied.name().as_bytes();
             serve(arguments.add(2), tied);
         }
     }

@@ -56,8 +56,7 @@ fn the_peak_memory_of_a_program_is_not_that_of_who_starts_it() {
 #[test]
 fn a_program_has_a_group_of_its_own_no_input_and_its_outputs() {
     // What a build tool lets its children inherit is none of ours: only the link must be gone.
-    let script =
-        "cat; ls -l /proc/$$/fd | grep -c socket; ps -o pgid= -p $$; exec >&2; echo wrong";
+    let script = "cat; ls -l /proc/$$/fd | grep -c socket; ps -o pgid= -p $$; exec >&2; echo wrong";
     let mut kept = sh(script, Bound::Tied);
     let (mut out, mut err) = (String::new(), String::new());
     kept.stdout.take().unwrap().read_to_string(&mut out).unwrap();
@@ -119,7 +118,10 @@ fn all_of_it_is_killed_when_that_is_wished_and_when_it_is_dropped() {
         assert!(!kept.has_ended().unwrap() && lives(&pid));
         kept.kill();
         let end = kept.finish().unwrap();
-        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&end.reaped.unwrap().status), Some(9));
+        assert_eq!(
+            std::os::unix::process::ExitStatusExt::signal(&end.reaped.unwrap().status),
+            Some(9)
+        );
         assert!(!lives(&pid), "{leave}");
         let mut kept = sh(&format!("{leave}\nsleep 602"), Bound::Free);
         let pid = lines(&mut kept, 1).remove(0);
