@@ -47,8 +47,21 @@ pub fn ledger(
     earlier: Option<Earlier>,
     on: Box<dyn FnMut(&Event) + Send>,
 ) -> Result<Ledger, Failure> {
-    let Some(earlier) = earlier else { return Ok(Ledger::begin(out, plan, start, on)?) };
+    let Some(earlier) = earlier else {
+        // What is simulated touches nothing that others could take down.
+        let lock = (!start.simulated).then(|| host::RunLock::take(&plan.run_tag, out));
+        let (lock, ledger) = (lock.transpose()?, Ledger::begin(out, plan, start, on)?);
+        return Ok(match lock {
+            Some(lock) => ledger.under(lock),
+            None => ledger,
+        });
+    };
     earlier.check(plan, &start)?;
+    for role in earlier.uncompared(&start) {
+        say(&format!(
+            "note: the result does not say on which device it began for '{role}': that it goes on with the same one was not compared"
+        ));
+    }
     let (left, skipped, all) = (earlier.left(), earlier.skipped(), plan.cells.len());
     let more = if skipped == 0 { String::new() } else { format!("; {skipped} were not needed") };
     say(&format!(

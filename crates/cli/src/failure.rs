@@ -176,6 +176,17 @@ impl From<uvdo::Error> for Failure {
     }
 }
 
+impl From<host::RunLockError> for Failure {
+    fn from(error: host::RunLockError) -> Self {
+        let help = error.help();
+        match error {
+            host::RunLockError::Live { .. } => Self::refused(error),
+            host::RunLockError::Io { .. } => Self::environment(error),
+        }
+        .with_help(help)
+    }
+}
+
 impl From<host::PathError> for Failure {
     fn from(error: host::PathError) -> Self {
         let help = error.help();
@@ -216,6 +227,8 @@ impl From<run::ResumeError> for Failure {
     fn from(error: run::ResumeError) -> Self {
         let help = error.help();
         match error {
+            run::ResumeError::Lock(error) => return error.into(),
+            run::ResumeError::Device { .. } => Self::refused(error),
             run::ResumeError::Read(_) | run::ResumeError::Changed { .. } => Self::data(error),
             run::ResumeError::Sink(_) | run::ResumeError::Differs { .. } => Self::usage(error),
         }

@@ -247,7 +247,8 @@ fn rank(rows: &mut [Block]) -> u64 {
 }
 
 fn main() -> Result<()> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let strided = match words.first().map(String::as_str) {
         Some("dense") => false,
         Some("strided") => true,

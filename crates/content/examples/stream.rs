@@ -26,7 +26,8 @@ fn wrong(what: &str) -> Error {
 }
 
 fn main() -> Result<()> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let word = |n: usize| words.get(n).map_or("", String::as_str);
     let path = match word(0) {
         "best" => Path::best(),

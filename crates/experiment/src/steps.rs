@@ -114,6 +114,10 @@ fn remount(stage: &StageHead, stack: &StackPlan, target: &Target) -> Result<Vec<
         let help = "name a layer that is one: target = \"...\"";
         return Err(Diagnostic::at(stage.places.at("do"), message, help));
     };
-    let unmount = Action::Unmount { directory: path.to_owned() };
+    let device = match &mount.action {
+        Action::Mount { device, .. } => Some(device.clone()),
+        _ => None,
+    };
+    let unmount = Action::Unmount { directory: path.to_owned(), device };
     Ok(vec![step("unmount the file system", unmount, Vec::new()), mount.clone()])
 }

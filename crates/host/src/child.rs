@@ -1,12 +1,12 @@
-//! External commands: own process group, no standard input, a deadline, bounded output.
+//! External commands: own process group, no standard input, a deadline, bounded output; nothing that they started outlives them.
 
 use std::io;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
 use sys::interrupt::{Interrupt, Level};
+use sys::keeper::{self, Bound};
 
 use crate::outputs::{Kept, Pipe, wait_for};
 
@@ -28,6 +28,10 @@ pub struct CommandOutput {
     pub stderr: String,
     /// Whether it was killed because its deadline had passed.
     pub overdue: bool,
+    /// What it had started, outlived it, and was killed: command lines.
+    pub killed: Vec<String>,
+    /// What of that could not be killed.
+    pub left: Vec<String>,
     /// Why device-mapper refused, where it failed and the kernel's log says so: its tools only say "Invalid argument".
     pub kernel: Option<String>,
 }
@@ -41,47 +45,41 @@ pub(crate) fn run(
     deadline: Duration,
     interrupt: &Interrupt,
 ) -> io::Result<CommandOutput> {
-    let start = Instant::now();
-    let mut child = command(argv)?.spawn()?;
+    if argv.is_empty() {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    }
+    // A tool that dies half-way leaves more than one that ends its work.
+    let mut command = keeper::command(argv, Bound::Free);
+    plain(&mut command);
+    let mut child = keeper::start(command)?;
     let mut stdout = Pipe::new(child.stdout.take(), Kept::new(KEPT, 0))?;
     let mut stderr = Pipe::new(child.stderr.take(), Kept::new(KEPT, 0))?;
     let mut overdue = false;
-    let status = loop {
+    while !child.has_ended()? {
         stdout.read();
         stderr.read();
-        if let Some(status) = child.try_wait()? {
-            break status;
+        overdue = child.at.elapsed() >= deadline;
+        if overdue || interrupt.level() == Level::Now {
+            child.kill();
+            break;
         }
-        let late = start.elapsed() >= deadline;
-        if late || interrupt.level() == Level::Now {
-            overdue = late;
-            break kill(&mut child)?;
-        }
-        wait_for(&[stdout.fd(), stderr.fd()], LOOK);
-    };
-    // A grandchild may hold the pipes open for ever: what is there is read, and no more is waited for.
+        wait_for(&[stdout.fd(), stderr.fd(), Some(child.fd())], LOOK);
+    }
+    let end = child.finish()?;
+    // All who could write are gone.
     stdout.read();
     stderr.read();
+    let status = end.reaped.map(|reaped| reaped.status);
     Ok(CommandOutput {
-        code: status.code(),
-        signal: status.signal(),
+        code: status.and_then(|status| status.code()),
+        signal: status.and_then(|status| status.signal()),
         stdout: stdout.kept.text(),
         stderr: stderr.kept.text(),
         overdue,
+        killed: end.killed,
+        left: end.left,
         kernel: None,
     })
-}
-
-/// A command in a process group of its own, without standard input, whose outputs are read.
-pub(crate) fn command(argv: &[String]) -> io::Result<Command> {
-    let (program, arguments) =
-        argv.split_first().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
-    let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::null());
-    plain(&mut command);
-    // Ctrl-C on the terminal is for us, who finish in order; it must not tear lvm out of its work.
-    command.process_group(0);
-    Ok(command)
 }
 
 /// Sets what all commands have in common.
@@ -93,20 +91,6 @@ pub(crate) fn plain(command: &mut Command) {
         .env("LC_ALL", "C")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-}
-
-/// Kills the child and all of its group.
-fn kill(child: &mut Child) -> io::Result<std::process::ExitStatus> {
-    kill_group(child.id());
-    child.wait()
-}
-
-/// Kills the group of a child that nobody has waited for yet.
-pub(crate) fn kill_group(child: u32) {
-    if let Some(group) = i32::try_from(child).ok().and_then(Pid::from_raw) {
-        // Fails only when nobody is left in the group.
-        let _ = kill_process_group(group, Signal::KILL);
-    }
 }
 
 #[cfg(test)]
@@ -129,30 +113,43 @@ mod tests {
         assert_eq!(missing.unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
-    #[test]
-    fn the_deadline_kills_the_whole_group() {
-        let start = Instant::now();
-        let output = sh("sleep 61 & echo $!; wait", Duration::from_millis(200), &Interrupt::new());
-        assert!(output.overdue && output.signal == Some(9));
-        assert!(start.elapsed() < Duration::from_secs(30));
+    /// Ways to leave a process behind; each writes its number into a file.
+    const LEAVES: [&str; 3] = [
+        "sh -c 'echo $$ >pid; exec sleep 60' &",
+        "setsid sh -c 'echo $$ >pid; exec sleep 60' &",
+        "setsid sh -c 'setsid -f sh -c \"echo \\$\\$ >pid; exec sleep 60\"' &",
+    ];
+
+    /// Leaves a process, prints its number, and does `then`; tells what was printed, and insists on the end of the process.
+    fn left(leave: &str, then: &str, deadline: Duration) -> CommandOutput {
+        let dir = tempfile::tempdir().unwrap();
+        let at = dir.path().display();
+        let told = "while ! [ -s pid ]; do sleep 0.05; done; cat pid";
+        let script = format!("cd {at}; {leave}\n{told}; {then}");
+        let start = std::time::Instant::now();
+        let output = sh(&script, deadline, &Interrupt::new());
+        assert!(start.elapsed() < Duration::from_secs(30), "{leave}");
         let pid = output.stdout.trim();
-        let gone = |pid: &str| {
-            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
-            stat.map_or(true, |s| s.contains(") Z "))
-        };
-        let wait = Instant::now();
-        while !gone(pid) {
-            assert!(wait.elapsed() < Duration::from_secs(20), "{pid} lives on");
-            std::thread::sleep(Duration::from_millis(10));
+        assert!(!pid.is_empty() && !std::path::Path::new("/proc").join(pid).exists(), "{leave}");
+        output
+    }
+
+    #[test]
+    fn the_deadline_kills_all_that_it_started() {
+        for leave in LEAVES {
+            let output = left(leave, "sleep 61", Duration::from_secs(2));
+            assert!(output.overdue && output.signal == Some(9), "{leave}");
         }
     }
 
     #[test]
-    fn a_grandchild_that_keeps_the_pipe_does_not_hold_us_up() {
-        let start = Instant::now();
-        let output = sh("setsid sleep 60 & echo done", LONG, &Interrupt::new());
-        assert_eq!(output.stdout, "done\n");
-        assert!(start.elapsed() < Duration::from_secs(30));
+    fn what_it_leaves_running_is_killed_and_named() {
+        for leave in LEAVES {
+            let CommandOutput { code, killed, left, .. } = left(leave, "exit 0", LONG);
+            assert!(killed.len() == 1 && killed[0].contains("sleep 60"), "{killed:?}");
+            assert!(code == Some(0) && left.is_empty(), "{left:?}");
+        }
+        assert_eq!(sh("exit 0", LONG, &Interrupt::new()).killed, Vec::<String>::new());
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, XattrFlags, flock};
 use sys::block::Number;
+use sys::identity::Identity;
 use units::Bytes;
 
 use crate::node::{self, ClaimedDevice};
@@ -71,6 +72,14 @@ impl Claim {
     /// Its size; 0 for a file that was made for the claim.
     pub fn bytes(&self) -> Bytes {
         self.bytes
+    }
+
+    /// What it is, whatever it is called: taken from what the claim opened, to be compared later.
+    ///
+    /// # Errors
+    /// When it cannot be examined.
+    pub fn lasting_identity(&self) -> io::Result<Identity> {
+        Identity::of(&self.held.0)
     }
 
     /// What it is, so that a person can tell it from its neighbours: node, model, serial number, size.

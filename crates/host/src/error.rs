@@ -45,6 +45,16 @@ pub enum StepError {
         /// Why.
         source: std::io::Error,
     },
+    /// What a command had started outlived it.
+    #[error("Cannot {about}: '{command}' left processes that cannot be killed: {left}")]
+    Outlived {
+        /// What it was for.
+        about: String,
+        /// The command as typed.
+        command: String,
+        /// The processes.
+        left: String,
+    },
     /// Something else that was done to the machine failed.
     #[error("Cannot {about}: {action} failed")]
     Action {

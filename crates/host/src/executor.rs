@@ -12,7 +12,7 @@ use std::io;
 use std::path::PathBuf;
 
 use layers::probe::Source;
-use layers::step::{Action, Condition, Step, show_argv};
+use layers::step::{Action, Condition, Mark, Step, show_argv};
 use layers::{Parsed, Writes};
 use results::TranscriptEntry;
 use results::model::{AskedContent, StepRecord};
@@ -145,6 +145,16 @@ impl Executor {
         self.machine.bears(device, tag)
     }
 
+    /// Whether a device has a mark.
+    pub fn carries(&mut self, device: &str, mark: &Mark) -> bool {
+        self.machine.carries(device, mark)
+    }
+
+    /// Tells the machine that a device is one of the run's.
+    pub fn owns(&mut self, device: &str) {
+        self.machine.owns(device);
+    }
+
     /// Takes over the undo of what another process began; what is owed last is undone first.
     pub fn owe(&mut self, about: &str, actions: &[Action], deadline_s: u64) {
         let (about, actions) = (about.to_owned(), actions.to_vec());
@@ -211,8 +221,8 @@ impl Executor {
                 let done = self.machine.discard(&device);
                 done.map(Option::unwrap_or_default).map_err(|e| failed(context, action, e))
             }),
-            Action::Wipe { device } => self.resolve(device).and_then(|device| {
-                let done = self.machine.wipe(&device);
+            Action::Wipe { device, mark } => self.resolve(device).and_then(|device| {
+                let done = self.machine.wipe(&device, mark.as_ref());
                 done.map(|()| String::new()).map_err(|e| failed(context, action, e))
             }),
             Action::Flush { device } => self.resolve(device).and_then(|device| {
@@ -293,9 +303,10 @@ impl Executor {
                 let [device, directory] = [resolve(device)?, resolve(directory)?];
                 self.machine.mount(&device, &directory, filesystem, options)
             }
-            Action::Unmount { directory } => {
+            Action::Unmount { directory, device } => {
                 let directory = resolve(directory)?;
-                self.machine.unmount(&directory)
+                let device = device.as_deref().map(resolve).transpose()?;
+                self.machine.unmount(&directory, device.as_deref())
             }
             _ => Ok(()),
         }
@@ -353,6 +364,7 @@ impl Executor {
                 entry.exit_code = output.code;
                 entry.stdout = results::transcript::bounded(output.stdout.as_bytes());
                 entry.stderr = results::transcript::bounded(output.stderr.as_bytes());
+                entry.killed = output.killed.clone();
                 judge(context, argv, may_fail, &output)
             }
             Err(source) => Err(StepError::NotStarted {
@@ -464,6 +476,9 @@ fn judge(
     output: &CommandOutput,
 ) -> Result<(), StepError> {
     let (about, command) = (context.about.to_owned(), show_argv(argv));
+    if !output.left.is_empty() {
+        return Err(StepError::Outlived { about, command, left: output.left.join("; ") });
+    }
     let program = argv.first().map_or("", String::as_str);
     if output.overdue {
         let (seconds, last) = (context.deadline_s, String::new());

@@ -1,5 +1,6 @@
 //! What a run left on the machine: mounts, objects of layers' tools, device-mapper nodes, loop devices that carry its tag.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 use std::time::Duration;
@@ -9,6 +10,8 @@ use layers::step::Action;
 use sys::dm::Dm;
 use sys::interrupt::Interrupt;
 
+use crate::mounts::{Mounted, mounted};
+
 /// One thing that carries the tag of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Leftover {
@@ -16,6 +19,8 @@ pub enum Leftover {
     Mount {
         /// Where it is mounted.
         at: String,
+        /// What is mounted there.
+        what: Mounted,
     },
     /// The directory that a file system of the run was mounted in.
     Directory(String),
@@ -40,7 +45,7 @@ pub enum Leftover {
 impl fmt::Display for Leftover {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Self::Mount { at } => write!(f, "mount at {at}"),
+            Self::Mount { at, .. } => write!(f, "mount at {at}"),
             Self::Directory(at) => write!(f, "directory {at}"),
             Self::Object { of, name } => write!(f, "{} {name}", of.called),
             Self::Node(name) => write!(f, "device-mapper node {name}"),
@@ -63,20 +68,26 @@ pub struct Removal {
 }
 
 impl Leftover {
-    fn removal(&self) -> Removal {
+    /// Returns what removes it; `None` of a mount at a place of the run that is neither named after it nor on a device of it: that
+    /// is somebody else's.
+    fn removal(&self, ours: &str, owned: &BTreeSet<String>) -> Option<Removal> {
         let command = |argv: &[&str]| Action::Command {
             argv: argv.iter().map(ToString::to_string).collect(),
             may_fail: true,
         };
         let (name, action) = match self {
-            Self::Mount { at } => (at, command(&["umount", at])),
-            Self::Directory(at) => (at, Action::Unmount { directory: at.clone() }),
+            Self::Mount { at, what } if at.contains(ours) && !what.source.contains(ours) => {
+                let device = owned.iter().find(|device| what.is_on(device))?;
+                (at, Action::Unmount { directory: at.clone(), device: Some(device.clone()) })
+            }
+            Self::Mount { at, .. } => (at, command(&["umount", at])),
+            Self::Directory(at) => (at, Action::Unmount { directory: at.clone(), device: None }),
             Self::Object { of, name } => (name, command(&[of.remove, &[name]].concat())),
             Self::Node(name) => (name, Action::RemoveNodes { nodes: vec![name.clone()] }),
             Self::Loop { device, .. } => (device, command(&["losetup", "--detach", device])),
         };
         let above = matches!(self, Self::Mount { .. } | Self::Directory(_));
-        Removal { what: self.to_string(), name: name.clone(), action, above }
+        Some(Removal { what: self.to_string(), name: name.clone(), action, above })
     }
 }
 
@@ -86,13 +97,13 @@ pub(crate) fn of(tag: &str, ran: impl Fn(&str) -> bool) -> Vec<Leftover> {
     let ours = format!("fathom_{tag}");
     let nodes = Dm::open().and_then(|dm| dm.names()).unwrap_or_default();
     let loops: Vec<_> = loops().into_iter().filter(|(_, file)| file.contains(&ours)).collect();
-    let stands = |mount: &(String, String)| {
-        let (source, at) = mount;
-        let looped = |(device, _): &(String, String)| is_of(source, device);
-        at.contains(&ours) || source.contains(&ours) || loops.iter().any(looped)
+    let stands = |mount: &Mounted| {
+        let looped = |(device, _): &(String, String)| is_of(&mount.source, device);
+        mount.at.contains(&ours) || mount.source.contains(&ours) || loops.iter().any(looped)
     };
-    let mounts = mounts().into_iter().rev().filter(stands);
-    let mut left: Vec<_> = mounts.map(|(_, at)| Leftover::Mount { at }).collect();
+    let mounts = mounted().into_iter().rev().filter(stands);
+    let mut left: Vec<_> =
+        mounts.map(|what| Leftover::Mount { at: what.at.clone(), what }).collect();
     left.extend(directories(&ours).into_iter().map(Leftover::Directory));
     for of in layers::objects().into_iter().filter(|objects| ran(objects.program())) {
         let names = lines(of.list).into_iter().filter(|name| name.contains(&ours));
@@ -104,9 +115,10 @@ pub(crate) fn of(tag: &str, ran: impl Fn(&str) -> bool) -> Vec<Leftover> {
     left
 }
 
-/// What removes everything that still carries the tag, in this order.
-pub(crate) fn removals(tag: &str) -> Vec<Removal> {
-    of(tag, |_| true).iter().map(Leftover::removal).collect()
+/// What removes everything that still carries the tag, in this order; `owned` are the run's devices.
+pub(crate) fn removals(tag: &str, owned: &BTreeSet<String>) -> Vec<Removal> {
+    let ours = format!("fathom_{tag}");
+    of(tag, |_| true).iter().filter_map(|left| left.removal(&ours, owned)).collect()
 }
 
 /// Whether an object of a layer's tools with this tag stands on `device`.
@@ -153,25 +165,6 @@ fn loops() -> Vec<(String, String)> {
         .collect()
 }
 
-/// Sources and places of mounts, the last one mounted last.
-fn mounts() -> Vec<(String, String)> {
-    let text = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    text.lines().filter_map(mount).collect()
-}
-
-/// Source and place in one line of mountinfo.
-fn mount(line: &str) -> Option<(String, String)> {
-    let (left, right) = line.split_once(" - ")?;
-    let (at, source) = (left.split(' ').nth(4)?, right.split(' ').nth(1)?);
-    Some((plain(source), plain(at)))
-}
-
-/// `text` without the escapes by which the kernel keeps it one word.
-fn plain(text: &str) -> String {
-    let escapes = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
-    escapes.iter().fold(text.to_owned(), |text, (escape, letter)| text.replace(escape, letter))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -183,27 +176,39 @@ mod tests {
     }
 
     #[test]
-    fn a_mount_is_known_by_its_place_and_its_source() {
-        let line = "35 28 7:0 / /mnt/a\\040b rw,relatime shared:1 master:2 - ext4 /dev/loop0p1 rw";
-        assert_eq!(mount(line), Some(("/dev/loop0p1".into(), "/mnt/a b".into())));
+    fn a_partition_is_of_its_device() {
         assert!(is_of("/dev/loop0p1", "/dev/loop0") && is_of("/dev/loop0", "/dev/loop0"));
         assert!(!is_of("/dev/loop01", "/dev/loop0"));
     }
 
     #[test]
+    fn a_mount_at_a_place_of_the_run_is_removed_only_when_it_is_of_the_run() {
+        let ours = "fathom_0badcafe";
+        let mount = |source: &str| {
+            let what = Mounted { number: "0:0".into(), source: source.into(), at: "/run/x".into() };
+            Leftover::Mount { at: format!("/run/{ours}_fs"), what }
+        };
+        let owned = BTreeSet::from(["/dev/null".to_owned()]);
+        assert_eq!(mount("tmpfs").removal(ours, &owned), None);
+        assert!(mount("/dev/mapper/fathom_0badcafe-v").removal(ours, &owned).is_some());
+    }
+
+    #[test]
     fn everything_says_by_which_command_it_goes() {
         let device = "/dev/loop7".to_owned();
-        let left = Leftover::Loop { device, file: "/x/fathom_0badcafe".into() };
+        let removal = |left: &Leftover| left.removal("fathom_0badcafe", &BTreeSet::new()).unwrap();
+        let left = Leftover::Loop { device: device.clone(), file: "/x/fathom_0badcafe".into() };
         assert_eq!(left.to_string(), "loop device on /x/fathom_0badcafe");
-        assert_eq!(left.removal().action.show(), "losetup --detach /dev/loop7");
+        assert_eq!(removal(&left).action.show(), "losetup --detach /dev/loop7");
         for of in layers::objects() {
             let left = Leftover::Object { of, name: "fathom_0badcafe_v".into() };
             assert_eq!(left.to_string(), format!("{} fathom_0badcafe_v", of.called));
-            let removal = left.removal();
+            let removal = removal(&left);
             assert!(!removal.above && removal.action.show().ends_with(" fathom_0badcafe_v"));
             assert!(removal.action.show().starts_with(of.program()));
         }
-        let mount = Leftover::Mount { at: "/mnt".into() }.removal();
+        let what = Mounted { number: "7:7".into(), source: device.clone(), at: "/mnt".into() };
+        let mount = removal(&Leftover::Mount { at: "/mnt".into(), what });
         assert!(mount.above && mount.action.show() == "umount /mnt");
     }
 }

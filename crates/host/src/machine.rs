@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use layers::Writes;
 use layers::probe::Source;
-use layers::step::Condition;
+use layers::step::{Condition, Mark};
 use results::model::AskedContent;
+use rustix::fs::FlockOperation;
 use sys::dm::Dm;
 use sys::interrupt::Interrupt;
 use sys::kernel_log::{KernelLog, Record};
@@ -47,8 +48,17 @@ pub trait Machine: Send {
     /// Empties a device; what a person should know about how comes back.
     fn discard(&mut self, device: &str) -> io::Result<Option<String>>;
 
-    /// Zeroes the first and the last MiB of a device; fine where it is not there.
-    fn wipe(&mut self, device: &str) -> io::Result<()>;
+    /// Zeroes the first and the last MiB of a device; fine where it is not there. After another process only what has the mark, where
+    /// there is one.
+    fn wipe(&mut self, device: &str, mark: Option<&Mark>) -> io::Result<()>;
+
+    /// Whether a device has this mark.
+    fn carries(&mut self, _device: &str, _mark: &Mark) -> bool {
+        false
+    }
+
+    /// Hears that a device is one of the run's: what is mounted from it is.
+    fn owns(&mut self, _device: &str) {}
 
     /// Writes to stable storage what the device holds in caches.
     fn flush(&mut self, device: &str) -> io::Result<()>;
@@ -74,8 +84,8 @@ pub trait Machine: Send {
         options: &str,
     ) -> io::Result<()>;
 
-    /// Unmounts and removes a directory; fine where it is not there.
-    fn unmount(&mut self, directory: &str) -> io::Result<()>;
+    /// Unmounts and removes a directory; fine where it is not there. Nothing but `device` is unmounted, where that is said.
+    fn unmount(&mut self, directory: &str, device: Option<&str>) -> io::Result<()>;
 
     /// Starts a process that lives on.
     fn start(&mut self, name: &str, argv: &[String]) -> io::Result<()>;
@@ -153,6 +163,10 @@ pub struct RealMachine {
     devices: Vec<ClaimedDevice>,
     /// File systems that were mounted, by directory.
     mounts: BTreeMap<String, HeldMount>,
+    /// Devices of the run on which another process may have made something.
+    owned: BTreeSet<String>,
+    /// Devices that could not be wiped.
+    unwiped: BTreeSet<String>,
 }
 
 impl RealMachine {
@@ -217,14 +231,21 @@ impl Machine for RealMachine {
         })
     }
 
-    fn wipe(&mut self, device: &str) -> io::Result<()> {
-        // Not what is still mounted, or under something.
-        let exclusive = libc::O_EXCL;
-        match OpenOptions::new().read(true).write(true).custom_flags(exclusive).open(device) {
-            Ok(mut file) => wipe_ends(&mut file).map(drop),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(error),
-        }
+    fn wipe(&mut self, device: &str, mark: Option<&Mark>) -> io::Result<()> {
+        let wiped = self.wiped(device, mark);
+        match &wiped {
+            Ok(()) => self.unwiped.remove(device),
+            Err(_) => self.unwiped.insert(device.to_owned()),
+        };
+        wiped
+    }
+
+    fn carries(&mut self, device: &str, mark: &Mark) -> bool {
+        File::open(device).is_ok_and(|file| has(&file, mark))
+    }
+
+    fn owns(&mut self, device: &str) {
+        self.owned.insert(device.to_owned());
     }
 
     fn flush(&mut self, device: &str) -> io::Result<()> {
@@ -280,9 +301,13 @@ impl Machine for RealMachine {
         Ok(())
     }
 
-    fn unmount(&mut self, directory: &str) -> io::Result<()> {
-        if let Some(held) = self.mounts.get(directory) {
-            held.check_uncovered()?;
+    fn unmount(&mut self, directory: &str, device: Option<&str>) -> io::Result<()> {
+        match self.mounts.get(directory) {
+            Some(held) => held.check_uncovered()?,
+            None if self.after_another || device.is_some() => {
+                crate::mounts::check_top(directory, device)?;
+            }
+            None => {}
         }
         // What holds it would keep it mounted.
         self.mounts.remove(directory);
@@ -329,16 +354,44 @@ impl Machine for RealMachine {
     fn leftovers(&mut self, tag: &str) -> Vec<String> {
         let ran = |program: &str| self.after_another || self.ran.contains(program);
         let left = leftovers::of(tag, ran);
-        left.iter().map(ToString::to_string).chain(trace::left(tag)).collect()
+        let unwiped = self.unwiped.iter().map(|device| format!("what was made on {device}"));
+        left.iter().map(ToString::to_string).chain(trace::left(tag)).chain(unwiped).collect()
     }
 
     fn removals(&mut self, tag: &str) -> Vec<Removal> {
-        leftovers::removals(tag)
+        leftovers::removals(tag, &self.owned)
     }
 
     fn bears(&mut self, device: &str, tag: &str) -> bool {
         leftovers::bears(device, tag)
     }
+}
+
+impl RealMachine {
+    fn wiped(&self, device: &str, mark: Option<&Mark>) -> io::Result<()> {
+        // Not what is still mounted, or under something.
+        let exclusive = libc::O_EXCL;
+        let mut options = OpenOptions::new();
+        let mut file = match options.read(true).write(true).custom_flags(exclusive).open(device) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            opened => opened?,
+        };
+        if let Some(mark) = mark.filter(|_| self.after_another) {
+            // Nobody holds the claim of the run that is gone; another one may have the device by now.
+            let lock = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
+            lock.map_err(|_| io::Error::other(format!("{device} is claimed by another run")))?;
+            if !has(&file, mark) {
+                return Ok(());
+            }
+        }
+        wipe_ends(&mut file).map(drop)
+    }
+}
+
+/// Whether the device has the mark.
+fn has(device: &File, mark: &Mark) -> bool {
+    let mut there = vec![0; mark.bytes.len()];
+    device.read_exact_at(&mut there, mark.at).is_ok_and(|()| there == mark.bytes)
 }
 
 /// The last record in which device-mapper says why it refuses a table, or anything else.
@@ -390,7 +443,7 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_not_wiped() {
-        RealMachine::new().wipe("/dev/mapper/fathom-no-such-node").unwrap();
+        RealMachine::new().wipe("/dev/mapper/fathom-no-such-node", None).unwrap();
     }
 
     #[test]

@@ -3,15 +3,14 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use results::model::CommandFigures;
-use rustix::process::{Pid, PidfdFlags, WaitId, WaitIdOptions, pidfd_open, waitid};
 use sys::interrupt::{Interrupt, Level};
-use sys::starter::{self, Started};
+use sys::keeper::{self, Bound, End};
 use units::Nanos;
 
-use crate::child::{kill_group, plain};
+use crate::child::plain;
 use crate::lines::{Lines, Listener, Stream};
 use crate::outputs::{Kept, Pipe, wait_for};
 
@@ -53,6 +52,8 @@ pub struct CommandOutcome {
     pub overdue: bool,
     /// Whether it was killed because the user wished to stop.
     pub interrupted: bool,
+    /// What it had started and could not be killed.
+    pub left: Vec<String>,
     /// Why what it wrote could not be brought to stable storage.
     pub unsynced: Option<io::Error>,
 }
@@ -69,67 +70,67 @@ pub(crate) fn run(
     if work.argv.is_empty() {
         return Err(io::Error::from(io::ErrorKind::InvalidInput));
     }
-    // Its peak memory must not be ours.
-    let mut command = starter::command(&work.argv);
+    // Nothing of it may outlive this process, and keep the stack busy.
+    let mut command = keeper::command(&work.argv, Bound::Tied);
     plain(&mut command);
     command.envs(AUTHOR).current_dir(if work.directory { work.target.as_str() } else { "/" });
     let mut ran = CommandOutcome::default();
     ran.figures.used_before_bytes = used(work);
-    let Started { pid: child, at: start, stdout, stderr } = starter::start(command)?;
-    let mut stdout = Pipe::new(stdout, Kept::new(KEPT, KEPT))?;
-    let mut stderr = Pipe::new(stderr, Kept::new(KEPT, KEPT))?;
+    let mut child = keeper::start(command)?;
+    let mut stdout = Pipe::new(child.stdout.take(), Kept::new(KEPT, KEPT))?;
+    let mut stderr = Pipe::new(child.stderr.take(), Kept::new(KEPT, KEPT))?;
     let (mut out, mut err) = (Lines::new(Stream::Stdout), Lines::new(Stream::Stderr));
-    let pid = i32::try_from(child).ok().and_then(Pid::from_raw);
-    // A kernel without them is asked more often.
-    let end = pid.and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok());
-    loop {
+    while !child.has_ended()? {
         stdout.read_to(&mut |bytes| out.take(bytes, listener));
         stderr.read_to(&mut |bytes| err.take(bytes, listener));
-        if pid.is_none_or(has_ended) {
-            break;
-        }
-        ran.overdue = start.elapsed() >= Duration::from(work.time_limit);
+        ran.overdue = child.at.elapsed() >= Duration::from(work.time_limit);
         ran.interrupted = interrupt.level() != Level::None;
         if ran.overdue || ran.interrupted {
+            child.kill();
             break;
         }
-        let end = end.as_ref().map(std::os::fd::AsFd::as_fd);
-        wait_for(&[stdout.fd(), stderr.fd(), end], LOOK);
+        wait_for(&[stdout.fd(), stderr.fd(), Some(child.fd())], LOOK);
     }
-    let elapsed = start.elapsed();
-    // What it left running would go on writing, and keep the file system busy. Nobody has waited for the child yet, so that
-    // the number of its group is nobody else's.
-    kill_group(child);
-    let reaped = sys::reap::reap(child)?;
+    // What it left running would go on writing, and keep the file system busy.
+    let end = child.finish()?;
     stdout.read_to(&mut |bytes| out.take(bytes, listener));
     stderr.read_to(&mut |bytes| err.take(bytes, listener));
     out.end(listener);
     err.end(listener);
     if work.sync && !ran.overdue && !ran.interrupted {
+        let start = Instant::now();
         match synced(work) {
-            Ok(()) => ran.figures.elapsed_with_sync_s = Some(start.elapsed().as_secs_f64()),
+            Ok(()) => {
+                ran.figures.elapsed_with_sync_s =
+                    Some((end.elapsed + start.elapsed()).as_secs_f64());
+            }
             Err(error) => ran.unsynced = Some(error),
         }
     }
-    ran.signal = std::os::unix::process::ExitStatusExt::signal(&reaped.status);
     ran.figures = CommandFigures {
-        elapsed_s: Some(elapsed.as_secs_f64()),
-        cpu_user_s: Some(reaped.user.as_secs_f64()),
-        cpu_system_s: Some(reaped.system.as_secs_f64()),
-        peak_memory_bytes: Some(reaped.peak_memory_bytes),
-        exit_code: reaped.status.code(),
         used_after_bytes: used(work),
         stdout: stdout.kept.text(),
         stderr: stderr.kept.text(),
         ..ran.figures
     };
-    Ok(ran)
+    Ok(with_end(ran, end))
 }
 
-/// Whether a child has ended; it is not waited for.
-fn has_ended(child: Pid) -> bool {
-    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    !matches!(waitid(WaitId::Pid(child), options), Ok(None) | Err(rustix::io::Errno::INTR))
+/// Adds how it ended, and what it used.
+fn with_end(mut ran: CommandOutcome, end: End) -> CommandOutcome {
+    let Some(reaped) = end.reaped else { return ran };
+    ran.signal = std::os::unix::process::ExitStatusExt::signal(&reaped.status);
+    ran.left = end.left;
+    ran.figures = CommandFigures {
+        elapsed_s: Some(end.elapsed.as_secs_f64()),
+        cpu_user_s: Some(reaped.user.as_secs_f64()),
+        cpu_system_s: Some(reaped.system.as_secs_f64()),
+        peak_memory_bytes: Some(reaped.peak_memory_bytes),
+        exit_code: reaped.status.code(),
+        killed: end.killed,
+        ..ran.figures
+    };
+    ran
 }
 
 /// What the file system of the target counts as used.
@@ -149,8 +150,6 @@ fn synced(work: &MeasuredCommand) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
-
     use super::*;
 
     fn sh(script: &str, directory: &Path, limit: Nanos, interrupt: &Interrupt) -> CommandOutcome {
@@ -191,17 +190,42 @@ mod tests {
         assert!(peak < 16 << 20 && mine[mine.len() - 1] == 1, "{peak}");
     }
 
+    /// Ways to leave a process behind; each writes its number into the file `pid`.
+    const LEAVES: [&str; 3] = [
+        "sh -c 'echo $$ >pid; exec sleep 63' &",
+        "setsid sh -c 'echo $$ >pid; exec sleep 63' &",
+        "setsid sh -c 'setsid -f sh -c \"echo \\$\\$ >pid; exec sleep 63\"' &",
+    ];
+    /// Prints that number once it is there.
+    const TOLD: &str = "while ! [ -s pid ]; do sleep 0.05; done; cat pid; rm pid";
+
+    fn is_gone(ran: &CommandOutcome) -> bool {
+        let pid = ran.figures.stdout.trim();
+        assert!(!pid.is_empty());
+        !Path::new("/proc").join(pid).exists()
+    }
+
     #[test]
-    fn what_a_command_leaves_running_is_killed_and_its_pipe_holds_nobody_up() {
+    fn what_a_command_leaves_running_is_killed_and_named_and_its_pipe_holds_nobody_up() {
         let dir = tempfile::tempdir().unwrap();
-        let start = Instant::now();
-        let ran = sh("sleep 63 & echo $!", dir.path(), LONG, &Interrupt::new());
-        assert!(start.elapsed() < Duration::from_secs(30));
-        let stat = format!("/proc/{}/stat", ran.figures.stdout.trim());
-        let gone = || std::fs::read_to_string(&stat).map_or(true, |s| s.contains(") Z "));
-        while !gone() {
-            assert!(start.elapsed() < Duration::from_secs(30), "{stat}");
-            std::thread::sleep(Duration::from_millis(5));
+        for leave in LEAVES {
+            let start = Instant::now();
+            let ran = sh(&format!("{leave}\n{TOLD}"), dir.path(), LONG, &Interrupt::new());
+            assert!(start.elapsed() < Duration::from_secs(30) && is_gone(&ran), "{leave}");
+            let killed = &ran.figures.killed;
+            assert!(killed.len() == 1 && killed[0].contains("sleep 63"), "{killed:?}");
+            assert!(ran.figures.elapsed_with_sync_s.is_some() && ran.figures.exit_code == Some(0));
+        }
+    }
+
+    #[test]
+    fn the_time_limit_reaches_all_that_a_command_started() {
+        let dir = tempfile::tempdir().unwrap();
+        for leave in LEAVES {
+            let script = format!("{leave}\n{TOLD}\nsleep 66");
+            let ran = sh(&script, dir.path(), Nanos::from_secs(2), &Interrupt::new());
+            assert!(ran.overdue && ran.signal == Some(9) && is_gone(&ran), "{leave}");
+            assert!(ran.left.is_empty(), "{:?}", ran.left);
         }
     }
 

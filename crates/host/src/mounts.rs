@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
 use rustix::mount::{MountFlags, UnmountFlags};
+use sys::block::Number;
 
 use crate::node;
 
@@ -120,6 +121,62 @@ pub(crate) fn root(path: &str) -> io::Result<File> {
     Ok(root)
 }
 
+/// One entry of the table of mounts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mounted {
+    /// The number of its device, as the kernel writes it (`7:0`).
+    pub(crate) number: String,
+    /// What the kernel was told to mount, a device as a rule.
+    pub(crate) source: String,
+    /// Where it is mounted.
+    pub(crate) at: String,
+}
+
+impl Mounted {
+    /// Tells whether it is the file system on a block device.
+    pub(crate) fn is_on(&self, device: &str) -> bool {
+        let found = std::fs::metadata(device);
+        found.is_ok_and(|found| Number::from_dev(found.rdev()).to_string() == self.number)
+    }
+}
+
+/// Returns all that is mounted, the last one mounted last.
+pub(crate) fn mounted() -> Vec<Mounted> {
+    let text = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    text.lines().filter_map(entry).collect()
+}
+
+/// Reads one line of mountinfo.
+fn entry(line: &str) -> Option<Mounted> {
+    let (left, right) = line.split_once(" - ")?;
+    let mut left = left.split(' ').skip(2);
+    let (number, at) = (left.next()?.to_owned(), plain(left.nth(1)?));
+    Some(Mounted { number, source: plain(right.split(' ').nth(1)?), at })
+}
+
+/// Returns `text` without the escapes by which the kernel keeps it one word.
+fn plain(text: &str) -> String {
+    let escapes = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
+    escapes.iter().fold(text.to_owned(), |text, (escape, letter)| text.replace(escape, letter))
+}
+
+/// Returns nothing unless something else than the file system on `device` is on top of what is mounted at `directory`; without a
+/// device, unless anything is mounted there.
+///
+/// # Errors
+/// When something else is.
+pub(crate) fn check_top(directory: &str, device: Option<&str>) -> io::Result<()> {
+    let table = mounted();
+    let Some(top) = table.iter().rfind(|mounted| mounted.at == directory) else { return Ok(()) };
+    if device.is_some_and(|device| top.is_on(device)) {
+        return Ok(());
+    }
+    Err(io::Error::other(format!(
+        "{} is mounted at {directory}, and not by the run: unmount that (umount {directory}), then `fathom clean` takes down what is left",
+        top.source
+    )))
+}
+
 /// Unmounts whatever is mounted at `directory`, and removes the directory; fine where neither is there.
 ///
 /// # Errors
@@ -134,4 +191,27 @@ pub(crate) fn unmount(directory: &str) -> io::Result<()> {
         Err(error) => return Err(error.into()),
     }
     std::fs::remove_dir(directory)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_the_table_of_mounts_is_read_whole() {
+        let line = "35 28 7:0 / /mnt/a\\040b rw,relatime shared:1 master:2 - ext4 /dev/loop0p1 rw";
+        let read = entry(line).unwrap();
+        assert_eq!((read.number.as_str(), read.at.as_str()), ("7:0", "/mnt/a b"));
+        assert_eq!(read.source, "/dev/loop0p1");
+        assert_eq!(entry("35 28 7:0 / /mnt"), None);
+        assert!(mounted().iter().any(|mounted| mounted.at == "/"));
+    }
+
+    #[test]
+    fn what_is_mounted_by_others_is_left_alone() {
+        let error = check_top("/proc", Some("/dev/null")).unwrap_err().to_string();
+        assert!(error.contains("umount /proc"), "{error}");
+        assert!(check_top("/proc", None).is_err());
+        check_top("/no/mount/is/here", None).unwrap();
+    }
 }

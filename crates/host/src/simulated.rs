@@ -5,7 +5,7 @@ use std::io;
 
 use layers::machine::MachineTwin;
 use layers::probe::Source;
-use layers::step::{Action, Condition, is_planned, show_argv};
+use layers::step::{Action, Condition, Mark, is_planned, show_argv};
 use layers::{Twin, TwinAnswer, Writes};
 use results::model::{AskedContent, CommandFigures};
 use sys::clock::Clock;
@@ -108,7 +108,7 @@ impl Machine for SimulatedMachine {
         Ok(None)
     }
 
-    fn wipe(&mut self, _device: &str) -> io::Result<()> {
+    fn wipe(&mut self, _device: &str, _: Option<&Mark>) -> io::Result<()> {
         self.clock.advance(TOUCH);
         Ok(())
     }
@@ -154,7 +154,7 @@ impl Machine for SimulatedMachine {
         Ok(())
     }
 
-    fn unmount(&mut self, directory: &str) -> io::Result<()> {
+    fn unmount(&mut self, directory: &str, _: Option<&str>) -> io::Result<()> {
         self.clock.advance(TOUCH);
         self.mounts.remove(directory);
         Ok(())

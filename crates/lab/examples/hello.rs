@@ -50,7 +50,9 @@ impl Arguments {
 }
 
 fn on_host() -> lab::Result<bool> {
-    let arguments = Arguments(std::env::args().skip(1).collect());
+    let arguments = Arguments(
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect(),
+    );
     let mission = arguments.0.first().cloned().unwrap_or_else(|| "vdo".into());
     let cache = Cache::open()?;
     let needs = ImageNeeds::new(

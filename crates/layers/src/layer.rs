@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use results::model::{Computed, Criterion};
 use serde::{Deserialize, Serialize};
+use units::Seed;
 
 use crate::probe::{NamedDevice, Probe};
 use crate::step::{Action, Step};
@@ -166,6 +167,19 @@ impl<'a> Place<'a> {
     /// letters, digits, `_`, `.` and `-`, and for the hyphen, which parts the names of LVM, stands `+`, which no layer has.
     pub fn tagged(&self) -> String {
         format!("fathom_{}_{}", self.run_tag, self.name.replace('-', "+"))
+    }
+
+    /// Sixteen bytes that no other layer of any run has: the run's tag, and what follows from the layer's name. A UUID of version 8.
+    pub fn uuid(&self) -> [u8; 16] {
+        let named = Seed(0).derive(self.run_tag).derive(self.name).0;
+        let tag = u32::from_str_radix(self.run_tag, 16).unwrap_or(named as u32);
+        let mut uuid = [0; 16];
+        uuid[..4].copy_from_slice(&tag.to_be_bytes());
+        uuid[4..6].copy_from_slice(b"fm");
+        (uuid[6], uuid[7]) = (0x80, b'r');
+        uuid[8..].copy_from_slice(&named.to_be_bytes());
+        uuid[8] = uuid[8] & 0x3f | 0x80;
+        uuid
     }
 
     /// The directory that its file system is mounted in.

@@ -35,6 +35,15 @@ impl Step {
     }
 }
 
+/// Bytes at a place of a device that say which run made what is on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// How far from the start of the device.
+    pub at: u64,
+    /// What is there.
+    pub bytes: Vec<u8>,
+}
+
 /// One thing to do to the machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "do")]
@@ -58,6 +67,9 @@ pub enum Action {
     Wipe {
         /// The block device.
         device: String,
+        /// By which `fathom clean` knows that what is there was made by the run; without, it goes by the name of the device.
+        #[serde(default)]
+        mark: Option<Mark>,
     },
     /// Flush what the device holds in volatile caches (fsync on the node).
     Flush {
@@ -97,6 +109,9 @@ pub enum Action {
     Unmount {
         /// The directory.
         directory: String,
+        /// The block device that was mounted there: nothing else is unmounted.
+        #[serde(default)]
+        device: Option<String>,
     },
     /// Start a process that lives on until it is stopped.
     Start {
@@ -180,7 +195,7 @@ impl Action {
         match self {
             Self::Command { argv, .. } => show_argv(argv),
             Self::Discard { device } => format!("blkdiscard {device}"),
-            Self::Wipe { device } => format!("wipe the ends of {device}"),
+            Self::Wipe { device, .. } => format!("wipe the ends of {device}"),
             Self::Flush { device } => format!("sync {device}"),
             Self::Sync => "sync".into(),
             Self::Pause { ms } => format!("sleep {}", *ms as f64 / 1e3),
@@ -192,7 +207,7 @@ impl Action {
                     "mkdir -p {directory} && mount -t {filesystem}{options} {device} {directory}"
                 )
             }
-            Self::Unmount { directory } => format!("umount {directory} && rmdir {directory}"),
+            Self::Unmount { directory, .. } => format!("umount {directory} && rmdir {directory}"),
             Self::Start { argv, .. } => format!("{} &", show_argv(argv)),
             Self::Stop { name } => format!("stop {name}"),
             Self::Trace { instance, event, writes_to } => {

@@ -29,6 +29,9 @@ pub struct TranscriptEntry {
     pub stdout: String,
     /// Standard error, as much as is kept.
     pub stderr: String,
+    /// Command lines of what the command had started, outlived it, and was killed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub killed: Vec<String>,
     /// Why it failed, where that is not the command's own word.
     pub error: Option<String>,
     /// How long it took, nanoseconds.

@@ -2,9 +2,12 @@
 //! of its own for every role, claimed.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use experiment::{Plan, Tree};
+use results::model::DeviceFacts;
+use sys::identity::Identity;
 use units::Bytes;
 
 /// A device that the user gives for a role.
@@ -26,6 +29,8 @@ pub struct ClaimedDevices {
     pub devices: BTreeMap<String, String>,
     /// Sizes of the devices by role.
     pub sizes: BTreeMap<String, Bytes>,
+    /// What they are, by role.
+    pub facts: BTreeMap<String, DeviceFacts>,
 }
 
 impl ClaimedDevices {
@@ -108,6 +113,14 @@ pub enum AdmissionError {
         /// For which role.
         role: String,
     },
+    /// A device or file cannot be examined.
+    #[error("{} cannot be examined", path.display())]
+    Unseen {
+        /// The device or file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// Two devices are one, or share bytes.
     #[error(transparent)]
     Overlap(#[from] host::Overlap),
@@ -141,6 +154,7 @@ impl AdmissionError {
             Self::Small { .. } => {
                 "give a larger device, or make [devices] and the stack in the file smaller".into()
             }
+            Self::Unseen { .. } => "see the cause; run as root, or give one that you own".into(),
             Self::Overlap(overlap) => {
                 overlap.help().unwrap_or("each role needs a device of its own").into()
             }
@@ -212,6 +226,11 @@ pub fn claim(
         let device = match (&planned.file, bound.as_slice()) {
             (Some(file), []) => {
                 told(role, &format!("{}, read only", file.display()));
+                let unseen = |source| AdmissionError::Unseen { path: file.clone(), source };
+                let opened = File::open(file).map_err(unseen)?;
+                let bytes = sys::block::size_bytes(&opened).map_err(unseen)?;
+                let identity = Identity::of(&opened).map_err(unseen)?;
+                claimed.facts.insert(role.clone(), facts(bytes, &identity));
                 claimed.devices.insert(role.clone(), file.display().to_string());
                 continue;
             }
@@ -236,9 +255,19 @@ pub fn claim(
         told(role, claim.identity());
         claimed.devices.insert(role.clone(), claim.path().display().to_string());
         claimed.sizes.insert(role.clone(), claim.bytes());
+        let identity = claim
+            .lasting_identity()
+            .map_err(|source| AdmissionError::Unseen { path: claim.path().to_owned(), source })?;
+        claimed.facts.insert(role.clone(), facts(claim.bytes(), &identity));
         claimed.claims.push(claim);
     }
     Ok(claimed)
+}
+
+/// What a result keeps of a device.
+fn facts(bytes: Bytes, identity: &Identity) -> DeviceFacts {
+    let identity = serde_json::to_value(identity).unwrap_or_default();
+    DeviceFacts { bytes: bytes.0, identity }
 }
 
 #[cfg(test)]

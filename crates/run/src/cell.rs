@@ -319,6 +319,9 @@ impl<'a> Running<'a> {
             undo: true,
         });
         let undone = self.executor.undo_all();
+        for failed in undone.iter().filter_map(|step| step.error.as_ref()) {
+            self.notice(Some(format!("teardown: {failed}")));
+        }
         self.record.steps.extend(undone);
         self.hand_in_transcript();
         let left = self.executor.leftovers(self.scene.run_tag);

@@ -110,15 +110,27 @@ impl Cleaning {
         }
         // The step that a kill hit is not in the transcript.
         begun += usize::from(begun > 0 && !data.state().ended());
+        let steps = &steps[..begun.min(steps.len())];
+        for step in steps {
+            if let Action::Mount { device, .. } = &step.action
+                && let Ok(device) = self.executor.resolve(device)
+            {
+                self.executor.owns(&device);
+            }
+        }
         let undone = lines().filter(|line| line.undo && line.error.is_none());
         let undone: BTreeSet<&str> = undone.map(|line| line.action.as_str()).collect();
-        for step in steps[..begun.min(steps.len())].iter().rev() {
+        for step in steps.iter().rev() {
             let left =
                 step.undo.iter().filter(|action| !undone.contains(self.shown(action).as_str()));
             let left: Vec<_> = left.cloned().collect();
+            // What the step made carries the run's mark: so all of its undo is about that.
+            let marked = left.iter().any(|action| self.marked(action).is_some());
             let (ours, others): (Vec<_>, Vec<_>) =
-                left.into_iter().partition(|action| self.is_ours(action));
-            let others: Vec<_> = others.iter().map(|action| self.shown(action)).collect();
+                left.into_iter().partition(|action| marked || self.is_ours(action));
+            // Without the mark there is nothing to be wiped.
+            let others = others.iter().filter(|action| !matches!(action, Action::Wipe { .. }));
+            let others: Vec<_> = others.map(|action| self.shown(action)).collect();
             self.left_alone.extend(others);
             let told: Vec<_> = self.owed.iter().flat_map(|owed| &owed.actions).cloned().collect();
             let actions: Vec<_> =
@@ -135,12 +147,33 @@ impl Cleaning {
         self.executor.resolve(&shown).unwrap_or(shown)
     }
 
+    /// The device that an action wipes, where that carries the run's mark.
+    fn marked(&mut self, action: &Action) -> Option<String> {
+        let Action::Wipe { device, mark: Some(mark) } = action else { return None };
+        let device = self.executor.resolve(device).ok()?;
+        self.executor.carries(&device, mark).then_some(device)
+    }
+
+    /// What carries the run's tag or mark and is there.
+    fn found(&mut self) -> Vec<String> {
+        let mut found = self.executor.leftovers(&self.tag);
+        let owed: Vec<_> = self.owed.iter().flat_map(|owed| &owed.actions).cloned().collect();
+        let marked = owed.iter().filter_map(|action| self.marked(action));
+        for device in marked.collect::<BTreeSet<_>>() {
+            found.push(format!("signature of the run on {device}"));
+        }
+        found
+    }
+
     /// Whether an action touches only what carries the tag, or a device on which something of the run stands.
     fn is_ours(&mut self, action: &Action) -> bool {
         let ours = format!("fathom_{}", self.tag);
         match action {
             Action::RemoveNodes { nodes } => nodes.iter().all(|node| node.contains(&ours)),
-            Action::Unmount { directory } => directory.contains(&ours),
+            Action::Unmount { directory, .. } => directory.contains(&ours),
+            Action::Wipe { device, .. } => {
+                self.executor.resolve(device).is_ok_and(|device| device.contains(&ours))
+            }
             Action::Untrace { instance } => instance.contains(&ours),
             Action::Command { argv, .. } => {
                 let words: Option<Vec<_>> =
@@ -158,7 +191,7 @@ impl Cleaning {
 
     /// What is there, and what takes it down.
     pub fn remains(&mut self) -> Remains {
-        let found = self.executor.leftovers(&self.tag);
+        let found = self.found();
         let (above, below) = self.removals();
         let layers = self.due(&found);
         let layers = layers.iter().flat_map(|owed| &owed.actions).map(|action| self.shown(action));
@@ -196,7 +229,7 @@ impl Cleaning {
     pub fn take_down(&mut self, sink: &mut dyn Sink) -> Result<Vec<String>, RunError> {
         let (above, _) = self.removals();
         self.remove(&above, sink)?;
-        let found = self.executor.leftovers(&self.tag);
+        let found = self.found();
         for owed in self.due(&found) {
             self.executor.owe(&owed.about, &owed.actions, owed.deadline_s);
             self.executor.undo_all();
@@ -210,7 +243,7 @@ impl Cleaning {
             }
             self.remove(&below, sink)?;
         }
-        let left = self.executor.leftovers(&self.tag);
+        let left = self.found();
         let error = (!left.is_empty()).then(|| format!("still there: {}", left.join(", ")));
         let (about, action) = (CLEANED.to_owned(), "fathom clean".to_owned());
         append_transcript(

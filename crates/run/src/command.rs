@@ -61,6 +61,21 @@ fn stop(stage: &StagePlan, error: &StepError) -> Stop {
     Stop::Failed(format!("stage {}: {}", stage.name, crate::chain(error)))
 }
 
+/// Processes that outlived the command and were killed, in a sentence.
+pub(crate) fn killed(stage: &StagePlan, figures: &CommandFigures) -> Option<String> {
+    /// The most that are named.
+    const NAMED: usize = 5;
+    let (count, stage) = (figures.killed.len(), &stage.name);
+    let named = figures.killed[..count.min(NAMED)].join("; ");
+    let more = if count > NAMED { "; ..." } else { "" };
+    let left = if count == 1 { "1 process" } else { &format!("{count} processes") };
+    (count > 0).then(|| {
+        format!(
+            "stage {stage}: its command left {left} running, which had to be killed: {named}{more}"
+        )
+    })
+}
+
 /// Figures that were to be picked from the output and are not in it, or not in all of it, in a sentence; a simulated command prints
 /// nothing.
 fn missing(

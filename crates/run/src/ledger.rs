@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use experiment::Plan;
-use host::Meter;
+use host::{Meter, RunLock};
 use results::model::{
     Accelerator, CellEntry, CellState, MachineFacts, Manifest, ResumeFacts, SCHEMA,
     SequentialFacts, StopReason, StoppedFacts,
@@ -20,6 +20,8 @@ use crate::{Event, RunError, RunOutcome};
 /// The manifest and the directory of a running result.
 pub struct Ledger {
     sink: DirSink,
+    /// Keeps others away from the run as long as it goes on, whatever directory they have its result in.
+    _lock: Option<RunLock>,
     manifest: Manifest,
     left_behind: bool,
     choices: BTreeMap<String, engine::Choice>,
@@ -45,6 +47,12 @@ impl Ledger {
         if !self.manifest.simulated {
             self.host = Host::Rests;
         }
+    }
+
+    /// The same, holding the lock of the run until its end.
+    #[must_use]
+    pub fn under(self, lock: RunLock) -> Self {
+        Self { _lock: Some(lock), ..self }
     }
 
     /// Makes the directory (which must not exist) and writes the manifest first thing, so that whatever is
@@ -78,6 +86,7 @@ impl Ledger {
             started_utc: now_utc(),
             ended_utc: None,
             resumed: Vec::new(),
+            devices: start.devices,
             seed: plan.seed,
             accelerator: start.accelerator,
             accelerator_reason: start.accelerator_reason,
@@ -100,7 +109,7 @@ impl Ledger {
     /// The ledger of a run that has this manifest and has recorded nothing.
     fn of(sink: DirSink, manifest: Manifest, on: Box<dyn FnMut(&Event) + Send>) -> Self {
         let (choices, host) = (BTreeMap::new(), Host::Ran);
-        Self { sink, manifest, left_behind: false, choices, host, on }
+        Self { sink, _lock: None, manifest, left_behind: false, choices, host, on }
     }
 
     /// Goes on with an earlier run of the same plan ([`Earlier::check`]): its cells that ended well are kept, the others are taken
@@ -111,7 +120,7 @@ impl Ledger {
         start: &Start,
         on: Box<dyn FnMut(&Event) + Send>,
     ) -> Result<Self, RunError> {
-        let (sink, mut manifest, kept) = earlier.into_parts();
+        let (sink, lock, mut manifest, kept) = earlier.into_parts();
         manifest.resumed.push(ResumeFacts {
             started_utc: now_utc(),
             command: start.command.clone(),
@@ -140,7 +149,7 @@ impl Ledger {
             cell.state = if kept { CellState::Done } else { CellState::Pending };
             again.extend((!kept).then(|| cell.folder.clone()));
         }
-        let mut ledger = Self::of(sink, manifest, on);
+        let mut ledger = Self { _lock: lock, ..Self::of(sink, manifest, on) };
         // From here on the seal would be wrong; the manifest says first that nothing of the others counts.
         ledger.sink.remove(results::checksums::SUMS)?;
         ledger.save()?;

@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use experiment::Plan;
-use results::model::{Accelerator, CellState, Manifest, StopReason};
+use host::{RunLock, RunLockError};
+use results::model::{Accelerator, CellState, DeviceFacts, Manifest, StopReason};
 use results::sink::{DirSink, SinkError};
 use results::{CellData, ReadError, ResultSet, Seal};
+use sys::identity::Identity;
 use units::Seed;
 
 use crate::Start;
@@ -13,6 +15,7 @@ use crate::Start;
 /// A result that is to be continued. Nobody else writes into it meanwhile.
 pub struct Earlier {
     sink: DirSink,
+    lock: Option<RunLock>,
     set: ResultSet,
 }
 
@@ -25,6 +28,9 @@ pub enum ResumeError {
     /// Its run still goes on, or its directory cannot be opened.
     #[error(transparent)]
     Sink(#[from] SinkError),
+    /// Its run still goes on, perhaps in another directory, or its lock cannot be made.
+    #[error(transparent)]
+    Lock(#[from] RunLockError),
     /// Its files are not as the run left them.
     #[error("{} cannot be continued: {wrong}", .dir.display())]
     Changed {
@@ -32,6 +38,16 @@ pub enum ResumeError {
         dir: PathBuf,
         /// What was changed.
         wrong: String,
+    },
+    /// Another device.
+    #[error("{} cannot be continued on this device for '{role}': {why}", .dir.display())]
+    Device {
+        /// Its directory.
+        dir: PathBuf,
+        /// The role.
+        role: String,
+        /// What it was, and what it is now.
+        why: String,
     },
     /// Another plan, or another machine.
     #[error("{} cannot be continued: {what} was {was}, and now it is {now}", .dir.display())]
@@ -53,7 +69,11 @@ impl ResumeError {
         match self {
             Self::Read(_) => "name the directory that a run wrote with --out",
             Self::Sink(SinkError::Live(_)) => "wait for its end, or stop it with Ctrl-C",
+            Self::Lock(error) => error.help(),
             Self::Sink(_) => "its directory must be writable",
+            Self::Device { .. } => {
+                "give the device that it began on (no option allows another), or run it anew: --out instead of --resume"
+            }
             Self::Changed { .. } => "run it anew: --out instead of --resume",
             Self::Differs { .. } => {
                 "repeat the command that began it with --resume instead of --out, or run it anew"
@@ -66,14 +86,16 @@ impl Earlier {
     /// Opens the result in `dir`, and keeps others from writing into it.
     pub fn open(dir: &Path) -> Result<Self, ResumeError> {
         // Whether it is a result at all is said before anything is locked.
-        results::open(dir)?;
+        let manifest = results::open(dir)?.manifest;
+        let take = || RunLock::take(&manifest.run_id, dir);
+        let lock = (!manifest.simulated).then(take).transpose()?;
         let sink = DirSink::reopen(dir)?;
         let set = results::open(dir)?;
         match &set.seal {
             Seal::Broken(wrong) => {
                 Err(ResumeError::Changed { dir: dir.to_owned(), wrong: wrong.join(", ") })
             }
-            Seal::Whole | Seal::None => Ok(Self { sink, set }),
+            Seal::Whole | Seal::None => Ok(Self { sink, lock, set }),
         }
     }
 
@@ -126,6 +148,7 @@ impl Earlier {
             };
             self.same(what, fact(&manifest.host), fact(&start.host))?;
         }
+        self.same_devices(start)?;
         // Read back, as the manifest was: numbers may lose a last digit on the way.
         let json = serde_json::to_string(plan).unwrap_or_default();
         let same_plan = serde_json::from_str(&json).is_ok_and(|plan: serde_json::Value| {
@@ -140,6 +163,33 @@ impl Earlier {
         self.same("the plan", was, now)
     }
 
+    /// Refuses devices that are not those that the run began on.
+    fn same_devices(&self, start: &Start) -> Result<(), ResumeError> {
+        for (role, was) in &self.set.manifest.devices {
+            let Some((known, now)) = identity(was).zip(start.devices.get(role)) else { continue };
+            let why = match identity(now) {
+                Some(found) if was.bytes == now.bytes => known.difference(&found),
+                found => {
+                    let found =
+                        found.map_or_else(|| "something".to_owned(), |found| found.to_string());
+                    let [was, now] = [was.bytes, now.bytes].map(|bytes| format!("{bytes} bytes"));
+                    Some(format!("it was {known} with {was}, and is {found} with {now}"))
+                }
+            };
+            if let Some(why) = why {
+                let (dir, role) = (self.set.path.clone(), role.clone());
+                return Err(ResumeError::Device { dir, role, why });
+            }
+        }
+        Ok(())
+    }
+
+    /// The roles of which the result does not say on what the run began: that it goes on with the same cannot be told.
+    pub fn uncompared(&self, start: &Start) -> Vec<String> {
+        let known = |role: &String| self.set.manifest.devices.get(role).and_then(identity);
+        start.devices.keys().filter(|role| known(role).is_none()).cloned().collect()
+    }
+
     fn same(&self, what: &'static str, was: String, now: String) -> Result<(), ResumeError> {
         if was == now {
             return Ok(());
@@ -152,10 +202,15 @@ impl Earlier {
         self.set.cells.iter().map(|c| c.state() == CellState::Done && c.damage.is_empty()).collect()
     }
 
-    pub(crate) fn into_parts(self) -> (DirSink, Manifest, Vec<bool>) {
+    pub(crate) fn into_parts(self) -> (DirSink, Option<RunLock>, Manifest, Vec<bool>) {
         let kept = self.kept();
-        (self.sink, self.set.manifest, kept)
+        (self.sink, self.lock, self.set.manifest, kept)
     }
+}
+
+/// What a device was, as a result keeps it; `None` where another version kept it otherwise.
+fn identity(facts: &DeviceFacts) -> Option<Identity> {
+    serde_json::from_value(facts.identity.clone()).ok()
 }
 
 /// A plan's document without the time of a run that takes as many repeats as are needed.

@@ -1,6 +1,8 @@
 //! What a ledger writes down when a run begins.
 
-use results::model::{Accelerator, MachineFacts};
+use std::collections::BTreeMap;
+
+use results::model::{Accelerator, DeviceFacts, MachineFacts};
 
 /// What is known when a run starts.
 #[derive(Debug, Clone)]
@@ -17,6 +19,8 @@ pub struct Start {
     pub simulated: bool,
     /// The machine it was started on.
     pub host: MachineFacts,
+    /// Of a run on this machine: the device or file of each role.
+    pub devices: BTreeMap<String, DeviceFacts>,
     /// The experiment's file.
     pub experiment_text: String,
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use host::RealMachine;
+use host::{RealMachine, RunLock};
 use results::Seal;
 use results::sink::{DirSink, SinkError};
 use run::clean::{Cleaning, Remains, RunPlace, run_place};
@@ -35,6 +35,7 @@ pub fn run(args: &CleanArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::environment("Only root sees what a run left, and takes it down")
             .with_help(format!("sudo fathom clean {}", args.result.display())));
     }
+    let _lock = RunLock::take(&result.manifest.run_id, &args.result)?;
     let mut sink = DirSink::reopen(&args.result).map_err(|error| live(error, &args.result))?;
     let mut cleaning = Cleaning::of(&result, RealMachine::after_another())?;
     let remains = cleaning.remains();

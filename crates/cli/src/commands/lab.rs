@@ -112,6 +112,7 @@ pub fn execute_plan(
         },
         accelerator_reason: Some(accelerator.reason.clone()),
         simulated: false,
+        devices: std::collections::BTreeMap::new(),
         host: host::facts(),
         experiment_text: source.text.clone(),
     };

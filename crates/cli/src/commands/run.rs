@@ -32,7 +32,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let out = result_directory(&args.common, &paper)?;
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
-    let (plan, machine, _claimed) = if args.simulate {
+    let (plan, machine, claimed) = if args.simulate {
         (paper, LocalMachine::Simulated { pace: args.pace }, run::ClaimedDevices::default())
     } else {
         let claimed = admit(args, &source, &paper)?;
@@ -51,6 +51,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
         accelerator_reason: None,
         simulated: args.simulate,
         host: host::facts(),
+        devices: claimed.facts.clone(),
         experiment_text: source.text.clone(),
     };
     super::ends::begin(&plan, &out, None);

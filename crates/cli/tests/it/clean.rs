@@ -8,8 +8,6 @@ use serde_json::Value;
 
 use crate::program::{Answer, expect, fathom_in, fresh, json, skip, text};
 
-const TAG: &str = "0badcafe";
-
 fn tool(program: &str, arguments: &[&str]) -> Option<Output> {
     Command::new(program).args(arguments).output().ok().filter(|output| output.status.success())
 }
@@ -54,12 +52,12 @@ impl Drop for Mounted {
 }
 
 /// A result that a killed run on devices left, as far as files go.
-fn killed() -> (tempfile::TempDir, PathBuf) {
+fn killed(tag: &str) -> (tempfile::TempDir, PathBuf) {
     let (dir, out) = fresh();
     expect(0, &["run", "vdo-vs-plain", "--simulate", "--repeat", "1", "--out", text(&out)]);
     change(&out, |manifest| {
         manifest["simulated"] = false.into();
-        manifest["run_id"] = TAG.into();
+        manifest["run_id"] = tag.into();
         manifest["outcome"] = Value::Null;
         manifest["ended_utc"] = Value::Null;
     });
@@ -85,8 +83,10 @@ fn clean(out: &Path, more: &[&str]) -> (Answer, Value) {
 #[test]
 fn what_carries_the_tag_is_listed_first_and_taken_down_when_that_is_said() {
     let name = "what_carries_the_tag_is_listed_first_and_taken_down_when_that_is_said";
-    let (dir, out) = killed();
-    let ours = Mounted::new(dir.path(), &format!("fathom_{TAG}_data"));
+    // A tag of its own: the run is locked by it.
+    let tag = format!("{:08x}", std::process::id());
+    let (dir, out) = killed(&tag);
+    let ours = Mounted::new(dir.path(), &format!("fathom_{tag}_data"));
     let other = Mounted::new(dir.path(), "fathom_feedf00d_data");
     let (Some(ours), Some(other)) = (ours, other) else {
         return skip(name, "loop devices cannot be made and mounted (needs root)");
@@ -124,7 +124,7 @@ fn a_run_that_still_goes_on_is_not_cleaned() {
     if !rustix::process::geteuid().is_root() {
         return skip(name, "only root may clean");
     }
-    let (_dir, out) = killed();
+    let (_dir, out) = killed(&format!("a{:07x}", std::process::id()));
     let run = DirSink::reopen(&out).unwrap();
     let answer = fathom_in(&std::env::temp_dir(), &["clean", text(&out), "--yes"]);
     assert_eq!(answer.code, Some(4), "{}", answer.err);
@@ -135,7 +135,7 @@ fn a_run_that_still_goes_on_is_not_cleaned() {
 
 #[test]
 fn of_a_run_in_the_lab_and_of_a_simulated_one_nothing_is_on_the_host() {
-    let (_dir, out) = killed();
+    let (_dir, out) = killed("0badcafe");
     for (key, value, said) in
         [("simulated", Value::from(true), "simulated"), ("accelerator", "tcg".into(), "lab")]
     {

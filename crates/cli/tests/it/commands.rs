@@ -139,6 +139,17 @@ fn a_command_on_a_real_file_system_is_measured_and_what_fails_is_told() {
     let did = stages(&dir.path().join("slow"));
     assert!(did[1]["error"].as_str().unwrap().contains("took longer than 1 s"), "{}", did[1]);
     assert!(!fs::read_to_string("/proc/mounts").unwrap().contains(text(dir.path())));
+
+    // In a session of its own it would hold the file system: it is killed, and that is told.
+    let left = COPY.replace("find ", "setsid sh -c 'exec 3>{mount}/x; sleep 67' & find ");
+    let answer = run(&left, "left");
+    assert_eq!(answer.code, Some(0), "{}\n{}", answer.out, answer.err);
+    let did = stages(&dir.path().join("left"));
+    let killed = did[1]["command"]["killed"].as_array().unwrap();
+    assert!(!killed.is_empty() && killed[0].as_str().unwrap().contains("sleep 67"), "{killed:?}");
+    assert_eq!(did[0]["command"]["killed"], serde_json::json!([]));
+    let told = format!("{}{}", answer.out, answer.err);
+    assert!(told.contains("had to be killed") && told.contains("sleep 67"), "{told}");
 }
 
 #[test]
@@ -149,7 +160,8 @@ fn in_the_lab_commands_have_their_packages_a_packages_files_and_a_directory_of_t
     // The shipped proof, with one more stage that reads the directory.
     let shipped = experiment::shipped("copy-on-vdo").unwrap().text;
     let stage = "[[stage]]\ndo = \"command\"\nname = \"of mine\"\nsettle = true\n\
-        shell = \"ls {tree.mine} | wc -l; cmp --version >&2 || echo no diffutils; id -un\"\n\
+        shell = \"ls {tree.mine} | wc -l; cmp --version >&2 || echo no diffutils; id -un; \
+        timeout 602 sleep 601 >/dev/null 2>&1 &\"\n\
         [stage.figures]\nfiles = { pattern = '^(\\d+)$' }\n";
     let experiment = dir.path().join("copies.toml");
     fs::write(&experiment, format!("{shipped}\n{mine}\n{stage}")).unwrap();
@@ -187,5 +199,8 @@ fn in_the_lab_commands_have_their_packages_a_packages_files_and_a_directory_of_t
         assert!(number("used_after_bytes") - number("used_before_bytes") > 3e7);
     }
     assert_eq!(vdo[2]["command"]["figures"]["files"], 3.0, "{}", vdo[2]);
+    // In a group of its own, and in the file system.
+    let killed = vdo[2]["command"]["killed"].to_string();
+    assert!(killed.contains("sleep 601"), "{killed}");
     assert_eq!(vdo[2]["command"]["stdout"], "3\nno diffutils\nroot\n");
 }

@@ -9,6 +9,8 @@ mod catalogue;
 #[cfg(test)]
 mod clean;
 #[cfg(test)]
+mod cleaned;
+#[cfg(test)]
 mod commands;
 #[cfg(test)]
 mod control_characters;

@@ -95,6 +95,7 @@ fn a_layer_of_one_folder_goes_through_the_whole_program() {
         accelerator: Accelerator::None,
         accelerator_reason: None,
         simulated: true,
+        devices: std::collections::BTreeMap::new(),
         host: MachineFacts::default(),
         experiment_text: TEXT.into(),
     };

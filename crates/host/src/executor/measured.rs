@@ -45,6 +45,7 @@ impl Executor {
         entry.exit_code = figures.exit_code;
         entry.stdout = results::transcript::bounded(figures.stdout.as_bytes());
         entry.stderr = results::transcript::bounded(figures.stderr.as_bytes());
+        entry.killed.clone_from(&figures.killed);
         entry.error = outcome.as_ref().err().map(|error| chain(error));
         self.transcript.push(entry);
         (figures, outcome)
@@ -66,6 +67,7 @@ fn judge_measured(
         signal: ran.signal,
         stderr: ran.figures.stderr.clone(),
         overdue: ran.overdue,
+        left: ran.left.clone(),
         ..CommandOutput::default()
     };
     judge(context, &work.argv, false, &output)?;

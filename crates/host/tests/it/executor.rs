@@ -351,7 +351,7 @@ fn a_file_system_is_mounted_in_a_directory_that_goes_away_with_it() {
         filesystem,
         options: "size=64k".into(),
     };
-    let unmount = Action::Unmount { directory };
+    let unmount = Action::Unmount { directory, device: None };
     let mut executor = on_this_machine();
     executor.step(&step(mount, vec![unmount.clone()])).1.unwrap();
     assert_eq!(executor.leftovers("0badcafe"), [format!("mount at {}", at.display())]);

@@ -9,7 +9,7 @@ use host::{
     SimulatedMachine,
 };
 use layers::probe::Source;
-use layers::step::Step;
+use layers::step::{Mark, Step};
 use layers::{Offer, Place, RaisePlan};
 use sys::clock::Clock;
 use sys::interrupt::Interrupt;
@@ -118,9 +118,9 @@ impl Machine for Wayward {
         self.names(&format!("discard {device}"));
         self.grant(|m| m.discard(device))
     }
-    fn wipe(&mut self, device: &str) -> io::Result<()> {
+    fn wipe(&mut self, device: &str, mark: Option<&Mark>) -> io::Result<()> {
         self.names(&format!("wipe {device}"));
-        self.grant(|m| m.wipe(device))
+        self.grant(|m| m.wipe(device, mark))
     }
     fn flush(&mut self, device: &str) -> io::Result<()> {
         self.names(&format!("flush {device}"));
@@ -142,8 +142,8 @@ impl Machine for Wayward {
         self.names(&format!("mount {device}"));
         self.grant(|m| m.mount(device, at, filesystem, with))
     }
-    fn unmount(&mut self, at: &str) -> io::Result<()> {
-        self.grant(|m| m.unmount(at))
+    fn unmount(&mut self, at: &str, device: Option<&str>) -> io::Result<()> {
+        self.grant(|m| m.unmount(at, device))
     }
     fn start(&mut self, name: &str, argv: &[String]) -> io::Result<()> {
         self.names(&argv.join(" "));

@@ -145,11 +145,11 @@ fn main() -> ExitCode {
     if let Some(role) = std::env::var_os(host_death::ROLE) {
         return host_death::child(&role.to_string_lossy());
     }
-    let filters: Vec<_> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
+    let filters: Vec<_> = words().skip(1).filter(|word| !word.starts_with('-')).collect();
     let wanted = TESTS
         .iter()
         .filter(|(name, _)| filters.is_empty() || filters.iter().any(|word| name.contains(word)));
-    if std::env::args().any(|word| word == "--list") {
+    if words().any(|word| word == "--list") {
         wanted.for_each(|(name, _)| println!("{name}: test"));
         return ExitCode::SUCCESS;
     }
@@ -186,4 +186,9 @@ fn run_all<'a>(lab: &Lab, wanted: impl Iterator<Item = &'a Test>) -> ExitCode {
     println!("\ntest result: {word}. {passed} passed; {} failed; 0 ignored", failed.len());
     failed.iter().for_each(|name| println!("    {name}"));
     if failed.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The words of the command line.
+fn words() -> impl Iterator<Item = String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned())
 }

@@ -150,7 +150,8 @@ mod tests {
         assert!(raised.up.iter().all(|step| !step.undo.is_empty()));
         assert_eq!(raised.offer.path(), "/dev/mapper/fathom_0badcafe_plain-volume");
         let shown: Vec<_> = raised.up.iter().map(|s| s.action.show()).collect();
-        assert_eq!(shown[0], "lvm pvcreate --yes {device.data}");
+        let pvcreate = "lvm pvcreate --yes --norestorefile --uuid 0badca-fe66-6d80-72";
+        assert!(shown[0].starts_with(pvcreate) && shown[0].ends_with(" {device.data}"));
         assert!(shown[2].contains("--type linear --extents 100%FREE"), "{}", shown[2]);
         assert!(matches!(raised.settle[0].action, Action::Flush { .. }));
     }

@@ -8,10 +8,12 @@ use crate::kind::Absence;
 use crate::layer::Place;
 use crate::objects::{Fact, FactSource, Objects};
 use crate::settings::{SettingError, size_text};
-use crate::step::{Action, Step};
+use crate::step::{Action, Mark, Step};
 
 /// Size of a physical extent, bytes: lvm's default.
 pub(crate) const EXTENT: u64 = 4 << 20;
+/// The place of a physical volume's id: its label is in the second sector.
+const ID_AT: u64 = 512 + 32;
 /// What lvm keeps of a physical volume for its own metadata, bytes.
 const HEADER: u64 = 1 << 20;
 
@@ -25,6 +27,14 @@ pub(crate) struct Group {
     pub(crate) name: String,
     /// The devices that it stands on.
     devices: Vec<String>,
+    /// What lvm is to know each of them by: 32 letters and digits that begin with the run's tag.
+    ids: Vec<String>,
+}
+
+/// An id as lvm's commands take it: six characters, five times four, six.
+fn hyphened(id: &str) -> String {
+    let ends = [0, 6, 10, 14, 18, 22, 26, id.len()];
+    ends.windows(2).filter_map(|pair| id.get(pair[0]..pair[1])).collect::<Vec<_>>().join("-")
 }
 
 /// How lvm says that an object is not there.
@@ -63,7 +73,9 @@ impl Group {
     /// The volume group of a layer, on the devices of these inputs.
     pub(crate) fn of(at: &Place, inputs: &[&str]) -> Self {
         let devices = inputs.iter().map(|input| at.block(input).0.to_owned()).collect();
-        Self { name: at.tagged(), devices }
+        let uuid: String = at.uuid().iter().map(|byte| format!("{byte:02x}")).collect();
+        let ids = (0..inputs.len()).map(|index| format!("{}{}", &uuid[..31], index % 10)).collect();
+        Self { name: at.tagged(), devices, ids }
     }
 
     /// Name of a volume's device-mapper node. The group's name has no hyphen, which would be doubled.
@@ -78,10 +90,24 @@ impl Group {
 
     /// Steps that make the physical volumes and the volume group.
     pub(crate) fn up(&self) -> Vec<Step> {
-        let physical = self.devices.iter().map(|device| Step {
+        let physical = self.devices.iter().zip(&self.ids).map(|(device, id)| Step {
             about: "make the device a physical volume".into(),
-            action: command(&["lvm", "pvcreate", "--yes", device]),
-            undo: vec![gone(&["lvm", "pvremove", "--yes", device])],
+            action: command(&[
+                "lvm",
+                "pvcreate",
+                "--yes",
+                "--norestorefile",
+                "--uuid",
+                &hyphened(id),
+                device,
+            ]),
+            undo: vec![
+                gone(&["lvm", "pvremove", "--yes", device]),
+                Action::Wipe {
+                    device: device.clone(),
+                    mark: Some(Mark { at: ID_AT, bytes: id.clone().into_bytes() }),
+                },
+            ],
             deadline_s: 60,
         });
         let devices: Vec<&str> = self.devices.iter().map(String::as_str).collect();

@@ -84,8 +84,11 @@ mod tests {
     fn the_cache_stands_on_its_own_device_and_is_attached_to_the_volume() {
         let raised = check("cache_size = \"64M\"\nmode = \"writeback\"").unwrap();
         let shown: Vec<_> = raised.up.iter().map(|step| step.action.show()).collect();
-        assert_eq!(shown[0], "lvm pvcreate --yes {device.slow}");
-        assert_eq!(shown[1], "lvm pvcreate --yes {device.fast}");
+        let pvcreate = "lvm pvcreate --yes --norestorefile --uuid ";
+        assert!(shown[0].starts_with(pvcreate) && shown[0].ends_with(" {device.slow}"));
+        assert!(shown[1].starts_with(pvcreate) && shown[1].ends_with(" {device.fast}"));
+        // Two volumes of one id would be one to lvm.
+        assert_ne!(shown[0].split(' ').nth(5), shown[1].split(' ').nth(5));
         assert!(shown[2].ends_with("fathom_0badcafe_cache {device.slow} {device.fast}"));
         assert!(shown[3].contains("--name main") && shown[3].ends_with("{device.slow}"));
         assert!(shown[4].contains("--size 67108864b") && shown[4].ends_with("{device.fast}"));

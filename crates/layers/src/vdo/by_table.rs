@@ -100,7 +100,7 @@ fn format(volume: &Volume) -> Step {
     Step {
         about: "format the pool".into(),
         action: Action::Command { argv, may_fail: false },
-        undo: vec![Action::Wipe { device: pool }],
+        undo: vec![Action::Wipe { device: pool, mark: None }],
         deadline_s: 120,
     }
 }

@@ -12,13 +12,16 @@ use crate::kind::{ActionKind, FillLevel, Kind, LayerNeeds, Parser};
 use crate::layer::{ActionPlan, Asked, Layer, Offer, Place, RaisePlan};
 use crate::probe::{Probe, Reading, Source};
 use crate::settings::{SettingError, Settings, on_off};
-use crate::step::{Action, Step};
+use crate::step::{Action, Mark, Step};
 use crate::{ParseError, Parsed};
 
 /// Parser of [`Source::Space`]: numbers `blocks`, `free`, `size`.
 const STATFS: &str = "filesystem.statfs";
 /// The smallest device that mkfs.xfs takes (xfsprogs 5.19 and newer).
 const SMALLEST: u64 = 300 << 20;
+
+/// The place of the UUID in the superblock, which is the first thing on the device.
+const UUID_AT: u64 = 32;
 
 const KEYS: &[Key] = &[
     Key {
@@ -116,14 +119,18 @@ impl Layer for Xfs {
             ));
         }
         let directory = at.mount_directory();
-        let reflink = format!("reflink={}", u8::from(self.reflink));
+        let uuid = at.uuid();
+        let metadata = format!("reflink={},uuid={}", u8::from(self.reflink), hyphened(uuid));
         // Blocks of a new file system are not discarded: the device is empty already.
-        let argv = ["mkfs.xfs", "-f", "-q", "-K", "-m", &reflink, device];
+        let argv = ["mkfs.xfs", "-f", "-q", "-K", "-m", &metadata, device];
         let make = Step {
             about: "make the XFS file system".into(),
             action: Action::Command { argv: argv.map(str::to_owned).to_vec(), may_fail: false },
             // A signature that stayed would make the next run refuse the device.
-            undo: vec![Action::Wipe { device: device.to_owned() }],
+            undo: vec![Action::Wipe {
+                device: device.to_owned(),
+                mark: Some(Mark { at: UUID_AT, bytes: uuid.to_vec() }),
+            }],
             deadline_s: 120,
         };
         let mount = Step {
@@ -134,7 +141,10 @@ impl Layer for Xfs {
                 filesystem: "xfs".into(),
                 options: if self.discard { "discard".into() } else { String::new() },
             },
-            undo: vec![Action::Unmount { directory: directory.clone() }],
+            undo: vec![Action::Unmount {
+                directory: directory.clone(),
+                device: Some(device.to_owned()),
+            }],
             deadline_s: 120,
         };
         Ok(RaisePlan {
@@ -164,6 +174,12 @@ impl Layer for Xfs {
     fn act(&self, at: &Place, _: &Asked) -> Result<ActionPlan, SettingError> {
         Ok(grow(at))
     }
+}
+
+/// A UUID as people and tools write it.
+fn hyphened(uuid: [u8; 16]) -> String {
+    let hex: String = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
 }
 
 /// The steps that grow the file system.
@@ -218,7 +234,8 @@ mod tests {
     fn it_is_mounted_where_the_run_can_be_told_by_the_name_and_unmounted_again() {
         let raised = raised("reflink = false\ndiscard = true", 1 << 30).unwrap();
         let shown: Vec<_> = raised.up.iter().map(|step| step.action.show()).collect();
-        assert_eq!(shown[0], "mkfs.xfs -f -q -K -m reflink=0 {device.data}");
+        let made = "mkfs.xfs -f -q -K -m reflink=0,uuid=0badcafe-666d-8072-";
+        assert!(shown[0].starts_with(made) && shown[0].ends_with(" {device.data}"), "{}", shown[0]);
         assert!(shown[1].contains("mount -t xfs -o discard {device.data} /run/fathom_0badcafe_fs"));
         assert_eq!(raised.up[1].undo.len(), 1);
         let directory = Offer::Directory { path: "/run/fathom_0badcafe_fs".into(), bytes: 1 << 30 };

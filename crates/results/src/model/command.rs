@@ -26,6 +26,9 @@ pub struct CommandFigures {
     pub used_before_bytes: Option<u64>,
     /// Space used after the command and its sync, bytes.
     pub used_after_bytes: Option<u64>,
+    /// Command lines of processes that it had started, that were still there after it, and that were killed.
+    #[serde(default)]
+    pub killed: Vec<String>,
     /// Numbers that were picked from what it printed, by name.
     #[serde(default)]
     pub figures: BTreeMap<String, f64>,

@@ -39,6 +39,9 @@ pub struct Manifest {
     /// When and by which command lines it was continued.
     #[serde(default)]
     pub resumed: Vec<ResumeFacts>,
+    /// Of a run on a host: the device or file of each role that it began on.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub devices: BTreeMap<String, DeviceFacts>,
     /// The seed everything random came from.
     pub seed: units::Seed,
     /// What executed the guest.
@@ -64,6 +67,15 @@ pub struct Manifest {
     /// Of a run with as many repeats as are needed: where it stopped, and why; `None` before that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<StoppedFacts>,
+}
+
+/// A device or file that a run works on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeviceFacts {
+    /// Its size, bytes.
+    pub bytes: u64,
+    /// What it is, whatever it is called; opaque to readers.
+    pub identity: serde_json::Value,
 }
 
 /// A run that went on: cells that had not ended well ran again.

@@ -26,9 +26,9 @@ pub use content::{
 pub use engine::{ClockFacts, DepthFigures, EngineFacts, ProbeFigure};
 pub use expected::{Bound, ExpectedFigure, FigureName, ReportedFacts, ReportedValue};
 pub use facts::{
-    Accelerator, AskedMetric, CellEntry, Computed, FactorFacts, LayerFacts, MachineFacts, Manifest,
-    PickedFacts, PlanFacts, ResumeFacts, SCHEMA, SequentialFacts, StageFacts, StopReason,
-    StoppedFacts, SweepFacts, VariantFacts,
+    Accelerator, AskedMetric, CellEntry, Computed, DeviceFacts, FactorFacts, LayerFacts,
+    MachineFacts, Manifest, PickedFacts, PlanFacts, ResumeFacts, SCHEMA, SequentialFacts,
+    StageFacts, StopReason, StoppedFacts, SweepFacts, VariantFacts,
 };
 pub use fill::FillFigures;
 pub use finding::{

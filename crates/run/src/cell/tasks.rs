@@ -64,6 +64,7 @@ impl Running<'_> {
         let CommandOutcome { figures, stop, notice } =
             command::run(stage, planned, &target, self.executor);
         self.hand_in_transcript();
+        self.notice(command::killed(stage, &figures));
         self.notice(notice.filter(|_| stop.is_none()));
         Ok(StageOutcome { command: Some(figures), stop, ..StageOutcome::default() })
     }

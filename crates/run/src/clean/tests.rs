@@ -7,6 +7,7 @@ use host::{
     CommandOutcome, CommandOutput, Listener, MeasuredCommand, PlacedTwin, SimulatedMachine,
 };
 use layers::probe::Source;
+use layers::step::Mark;
 use results::model::{Accelerator, CellState};
 use results::sink::DirSink;
 use units::{Nanos, Seed};
@@ -41,8 +42,8 @@ impl Machine for Lasting {
     fn discard(&mut self, device: &str) -> io::Result<Option<String>> {
         self.0.lock().unwrap().discard(device)
     }
-    fn wipe(&mut self, device: &str) -> io::Result<()> {
-        self.0.lock().unwrap().wipe(device)
+    fn wipe(&mut self, device: &str, mark: Option<&Mark>) -> io::Result<()> {
+        self.0.lock().unwrap().wipe(device, mark)
     }
     fn flush(&mut self, device: &str) -> io::Result<()> {
         self.0.lock().unwrap().flush(device)
@@ -68,8 +69,8 @@ impl Machine for Lasting {
     ) -> io::Result<()> {
         self.0.lock().unwrap().mount(device, directory, filesystem, options)
     }
-    fn unmount(&mut self, directory: &str) -> io::Result<()> {
-        self.0.lock().unwrap().unmount(directory)
+    fn unmount(&mut self, directory: &str, device: Option<&str>) -> io::Result<()> {
+        self.0.lock().unwrap().unmount(directory, device)
     }
     fn start(&mut self, name: &str, argv: &[String]) -> io::Result<()> {
         self.0.lock().unwrap().start(name, argv)
@@ -134,6 +135,7 @@ fn killed(root: &Path, plan: &Plan, cell: &CellPlan, begun: usize, machine: &Las
         accelerator: Accelerator::None,
         accelerator_reason: None,
         simulated: false,
+        devices: std::collections::BTreeMap::new(),
         host: host::facts(),
         experiment_text: String::new(),
     };

@@ -121,6 +121,7 @@ fn ran(dir: &Path, repeat: &str, dies_at: Option<usize>) -> Ran {
         accelerator: Accelerator::Tcg,
         accelerator_reason: None,
         simulated: false,
+        devices: std::collections::BTreeMap::new(),
         host: MachineFacts::default(),
         experiment_text: String::new(),
     };

@@ -26,6 +26,7 @@ fn told(
         accelerator: Accelerator::None,
         accelerator_reason: None,
         simulated: false,
+        devices: std::collections::BTreeMap::new(),
         host: MachineFacts::default(),
         experiment_text: String::new(),
     };

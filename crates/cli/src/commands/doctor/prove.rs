@@ -207,6 +207,7 @@ fn simulate(source: &ExperimentSource, plan: &Plan, dir: &Path) -> Result<RunOut
         accelerator: Accelerator::None,
         accelerator_reason: None,
         simulated: true,
+        devices: std::collections::BTreeMap::new(),
         host: host::facts(),
         experiment_text: source.text.clone(),
     };

@@ -1,0 +1,229 @@
+//! Programs that are kept: whatever they started ends with them.
+//!
+//! A program may start others in sessions and groups of their own (`setsid`, a daemon), which outlive it and which nobody finds by its
+//! number. So each program gets a keeper, a small process of this same program that makes the child and that orphans of the child
+//! come to (`PR_SET_CHILD_SUBREAPER`). When the program has ended, or is to be killed, the keeper kills what it still has, level by
+//! level, until nothing is left, and tells what that was. It needs no privilege and no cgroup, so it works in every place alike.
+//! What another service starts by request (`systemd-run`, `at`) is not found.
+//!
+//! The keeper is small for another reason, too: the kernel keeps the peak memory of a process through `exec`: what it had before
+//! counts (`exec_mmap` in `fs/exec.c` folds it into `maxrss`), and that was a copy of the parent after `fork`, or the parent's
+//! own memory after `vfork`. So a small program would have the peak of a large parent; made by the keeper it has its own.
+//!
+//! When the process that it works for dies, the keeper of a [`Bound::Tied`] program kills it, and that of a [`Bound::Free`] one lets it
+//! end its work first: a volume manager that dies half-way leaves devices suspended.
+
+mod process;
+mod words;
+
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+pub use words::Bound;
+
+use crate::reap::Reaped;
+use process::NAME;
+use words::Word;
+
+/// A program that runs, with its keeper. Dropping it kills both, and all that the program started.
+#[derive(Debug)]
+pub struct Kept {
+    keeper: Child,
+    link: UnixStream,
+    heard: Vec<u8>,
+    pid: Option<i32>,
+    failed: Option<i32>,
+    ready: bool,
+    closed: bool,
+    whole: bool,
+    end: End,
+    /// When it began, before it became the program.
+    pub at: Instant,
+    /// Its output, where that is piped.
+    pub stdout: Option<ChildStdout>,
+    /// Its errors, where they are piped.
+    pub stderr: Option<ChildStderr>,
+}
+
+/// How a kept program ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct End {
+    /// How it ended itself, and what it used; `None` when it could not even be killed.
+    pub reaped: Option<Reaped>,
+    /// From its start to its own end.
+    pub elapsed: Duration,
+    /// What it had started, was still there after it, and was killed: command lines.
+    pub killed: Vec<String>,
+    /// What could not be killed.
+    pub left: Vec<String>,
+}
+
+/// A command that starts `argv`, for [`start`]; directory, environment and outputs may still be set.
+pub fn command(argv: &[String], bound: Bound) -> Command {
+    let mut command = Command::new("/proc/self/exe");
+    // A group of its own: Ctrl-C on the terminal is for us, who finish in order.
+    command.arg0(NAME.to_string_lossy().as_ref()).arg(bound.name()).args(argv).process_group(0);
+    command
+}
+
+/// Starts the program of a [`command`], in a process group of its own and without standard input.
+///
+/// # Errors
+/// When it cannot be started, for instance because there is no such program.
+pub fn start(mut command: Command) -> io::Result<Kept> {
+    let (link, theirs) = UnixStream::pair()?;
+    let mut keeper = command.stdin(Stdio::from(OwnedFd::from(theirs))).spawn()?;
+    // It holds their end, which only the keeper may have.
+    drop(command);
+    let (stdout, stderr) = (keeper.stdout.take(), keeper.stderr.take());
+    let mut kept = Kept {
+        keeper,
+        link,
+        heard: Vec::new(),
+        pid: None,
+        failed: None,
+        ready: false,
+        closed: false,
+        whole: false,
+        end: End::default(),
+        at: Instant::now(),
+        stdout,
+        stderr,
+    };
+    kept.hear_until(|kept| kept.ready)?;
+    kept.at = Instant::now();
+    kept.link.write_all(&[0])?;
+    kept.hear_until(|kept| kept.pid.is_some() || kept.failed.is_some())?;
+    match kept.failed {
+        None => Ok(kept),
+        Some(error) => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
+impl Kept {
+    /// The number of its process, and of the group that it leads.
+    pub fn pid(&self) -> u32 {
+        self.pid.and_then(|pid| u32::try_from(pid).ok()).unwrap_or(0)
+    }
+
+    /// Has something to read once the program has ended.
+    pub fn fd(&self) -> BorrowedFd<'_> {
+        self.link.as_fd()
+    }
+
+    /// Whether the program has ended, or its keeper; what it started may still be there.
+    ///
+    /// # Errors
+    /// When the keeper cannot be heard.
+    pub fn has_ended(&mut self) -> io::Result<bool> {
+        self.link.set_nonblocking(true)?;
+        while !self.closed {
+            match self.hear() {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                heard => heard?,
+            }
+        }
+        self.link.set_nonblocking(false)?;
+        Ok(self.closed || self.end.reaped.is_some())
+    }
+
+    /// Asks the program and its group to end.
+    pub fn ask_to_end(&self) {
+        if let Some(group) = self.pid.and_then(Pid::from_raw).filter(|_| self.end.reaped.is_none())
+        {
+            // Fails only when nobody is left in the group.
+            let _ = kill_process_group(group, Signal::TERM);
+        }
+    }
+
+    /// Kills the program and all that it started.
+    pub fn kill(&mut self) {
+        // A keeper that is gone cannot be told; `finish` says so.
+        let _ = self.link.write_all(&[0]);
+    }
+
+    /// Waits until the program has ended, and all that it started with it.
+    ///
+    /// # Errors
+    /// When the keeper was killed, or the program could not be.
+    pub fn finish(mut self) -> io::Result<End> {
+        self.wait()?;
+        if self.whole && self.end.reaped.is_some() {
+            return Ok(std::mem::take(&mut self.end));
+        }
+        Err(io::Error::other(match self.whole {
+            true => format!("these processes could not be killed: {}", self.end.left.join("; ")),
+            false => {
+                "the process that looks after it was killed: what it started may still run (ps -ef)"
+                    .into()
+            }
+        }))
+    }
+
+    fn wait(&mut self) -> io::Result<()> {
+        while !self.closed {
+            self.hear()?;
+        }
+        self.keeper.wait().map(drop)
+    }
+
+    fn hear_until(&mut self, enough: impl Fn(&Self) -> bool) -> io::Result<()> {
+        while !enough(self) {
+            if self.closed {
+                return Err(io::Error::other("the process that was to start it is gone"));
+            }
+            self.hear()?;
+        }
+        Ok(())
+    }
+
+    /// Takes in what the keeper says next.
+    fn hear(&mut self) -> io::Result<()> {
+        let mut bytes = [0; 4096];
+        let count = match self.link.read(&mut bytes) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(()),
+            // It was killed before it read all that it was told.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => 0,
+            count => count?,
+        };
+        self.closed = count == 0;
+        self.heard.extend(&bytes[..count]);
+        while let Some(end) = self.heard.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.heard.drain(..=end).collect();
+            match Word::read(&String::from_utf8_lossy(&line[..end])) {
+                Some(Word::Ready) => self.ready = true,
+                Some(Word::Began(pid)) => self.pid = Some(pid),
+                Some(Word::Failed(error)) => self.failed = Some(error),
+                Some(Word::Ended { reaped, elapsed }) => {
+                    (self.end.reaped, self.end.elapsed) = (Some(reaped), elapsed);
+                }
+                Some(Word::Killed(name)) => self.end.killed.push(name),
+                Some(Word::Left(name)) => self.end.left.push(name),
+                Some(Word::Done) => self.whole = true,
+                None => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if !self.closed {
+            self.kill();
+            // There is nobody to tell.
+            let _ = self.wait();
+        } else {
+            let _ = self.keeper.wait();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

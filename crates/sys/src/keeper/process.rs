@@ -1,0 +1,229 @@
+//! The life of a keeper: makes the child that becomes the program, waits for it, and kills what it leaves.
+
+use std::collections::BTreeSet;
+use std::ffi::{CStr, c_char, c_int, c_long};
+use std::io::{Read, Write};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+use super::words::{Bound, Word};
+use crate::reap;
+
+/// The name that a keeper is called by.
+pub(super) const NAME: &CStr = c"fathom-keeper";
+/// How long what was killed may take to end: writes that are under way end first.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How often what is left is looked for while something is.
+const LOOK_MS: c_int = 10;
+/// The most that is told of a command line, characters.
+const SHOWN: usize = 100;
+
+/// Called by the C library before `main`, whatever program this is part of.
+// SAFETY: functions in this section are called once with the arguments of `main`, as this one takes them.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static BEFORE_MAIN: extern "C" fn(c_int, *const *const c_char) = before_main;
+
+extern "C" fn before_main(count: c_int, arguments: *const *const c_char) {
+    if count < 3 || arguments.is_null() {
+        return;
+    }
+    // SAFETY: there are `count` strings, which stay where they are, and a null pointer after them.
+    unsafe {
+        if CStr::from_ptr(*arguments) == NAME {
+            let tied =
+                CStr::from_ptr(*arguments.add(1)).to_bytes() == Bound::Tied.name().as_bytes();
+            serve(arguments.add(2), tied);
+        }
+    }
+}
+
+/// Makes the child that becomes the program, and keeps it.
+///
+/// # Safety
+/// `argv` are strings with a null pointer after them, and there is no other thread.
+unsafe fn serve(argv: *const *const c_char, tied: bool) -> ! {
+    // SAFETY: system calls on numbers and on memory of this function and of the caller. The clone shares nothing with the
+    // keeper, and makes system calls only.
+    unsafe {
+        // Nothing of the link is left in the program.
+        let link = libc::fcntl(0, libc::F_DUPFD_CLOEXEC, 3);
+        let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
+        let mut why = [-1; 2];
+        let ready = link >= 0
+            && libc::dup2(null, 0) == 0
+            && libc::pipe2(why.as_mut_ptr(), libc::O_CLOEXEC) == 0
+            && libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1_u64) == 0;
+        if !ready {
+            libc::_exit(127);
+        }
+        let mut link = UnixStream::from(OwnedFd::from_raw_fd(link));
+        tell(&mut link, &Word::Ready);
+        if !matches!(link.read(&mut [0]), Ok(1)) {
+            libc::_exit(127);
+        }
+        let start = Instant::now();
+        let flags = c_long::from(libc::SIGCHLD);
+        let child = libc::syscall(libc::SYS_clone, flags, 0_usize, 0_usize, 0_usize, 0_usize);
+        if child == 0 {
+            libc::setpgid(0, 0);
+            // What the keeper holds on behalf of the process that it works for is not the program's. Older kernels than 5.11 let it
+            // have that.
+            libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
+            if tied {
+                // Of a keeper that is killed itself.
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong);
+            }
+            libc::execvp(*argv, argv);
+            let error = *libc::__errno_location();
+            libc::write(why[1], (&raw const error).cast(), size_of::<c_int>());
+            libc::_exit(127);
+        }
+        let mut error = if child < 0 { *libc::__errno_location() } else { 0 };
+        // Whoever reads the outputs sees their end when the program and its children are gone.
+        libc::dup2(null, 1);
+        libc::dup2(null, 2);
+        libc::close(why[1]);
+        // Until the child has become the program, or has said why not.
+        libc::read(why[0], (&raw mut error).cast(), size_of::<c_int>());
+        match Pid::from_raw(child as i32).filter(|_| error == 0) {
+            None => tell(&mut link, &Word::Failed(error)),
+            Some(child) => {
+                tell(&mut link, &Word::Began(child.as_raw_nonzero().get()));
+                keep(&mut Keeper { child, start, tied, link, ends: ends() });
+            }
+        }
+        libc::_exit(0)
+    }
+}
+
+/// A descriptor that tells when a child has ended.
+fn ends() -> c_int {
+    // SAFETY: calls on a set that is theirs; the mask is that of the only thread.
+    unsafe {
+        let mut set = std::mem::zeroed::<libc::sigset_t>();
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, libc::SIGCHLD);
+        libc::sigprocmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+        libc::signalfd(-1, &raw const set, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK)
+    }
+}
+
+struct Keeper {
+    child: Pid,
+    start: Instant,
+    tied: bool,
+    link: UnixStream,
+    ends: c_int,
+}
+
+/// What woke the keeper.
+struct Woken {
+    told: bool,
+}
+
+fn keep(keeper: &mut Keeper) {
+    let mut heard = keeper.link.as_raw_fd();
+    while !reaped_all(keeper).1 {
+        let woken = sleep(keeper.ends, heard, -1);
+        if !woken.told {
+            continue;
+        }
+        match (keeper.link.read(&mut [0]), keeper.tied) {
+            // The process that it works for is gone; the program ends its work.
+            (Ok(0) | Err(_), false) => heard = -1,
+            // Gone, or it wishes the end.
+            _ => return sweep(keeper, false),
+        }
+    }
+    sweep(keeper, true);
+}
+
+/// Sleeps until a child ends, the link has something, or `most` milliseconds are over.
+fn sleep(ends: c_int, link: c_int, most: c_int) -> Woken {
+    let mut fds = [ends, link].map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
+    // SAFETY: the descriptors and the buffer are this function's, with their sizes.
+    unsafe {
+        libc::poll(fds.as_mut_ptr(), 2, most);
+        let mut ended = std::mem::zeroed::<libc::signalfd_siginfo>();
+        while libc::read(ends, (&raw mut ended).cast(), size_of_val(&ended)) > 0 {}
+    }
+    Woken { told: fds[1].revents != 0 }
+}
+
+/// Takes from the kernel all that has ended; tells whether there are no children any more, and whether the program ended.
+fn reaped_all(keeper: &mut Keeper) -> (bool, bool) {
+    let mut ended = false;
+    loop {
+        match reap::any() {
+            Ok(Some((pid, reaped))) => {
+                if pid == keeper.child.as_raw_nonzero().get() {
+                    ended = true;
+                    let elapsed = keeper.start.elapsed();
+                    tell(&mut keeper.link, &Word::Ended { reaped, elapsed });
+                }
+            }
+            Ok(None) => return (false, ended),
+            Err(_) => return (true, ended),
+        }
+    }
+}
+
+/// Kills all that is left, and says what it was. Orphans of what was killed come to the keeper, so that only its own children, whose
+/// numbers are nobody else's until it has waited for them, have to be found.
+fn sweep(keeper: &mut Keeper, ended: bool) {
+    if !ended {
+        // Most of it at once: nobody has waited for the child yet, so that the number of its group is nobody else's.
+        let _ = kill_process_group(keeper.child, Signal::KILL);
+    }
+    let (begun, mut killed) = (Instant::now(), BTreeSet::new());
+    while !reaped_all(keeper).0 {
+        let late = begun.elapsed() >= PATIENCE;
+        for (pid, name) in children() {
+            let gone = kill_process(pid, Signal::KILL).is_ok();
+            if late {
+                tell(&mut keeper.link, &Word::Left(name));
+            } else if gone && pid != keeper.child && killed.insert(pid.as_raw_nonzero()) {
+                tell(&mut keeper.link, &Word::Killed(name));
+            }
+        }
+        if late {
+            if children().is_empty() {
+                tell(&mut keeper.link, &Word::Left("a process that cannot be seen".into()));
+            }
+            break;
+        }
+        sleep(keeper.ends, -1, LOOK_MS);
+    }
+    tell(&mut keeper.link, &Word::Done);
+}
+
+/// The children of this process that have not ended, with their command lines.
+fn children() -> Vec<(Pid, String)> {
+    let own = rustix::process::getpid();
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter_map(Pid::from_raw)
+        .filter_map(|pid| {
+            let at = format!("/proc/{}", pid.as_raw_nonzero());
+            let stat = std::fs::read_to_string(format!("{at}/stat")).ok()?;
+            let (name, state) = stat.rsplit_once(')')?;
+            let mut state = state.split_whitespace();
+            let zombie = state.next()? == "Z";
+            let child = state.next()?.parse().ok() == Some(own.as_raw_nonzero().get());
+            let words = std::fs::read(format!("{at}/cmdline")).unwrap_or_default();
+            let words = String::from_utf8_lossy(&words).replace('\0', " ");
+            let name = if words.trim().is_empty() { name.split_once('(')?.1 } else { words.trim() };
+            (child && !zombie).then(|| (pid, name.chars().take(SHOWN).collect()))
+        })
+        .collect()
+}
+
+/// Says something; who is not there any more hears nothing.
+fn tell(link: &mut UnixStream, word: &Word) {
+    // Writing to a stream of the standard library sends no signal where nobody reads.
+    let _ = link.write_all(word.line().as_bytes());
+}

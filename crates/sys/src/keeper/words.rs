@@ -1,0 +1,126 @@
+//! What a keeper tells, line by line.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use crate::reap::Reaped;
+
+/// What becomes of a program when the process dies that it works for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bound {
+    /// It is killed, with all that it started.
+    Tied,
+    /// It ends its work; what it started is killed then.
+    Free,
+}
+
+impl Bound {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Tied => "tied",
+            Self::Free => "free",
+        }
+    }
+}
+
+/// One line of a keeper.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Word {
+    /// It is there.
+    Ready,
+    /// It made this process, which became the program.
+    Began(i32),
+    /// The program could not be started, with this error of the system.
+    Failed(i32),
+    /// The program has ended.
+    Ended { reaped: Reaped, elapsed: Duration },
+    /// A process that the program left was killed.
+    Killed(String),
+    /// A process could not be killed.
+    Left(String),
+    /// Nothing more is said.
+    Done,
+}
+
+impl Word {
+    pub(super) fn line(&self) -> String {
+        match self {
+            Self::Ready => "ready\n".into(),
+            Self::Began(pid) => format!("began {pid}\n"),
+            Self::Failed(error) => format!("failed {error}\n"),
+            Self::Ended { reaped, elapsed } => format!(
+                "ended {} {} {} {} {}\n",
+                reaped.status.into_raw(),
+                reaped.user.as_nanos(),
+                reaped.system.as_nanos(),
+                reaped.peak_memory_bytes,
+                elapsed.as_nanos()
+            ),
+            Self::Killed(name) => format!("killed {}\n", one_line(name)),
+            Self::Left(name) => format!("left {}\n", one_line(name)),
+            Self::Done => "done\n".into(),
+        }
+    }
+
+    pub(super) fn read(line: &str) -> Option<Self> {
+        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+        Some(match word {
+            "ready" => Self::Ready,
+            "began" => Self::Began(rest.parse().ok()?),
+            "failed" => Self::Failed(rest.parse().ok()?),
+            "ended" => {
+                let (status, numbers) = rest.split_once(' ')?;
+                let numbers: Vec<u64> =
+                    numbers.split(' ').map(str::parse).collect::<Result<_, _>>().ok()?;
+                let [user, system, peak_memory_bytes, elapsed] = numbers[..] else { return None };
+                let reaped = Reaped {
+                    status: ExitStatus::from_raw(status.parse().ok()?),
+                    user: Duration::from_nanos(user),
+                    system: Duration::from_nanos(system),
+                    peak_memory_bytes,
+                };
+                Self::Ended { reaped, elapsed: Duration::from_nanos(elapsed) }
+            }
+            "killed" => Self::Killed(rest.into()),
+            "left" => Self::Left(rest.into()),
+            "done" => Self::Done,
+            _ => return None,
+        })
+    }
+}
+
+fn one_line(name: &str) -> String {
+    name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_is_read_as_it_was_said() {
+        let reaped = Reaped {
+            status: ExitStatus::from_raw(9),
+            user: Duration::from_millis(3),
+            system: Duration::from_micros(7),
+            peak_memory_bytes: 1 << 20,
+        };
+        for word in [
+            Word::Ready,
+            Word::Began(7),
+            Word::Failed(2),
+            Word::Ended { reaped, elapsed: Duration::from_nanos(5) },
+            Word::Killed("sleep 63".into()),
+            Word::Left("dd if=/dev/zero of=a b".into()),
+            Word::Done,
+        ] {
+            let line = word.line();
+            assert_eq!(Word::read(line.strip_suffix('\n').unwrap()), Some(word));
+        }
+        assert_eq!(Word::Killed("a\nleft b".into()).line(), "killed a left b\n");
+        for line in ["", "began", "began x", "ended 0 1 2", "other"] {
+            assert_eq!(Word::read(line), None, "{line}");
+        }
+    }
+}
