@@ -21,6 +21,8 @@ pub enum Leftover {
         at: String,
         /// What is mounted there.
         what: Mounted,
+        /// Whether its source is called after the run, or is a loop device on a file that is.
+        named: bool,
     },
     /// The directory that a file system of the run was mounted in.
     Directory(String),
@@ -76,7 +78,7 @@ impl Leftover {
             may_fail: true,
         };
         let (name, action) = match self {
-            Self::Mount { at, what } if at.contains(ours) && !what.source.contains(ours) => {
+            Self::Mount { at, what, named: false } if at.contains(ours) => {
                 let device = owned.iter().find(|device| what.is_on(device))?;
                 (at, Action::Unmount { directory: at.clone(), device: Some(device.clone()) })
             }
@@ -97,13 +99,16 @@ pub(crate) fn of(tag: &str, ran: impl Fn(&str) -> bool) -> Vec<Leftover> {
     let ours = format!("fathom_{tag}");
     let nodes = Dm::open().and_then(|dm| dm.names()).unwrap_or_default();
     let loops: Vec<_> = loops().into_iter().filter(|(_, file)| file.contains(&ours)).collect();
-    let stands = |mount: &Mounted| {
+    let named = |mount: &Mounted| {
         let looped = |(device, _): &(String, String)| is_of(&mount.source, device);
-        mount.at.contains(&ours) || mount.source.contains(&ours) || loops.iter().any(looped)
+        mount.source.contains(&ours) || loops.iter().any(looped)
     };
-    let mounts = mounted().into_iter().rev().filter(stands);
-    let mut left: Vec<_> =
-        mounts.map(|what| Leftover::Mount { at: what.at.clone(), what }).collect();
+    let mut left: Vec<_> = mounted()
+        .into_iter()
+        .rev()
+        .filter(|mount| mount.at.contains(&ours) || named(mount))
+        .map(|what| Leftover::Mount { at: what.at.clone(), named: named(&what), what })
+        .collect();
     left.extend(directories(&ours).into_iter().map(Leftover::Directory));
     for of in layers::objects().into_iter().filter(|objects| ran(objects.program())) {
         let names = lines(of.list).into_iter().filter(|name| name.contains(&ours));
@@ -184,13 +189,13 @@ mod tests {
     #[test]
     fn a_mount_at_a_place_of_the_run_is_removed_only_when_it_is_of_the_run() {
         let ours = "fathom_0badcafe";
-        let mount = |source: &str| {
+        let mount = |source: &str, named| {
             let what = Mounted { number: "0:0".into(), source: source.into(), at: "/run/x".into() };
-            Leftover::Mount { at: format!("/run/{ours}_fs"), what }
+            Leftover::Mount { at: format!("/run/{ours}_fs"), what, named }
         };
         let owned = BTreeSet::from(["/dev/null".to_owned()]);
-        assert_eq!(mount("tmpfs").removal(ours, &owned), None);
-        assert!(mount("/dev/mapper/fathom_0badcafe-v").removal(ours, &owned).is_some());
+        assert_eq!(mount("tmpfs", false).removal(ours, &owned), None);
+        assert!(mount("/dev/mapper/fathom_0badcafe-v", true).removal(ours, &owned).is_some());
     }
 
     #[test]
@@ -208,7 +213,7 @@ mod tests {
             assert!(removal.action.show().starts_with(of.program()));
         }
         let what = Mounted { number: "7:7".into(), source: device.clone(), at: "/mnt".into() };
-        let mount = removal(&Leftover::Mount { at: "/mnt".into(), what });
+        let mount = removal(&Leftover::Mount { at: "/mnt".into(), what, named: true });
         assert!(mount.above && mount.action.show() == "umount /mnt");
     }
 }

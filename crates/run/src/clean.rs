@@ -96,8 +96,13 @@ impl Cleaning {
     /// Takes over what one cell owes, the last step first.
     fn take_over(&mut self, result: &ResultSet, data: &CellData, planned: &CellPlan) {
         let cell = planned.index;
-        let lines = || result.transcript.iter().filter(move |line| line.cell == Some(cell));
         let steps = steps(planned, &self.tag);
+        let lines: Vec<_> =
+            result.transcript.iter().filter(|line| line.cell == Some(cell)).collect();
+        // A cell that ran again after a resume: what an earlier attempt undid is not undone of this one.
+        let begins = |pair: &[&TranscriptEntry]| pair[0].undo && !pair[1].undo;
+        let last = lines.windows(2).rposition(begins).map_or(0, |at| at + 1);
+        let lines = || lines[last..].iter().copied();
         let mut begun = 0;
         for line in lines().filter(|line| !line.undo) {
             let Some(step) = steps.get(begun).filter(|step| step.about == line.about) else {

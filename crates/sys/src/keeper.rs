@@ -29,7 +29,7 @@ pub use words::Bound;
 
 use crate::reap::Reaped;
 use process::NAME;
-use words::Word;
+use words::Saying;
 
 /// A program that runs, with its keeper. Dropping it kills both, and all that the program started.
 #[derive(Debug)]
@@ -196,16 +196,16 @@ impl Kept {
         self.heard.extend(&bytes[..count]);
         while let Some(end) = self.heard.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.heard.drain(..=end).collect();
-            match Word::read(&String::from_utf8_lossy(&line[..end])) {
-                Some(Word::Ready) => self.ready = true,
-                Some(Word::Began(pid)) => self.pid = Some(pid),
-                Some(Word::Failed(error)) => self.failed = Some(error),
-                Some(Word::Ended { reaped, elapsed }) => {
+            match Saying::read(&String::from_utf8_lossy(&line[..end])) {
+                Some(Saying::Ready) => self.ready = true,
+                Some(Saying::Began(pid)) => self.pid = Some(pid),
+                Some(Saying::Failed(error)) => self.failed = Some(error),
+                Some(Saying::Ended { reaped, elapsed }) => {
                     (self.end.reaped, self.end.elapsed) = (Some(reaped), elapsed);
                 }
-                Some(Word::Killed(name)) => self.end.killed.push(name),
-                Some(Word::Left(name)) => self.end.left.push(name),
-                Some(Word::Done) => self.whole = true,
+                Some(Saying::Killed(name)) => self.end.killed.push(name),
+                Some(Saying::Left(name)) => self.end.left.push(name),
+                Some(Saying::Done) => self.whole = true,
                 None => {}
             }
         }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-use super::words::{Bound, Word};
+use super::words::{Bound, Saying};
 use crate::reap;
 
 /// The name that a keeper is called by.
@@ -61,7 +61,7 @@ unsafe fn serve(argv: *const *const c_char, tied: bool) -> ! {
             libc::_exit(127);
         }
         let mut link = UnixStream::from(OwnedFd::from_raw_fd(link));
-        tell(&mut link, &Word::Ready);
+        tell(&mut link, &Saying::Ready);
         if !matches!(link.read(&mut [0]), Ok(1)) {
             libc::_exit(127);
         }
@@ -90,9 +90,9 @@ unsafe fn serve(argv: *const *const c_char, tied: bool) -> ! {
         // Until the child has become the program, or has said why not.
         libc::read(why[0], (&raw mut error).cast(), size_of::<c_int>());
         match Pid::from_raw(child as i32).filter(|_| error == 0) {
-            None => tell(&mut link, &Word::Failed(error)),
+            None => tell(&mut link, &Saying::Failed(error)),
             Some(child) => {
-                tell(&mut link, &Word::Began(child.as_raw_nonzero().get()));
+                tell(&mut link, &Saying::Began(child.as_raw_nonzero().get()));
                 keep(&mut Keeper { child, start, tied, link, ends: ends() });
             }
         }
@@ -163,7 +163,7 @@ fn reaped_all(keeper: &mut Keeper) -> (bool, bool) {
                 if pid == keeper.child.as_raw_nonzero().get() {
                     ended = true;
                     let elapsed = keeper.start.elapsed();
-                    tell(&mut keeper.link, &Word::Ended { reaped, elapsed });
+                    tell(&mut keeper.link, &Saying::Ended { reaped, elapsed });
                 }
             }
             Ok(None) => return (false, ended),
@@ -185,20 +185,20 @@ fn sweep(keeper: &mut Keeper, ended: bool) {
         for (pid, name) in children() {
             let gone = kill_process(pid, Signal::KILL).is_ok();
             if late {
-                tell(&mut keeper.link, &Word::Left(name));
+                tell(&mut keeper.link, &Saying::Left(name));
             } else if gone && pid != keeper.child && killed.insert(pid.as_raw_nonzero()) {
-                tell(&mut keeper.link, &Word::Killed(name));
+                tell(&mut keeper.link, &Saying::Killed(name));
             }
         }
         if late {
             if children().is_empty() {
-                tell(&mut keeper.link, &Word::Left("a process that cannot be seen".into()));
+                tell(&mut keeper.link, &Saying::Left("a process that cannot be seen".into()));
             }
             break;
         }
         sleep(keeper.ends, -1, LOOK_MS);
     }
-    tell(&mut keeper.link, &Word::Done);
+    tell(&mut keeper.link, &Saying::Done);
 }
 
 /// The children of this process that have not ended, with their command lines.
@@ -223,7 +223,7 @@ fn children() -> Vec<(Pid, String)> {
 }
 
 /// Says something; who is not there any more hears nothing.
-fn tell(link: &mut UnixStream, word: &Word) {
+fn tell(link: &mut UnixStream, word: &Saying) {
     // Writing to a stream of the standard library sends no signal where nobody reads.
     let _ = link.write_all(word.line().as_bytes());
 }

@@ -26,7 +26,7 @@ impl Bound {
 
 /// One line of a keeper.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Word {
+pub(super) enum Saying {
     /// It is there.
     Ready,
     /// It made this process, which became the program.
@@ -43,7 +43,7 @@ pub(super) enum Word {
     Done,
 }
 
-impl Word {
+impl Saying {
     pub(super) fn line(&self) -> String {
         match self {
             Self::Ready => "ready\n".into(),
@@ -107,20 +107,20 @@ mod tests {
             peak_memory_bytes: 1 << 20,
         };
         for word in [
-            Word::Ready,
-            Word::Began(7),
-            Word::Failed(2),
-            Word::Ended { reaped, elapsed: Duration::from_nanos(5) },
-            Word::Killed("sleep 63".into()),
-            Word::Left("dd if=/dev/zero of=a b".into()),
-            Word::Done,
+            Saying::Ready,
+            Saying::Began(7),
+            Saying::Failed(2),
+            Saying::Ended { reaped, elapsed: Duration::from_nanos(5) },
+            Saying::Killed("sleep 63".into()),
+            Saying::Left("dd if=/dev/zero of=a b".into()),
+            Saying::Done,
         ] {
             let line = word.line();
-            assert_eq!(Word::read(line.strip_suffix('\n').unwrap()), Some(word));
+            assert_eq!(Saying::read(line.strip_suffix('\n').unwrap()), Some(word));
         }
-        assert_eq!(Word::Killed("a\nleft b".into()).line(), "killed a left b\n");
+        assert_eq!(Saying::Killed("a\nleft b".into()).line(), "killed a left b\n");
         for line in ["", "began", "began x", "ended 0 1 2", "other"] {
-            assert_eq!(Word::read(line), None, "{line}");
+            assert_eq!(Saying::read(line), None, "{line}");
         }
     }
 }
