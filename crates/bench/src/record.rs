@@ -6,6 +6,7 @@ use results::model::{CellRecord, MachineFacts, Manifest, SCHEMA};
 use results::sink::{DirSink, Sink, SinkError};
 use results::writer::{CellWriter, cell_folder, write_experiment, write_manifest};
 use serde_json::{Value, json};
+use units::Seed;
 
 use crate::BenchError;
 use crate::contest::Sample;
@@ -139,7 +140,7 @@ fn cell(
         "notices": [format!("{:.1} % of all CPUs were used by others meanwhile", 100.0 * sample.foreign_share)],
     });
     json!({
-        "index": index, "variant": side.name, "repeat": repeat + 1, "seed": 1, "state": "done",
+        "index": index, "variant": side.name, "repeat": repeat + 1, "seed": Seed(1).of_repeat(repeat as u32 + 1), "state": "done",
         "reason": null, "start_ns": start_ns, "end_ns": end_ns, "steps": [{
             "about": "run the load as a child of its own", "command": side.line, "undo": false,
             "start_ns": start_ns, "duration_ns": said.duration_ns, "error": null}],

@@ -113,7 +113,7 @@ fn other_seed(at: &Path, _: &Path) {
 }
 
 fn other_seed_of_all(at: &Path, _: &Path) {
-    edit(&at.join("manifest.json"), |m| m["seed"] = "0x0000000000000007".into());
+    edit(&at.join("manifest.json"), |m| m["seed"] = "0x0000000000000008".into());
 }
 
 fn all_first(at: &Path, _: &Path) {

@@ -140,17 +140,18 @@ fn what_was_not_judged_not_measured_or_not_reached_is_said_as_such() {
     assert_eq!(refused.code, Some(2), "{}", refused.err);
     assert!(refused.err.contains("before one window is over") && refused.err.contains("help:"));
     // One that ends by its amount may end before its window.
-    let load = |more: &[&str]| {
+    let ended = |code: i32, more: &[&str]| {
         let args = ["load", "x", "--size", "1M", "--json", "--ops", "randwrite=100"];
         let answer = fathom_in(dir.path(), &[&args[..], more].concat());
-        assert_eq!(answer.code, Some(0), "{}", answer.err);
+        assert_eq!(answer.code, Some(code), "{}", answer.err);
         let last: Value = serde_json::from_str(answer.out.lines().last().unwrap()).unwrap();
         std::fs::remove_file(dir.path().join("x")).unwrap();
         last["notices"].to_string()
     };
+    let load = |more: &[&str]| ended(0, more);
     let early = load(&["--passes", "1", "--pattern", "permutation", "--steady", "iops:5%:60s"]);
     assert!(early.contains("of the 60 intervals") && !early.contains("drift"), "{early}");
-    let ramp = load(&["--passes", "1", "--pattern", "permutation", "--ramp", "60s"]);
+    let ramp = ended(5, &["--passes", "1", "--pattern", "permutation", "--ramp", "60s"]);
     assert!(ramp.contains("Nothing was measured") && ramp.contains("its ramp of"), "{ramp}");
     let tail = load(&["--passes", "1", "--pattern", "permutation", "--block-size", "48k"]);
     assert!(

@@ -400,7 +400,7 @@ fn ten_million_reads_among_overwrites_raise_no_alarm() {
         if blocks > 1000 && width == Width::Four {
             assert!(figures.unsure * 1000 < figures.checked, "{blocks}: {} unsure", figures.unsure);
         }
-        reads += figures.checked;
+        reads += figures.read;
     }
     assert!(reads > 10_000_000, "{reads}");
 }

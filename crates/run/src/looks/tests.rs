@@ -70,6 +70,7 @@ impl Twin {
         let like = cells.find(|cell| cell.entry.repeat == repeat).unwrap();
         let mut record = like.record.clone().unwrap();
         record.index = index;
+        (record.seed, record.run_id) = (plan.seed, None);
         let folder = results::cell_folder(index, &plan.variant, repeat);
         let path = format!("cells/{folder}/cell.json");
         say(Message::Put { path, bytes: serde_json::to_vec(&record).unwrap() });
