@@ -11,12 +11,12 @@ use crate::refusals::{LoopDevice, loop_device};
 const SIZE: u64 = 320 << 20;
 
 /// A loop device and a directory in which runs of XFS on it write their results.
-struct Ground {
+struct Scene {
     dir: tempfile::TempDir,
     disk: LoopDevice,
 }
 
-impl Ground {
+impl Scene {
     fn new(test: &str) -> Option<Self> {
         let there = fs::read_to_string("/proc/filesystems").unwrap_or_default();
         if !there.contains("\txfs\n") || !Path::new("/usr/sbin/mkfs.xfs").exists() {
@@ -109,7 +109,7 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
 
 #[test]
 fn a_run_is_not_taken_down_by_the_copy_of_its_result() {
-    let Some(ground) = Ground::new("a_run_is_not_taken_down_by_the_copy_of_its_result") else {
+    let Some(ground) = Scene::new("a_run_is_not_taken_down_by_the_copy_of_its_result") else {
         return;
     };
     let end = ground.at("end");
@@ -155,7 +155,7 @@ fn a_run_is_not_taken_down_by_the_copy_of_its_result() {
 fn whenever_a_run_is_killed_cleaning_leaves_nothing_of_it() {
     const KILLS: u32 = 20;
     let name = "whenever_a_run_is_killed_cleaning_leaves_nothing_of_it";
-    let Some(ground) = Ground::new(name) else { return };
+    let Some(ground) = Scene::new(name) else { return };
     // In a session of its own it would hold the file system.
     let script = "setsid sh -c 'exec 3>{mount}/held; sleep 600' & dd if=/dev/zero of={mount}/x bs=1M count=8";
     let begun = Instant::now();
@@ -203,7 +203,7 @@ const FOREIGN: [(&str, &str); 3] = [
 fn what_others_put_where_a_killed_run_was_is_neither_unmounted_nor_wiped() {
     let name = "what_others_put_where_a_killed_run_was_is_neither_unmounted_nor_wiped";
     for (what, script) in FOREIGN {
-        let Some(ground) = Ground::new(name) else { return };
+        let Some(ground) = Scene::new(name) else { return };
         let mut run = ground.start("r", 1, "touch {mount}/begun; sleep 600");
         let mount = || ground.tag("r").map(|tag| format!("/run/fathom_{tag}_xfs"));
         until("it never began", || mount().is_some_and(|at| Path::new(&at).join("begun").exists()));
@@ -245,7 +245,7 @@ fn what_others_put_where_a_killed_run_was_is_neither_unmounted_nor_wiped() {
 #[test]
 fn a_run_goes_on_with_the_device_that_it_began_on_and_with_no_other() {
     let name = "a_run_goes_on_with_the_device_that_it_began_on_and_with_no_other";
-    let Some(ground) = Ground::new(name) else { return };
+    let Some(ground) = Scene::new(name) else { return };
     let Some(other) = loop_device(SIZE) else { return };
     let mut run = ground.start("r", 2, "touch {mount}/begun; sleep 600");
     let begun = || {
