@@ -28,7 +28,7 @@ const COPY: &str = "[[stage]]\ndo = \"command\"\nname = \"copy\"\nmeasure = true
 
 /// More than is kept: a figure in the midst of it, one that only Fathom's own mark of what was left out would give, and a line that is too long.
 const MUCH: &str = "[[stage]]\ndo = \"command\"\nname = \"much\"\nmeasure = true\n\
-    shell = \"seq 20000; echo 4242 wanted; seq 30000; head -c 2000000 /dev/zero >&2\"\n\
+    shell = \"ls {tree.mine} >/dev/null; seq 20000; echo 4242 wanted; seq 30000; head -c 2000000 /dev/zero >&2\"\n\
     [stage.figures]\nwanted = { pattern = '(\\d+) wanted' }\nlast = { pattern = '^(\\d+)$' }\n\
     marker = { pattern = '(\\d+) bytes' }\nlong = { from = \"stderr\", pattern = '(1)' }\n";
 
