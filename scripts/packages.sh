@@ -40,6 +40,7 @@ each_package() {
                 "$need" python3 "reads a result without Fathom, as its manual shows" has python3
                 "$need" e2fsprogs "file systems that must not be overwritten" has_system mkfs.ext4
                 "$need" xfsprogs "a file system that commands work in" has_system mkfs.xfs
+                "$need" btrfs-progs "a file system whose snapshots share what they hold" has_system mkfs.btrfs
                 "$need" mount "loop devices" has_system losetup
                 "$need" xz-utils "unpacks the corpora of the estimate" has xz
                 "$need" fio "the peer that the engine is compared with" has fio
