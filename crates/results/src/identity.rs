@@ -50,7 +50,9 @@ pub(crate) fn foreign(
     if let Some(other) = record.run_id.as_ref().filter(|id| **id != manifest.run_id) {
         return Some(format!("cell.json is of run {other}"));
     }
-    if record.seed != manifest.seed.of_repeat(entry.repeat) {
+    // Comparisons of engines by versions before that wrote a run's id had one seed for all cells.
+    let old = record.run_id.is_none() && record.seed == manifest.seed;
+    if record.seed != manifest.seed.of_repeat(entry.repeat) && !old {
         return Some("cell.json is of another seed".to_owned());
     }
     rows.iter().any(|row| is_of_another(row, record)).then(|| "rows.log is of another cell".into())
