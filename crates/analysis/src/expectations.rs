@@ -153,14 +153,14 @@ pub(crate) fn ratio(figure: &FigureName, base: &FigureName, variants: &[VariantF
     }
 }
 
-/// Whether some repeat has both figures of a ratio.
+/// Tells whether some repeat has both figures of a ratio.
 fn both(expected: &ExpectedFigure, variants: &[VariantFigures]) -> bool {
     let Some(base) = &expected.of else { return false };
     let base = values(base, variants);
     values(&expected.figure, variants).keys().any(|repeat| base.contains_key(repeat))
 }
 
-/// Whether a run of the variant has begun.
+/// Tells whether a run of the variant has begun.
 pub(crate) fn ran(variant: &str, variants: &[VariantFigures]) -> bool {
     variants.iter().any(|one| one.name == variant && one.repeats + one.failed > 0)
 }

@@ -29,7 +29,7 @@ pub struct ReportedRow {
     pub source: f64,
     /// Its ratio to the source's first number; `None` for the first, and where that is 0.
     pub source_ratio: Option<f64>,
-    /// Whether a run of its variant has begun.
+    /// Tells whether a run of its variant has begun.
     pub ran: bool,
     /// What was found here: the median over the repeats, with its interval.
     pub found: Figure,

@@ -105,7 +105,7 @@ pub struct TrendSeries {
 }
 
 impl TrendResult {
-    /// Of a whole result: what its experiment asks, each other variant over the base, or the only variant's median.
+    /// Takes from a whole result what its experiment asks: each other variant over the base, or the only variant's median.
     ///
     /// # Errors
     /// One that is not whole, or not as its run left it, does not count.

@@ -57,11 +57,11 @@ pub(crate) struct ResolvedLoad {
     live: bool,
     /// Share of writes among I/Os, 0 to 1.
     write_share: f64,
-    /// What to say of ends of targets that no I/O reaches.
+    /// Returns notices of ends of targets that no I/O reaches.
     pub tails: Vec<String>,
 }
 
-/// What to say of the end of a target's range that no I/O reaches.
+/// Returns a notice of the end of a target's range that no I/O reaches.
 fn tail(spec: &LoadSpec, target: &str, range: &Range) -> Option<String> {
     let (tail, bytes) = (spec.unreached_tail(range), Bytes(range.bytes));
     let block = spec.largest_io();

@@ -53,11 +53,11 @@ pub struct PartitionOffBlocks {
     pub path: String,
     /// Its number.
     pub partition: u32,
-    /// Where it begins, bytes.
+    /// Its beginning, bytes.
     pub start_bytes: u64,
-    /// What VDO saves on the disk as it lies, percent.
+    /// The share that VDO saves on the disk as it lies, percent.
     pub saving_percent: Option<f64>,
-    /// What it would save if the partition began at a multiple of 4 KiB, percent.
+    /// The share that it would save if the partition began at a multiple of 4 KiB, percent.
     pub aligned_saving_percent: Option<f64>,
 }
 

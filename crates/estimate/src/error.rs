@@ -20,7 +20,7 @@ pub enum Error {
         /// The path.
         path: PathBuf,
     },
-    /// What the kernel makes as it is read.
+    /// File systems that the kernel makes as they are read.
     #[error("{} is on {kind}, which holds no stored data: the kernel makes it as it is read", path.display())]
     Kernel {
         /// The path.

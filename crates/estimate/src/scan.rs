@@ -89,7 +89,7 @@ pub fn estimate(
     Ok(found)
 }
 
-/// What one reading gives, and a partition that it met.
+/// The answer of one reading, and a partition that it met.
 type Scan = (Estimate, Option<(PathBuf, OffBlocks)>);
 
 /// Reads everything once; files and devices that are named `from` a byte on.

@@ -163,7 +163,7 @@ fn equal_levels(factors: &[Factor], built: &[PlannedVariant]) -> Vec<Diagnostic>
         .collect()
 }
 
-/// Whether all variants at one level of a factor do the same as those at another one; `None` where no two differ in this level alone.
+/// Tells whether all variants at one level of a factor do the same as those at another one; `None` where no two differ in this level alone.
 fn alike(built: &[PlannedVariant], factor: &Factor, one: &str, other: &str) -> Option<bool> {
     let name = factor.name.get_ref();
     let at = |level: &str| {
@@ -201,7 +201,7 @@ struct PlannedVariant<'a, 't> {
 }
 
 impl PlannedVariant<'_, '_> {
-    /// Whether it does the same, however that is written.
+    /// Tells whether it does the same, however that is written.
     fn does_as(&self, other: &Self) -> bool {
         self.devices == other.devices
             && self.stack.does_as(&other.stack)
@@ -332,13 +332,13 @@ fn factor(factor: &Factor) -> FactorFacts {
     }
 }
 
-/// What the source reported, of the first of all variants unless it is said.
+/// The value that the source reported, of the first of all variants unless it is said.
 fn reported(file: &File, variants: &[&str]) -> Vec<ReportedFacts> {
     let first = variants.first().copied().unwrap_or_default();
     file.reported.iter().map(|reported| reported.facts(first)).collect()
 }
 
-/// What is expected, of the last of all variants unless it is said.
+/// The expected value, of the last of all variants unless it is said.
 fn expectations(file: &File, variants: &[&str], scale: &str) -> Vec<ExpectedFigure> {
     let last = variants.last().copied().unwrap_or_default();
     file.expect.iter().map(|expected| expected.facts(last, scale)).collect()

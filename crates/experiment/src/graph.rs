@@ -39,7 +39,7 @@ pub(crate) struct StackPlan {
 }
 
 impl StackPlan {
-    /// Whether it is raised, read and settled by the same steps, however its settings are written.
+    /// Tells whether it is raised, read and settled by the same steps, however its settings are written.
     pub(crate) fn does_as(&self, other: &Self) -> bool {
         let steps = |plan: &Self| (plan.up.clone(), plan.ready.clone(), plan.settle.clone());
         let rest = |plan: &Self| (plan.probes.clone(), plan.offers.clone(), plan.allocate.clone());

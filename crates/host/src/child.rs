@@ -28,9 +28,9 @@ pub struct CommandOutput {
     pub stderr: String,
     /// Whether it was killed because its deadline had passed.
     pub overdue: bool,
-    /// What it had started, outlived it, and was killed: command lines.
+    /// Command lines of processes that it had started, that outlived it, and that were killed.
     pub killed: Vec<String>,
-    /// What of that could not be killed.
+    /// Those of them that could not be killed.
     pub left: Vec<String>,
     /// Why device-mapper refused, where it failed and the kernel's log says so: its tools only say "Invalid argument".
     pub kernel: Option<String>,

@@ -74,7 +74,7 @@ impl Claim {
         self.bytes
     }
 
-    /// What it is, whatever it is called: taken from what the claim opened, to be compared later.
+    /// Returns its identity, whatever it is called: taken from what the claim opened, to be compared later.
     ///
     /// # Errors
     /// When it cannot be examined.

@@ -45,10 +45,10 @@ pub enum StepError {
         /// Why.
         source: std::io::Error,
     },
-    /// What a command had started outlived it.
+    /// Processes that a command had started outlived it.
     #[error("Cannot {about}: '{command}' left processes that cannot be killed: {left}")]
     Outlived {
-        /// What it was for.
+        /// Its purpose.
         about: String,
         /// The command as typed.
         command: String,

@@ -145,7 +145,7 @@ impl Executor {
         self.machine.bears(device, tag)
     }
 
-    /// Whether a device has a mark.
+    /// Tells whether a device has a mark.
     pub fn carries(&mut self, device: &str, mark: &Mark) -> bool {
         self.machine.carries(device, mark)
     }

@@ -19,9 +19,9 @@ pub enum Leftover {
     Mount {
         /// Where it is mounted.
         at: String,
-        /// What is mounted there.
+        /// The device that is mounted there.
         what: Mounted,
-        /// Whether its source is called after the run, or is a loop device on a file that is.
+        /// Tells whether its source is called after the run, or is a loop device on a file that is.
         named: bool,
     },
     /// The directory that a file system of the run was mounted in.
@@ -120,7 +120,7 @@ pub(crate) fn of(tag: &str, ran: impl Fn(&str) -> bool) -> Vec<Leftover> {
     left
 }
 
-/// What removes everything that still carries the tag, in this order; `owned` are the run's devices.
+/// Lists the actions that remove everything that still carries the tag, in this order; `owned` are the run's devices.
 pub(crate) fn removals(tag: &str, owned: &BTreeSet<String>) -> Vec<Removal> {
     let ours = format!("fathom_{tag}");
     of(tag, |_| true).iter().filter_map(|left| left.removal(&ours, owned)).collect()

@@ -15,13 +15,13 @@ pub enum Stream {
 /// One line that a command printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PrintedLine<'a> {
-    /// Where it was printed.
+    /// The stream that it was printed on.
     pub from: Stream,
     /// The line without its end; `None` of one that is longer than [`LONGEST_LINE`].
     pub text: Option<&'a str>,
 }
 
-/// Who is told each line.
+/// The receiver of each line.
 pub type Listener<'a> = dyn FnMut(PrintedLine) + 'a;
 
 /// Puts the lines of one output together.

@@ -52,7 +52,7 @@ pub trait Machine: Send {
     /// there is one.
     fn wipe(&mut self, device: &str, mark: Option<&Mark>) -> io::Result<()>;
 
-    /// Whether a device has this mark.
+    /// Tells whether a device has this mark.
     fn carries(&mut self, _device: &str, _mark: &Mark) -> bool {
         false
     }
@@ -388,7 +388,7 @@ impl RealMachine {
     }
 }
 
-/// Whether the device has the mark.
+/// Tells whether the device has the mark.
 fn has(device: &File, mark: &Mark) -> bool {
     let mut there = vec![0; mark.bytes.len()];
     device.read_exact_at(&mut there, mark.at).is_ok_and(|()| there == mark.bytes)

@@ -52,7 +52,7 @@ pub struct CommandOutcome {
     pub overdue: bool,
     /// Whether it was killed because the user wished to stop.
     pub interrupted: bool,
-    /// What it had started and could not be killed.
+    /// Processes that it had started and that could not be killed.
     pub left: Vec<String>,
     /// Why what it wrote could not be brought to stable storage.
     pub unsynced: Option<io::Error>,

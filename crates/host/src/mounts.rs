@@ -126,9 +126,9 @@ pub(crate) fn root(path: &str) -> io::Result<File> {
 pub(crate) struct Mounted {
     /// The number of its device, as the kernel writes it (`7:0`).
     pub(crate) number: String,
-    /// What the kernel was told to mount, a device as a rule.
+    /// The source that the kernel was told to mount, a device as a rule.
     pub(crate) source: String,
-    /// Where it is mounted.
+    /// The directory that it is mounted on.
     pub(crate) at: String,
 }
 

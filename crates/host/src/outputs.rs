@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-/// How many buffers of 16 KiB are read at once at most: more than a pipe holds.
+/// The most buffers of 16 KiB that are read at once: more than a pipe holds.
 const AT_ONCE: usize = 64;
 
 /// The beginning and the end of an output; what comes between is dropped.

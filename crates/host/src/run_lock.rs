@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::FdFlags;
 
-/// How long the tools of a run that was killed may take to end their work.
+/// The time that the tools of a run that was killed may take to end their work.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How often that is looked at.
+/// The pause between two looks at that.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A run that is this process's until this is dropped.
@@ -42,13 +42,13 @@ pub enum RunLockError {
         id: String,
         /// The file of the lock.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
 impl RunLockError {
-    /// What to do about it.
+    /// The remedy.
     pub fn help(&self) -> &'static str {
         match self {
             Self::Live { .. } => {
@@ -119,7 +119,7 @@ impl Drop for RunLock {
     }
 }
 
-/// Where locks of this user are.
+/// Returns the directory of this user's locks.
 fn directory() -> PathBuf {
     let user = rustix::process::geteuid();
     if user.is_root() {
@@ -156,7 +156,7 @@ fn open(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Whether the process that took the lock is gone: what holds it still are the keepers of its tools.
+/// Tells whether the process that took the lock is gone: what holds it still are the keepers of its tools.
 fn was_killed(holder: &str) -> bool {
     let Some(pid) = holder.split(' ').next().and_then(|pid| pid.parse::<u32>().ok()) else {
         return false;

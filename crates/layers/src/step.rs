@@ -38,9 +38,9 @@ impl Step {
 /// Bytes at a place of a device that say which run made what is on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
-    /// How far from the start of the device.
+    /// The distance from the start of the device, bytes.
     pub at: u64,
-    /// What is there.
+    /// All that is there.
     pub bytes: Vec<u8>,
 }
 

@@ -99,7 +99,7 @@ pub fn compared(unit: Unit, comparison: &MetricComparison) -> String {
     comparison.ratio.map(ratio).or_else(difference).unwrap_or_else(|| NONE.to_owned())
 }
 
-/// Whether there is no ratio because neither side has any of it.
+/// Tells whether there is no ratio because neither side has any of it.
 fn equal(comparison: &MetricComparison) -> bool {
     let none = |difference: stats::Difference| {
         difference.value == 0.0 && difference.interval.is_none_or(|i| i.low == 0.0 && i.high == 0.0)
@@ -235,7 +235,7 @@ pub fn reported(row: &ReportedRow, rows: &[ReportedRow]) -> String {
     if parts.is_empty() { variant.clone() } else { parts.join(", ") }
 }
 
-/// What was found here of a figure that a source reported.
+/// The value found here of a figure that a source reported.
 pub fn found_here(row: &ReportedRow) -> String {
     match row.found.median {
         Some(median) => value(row.unit, median),

@@ -5,7 +5,7 @@ use std::path::{Component, Path};
 
 use crate::model::{CellEntry, CellRecord, Manifest, Row};
 
-/// What is wrong with the list of cells in itself, so that no figure can be told to be of a cell; `None` where nothing is.
+/// Finds what is wrong with the list of cells in itself, so that no figure can be told to be of a cell; `None` where nothing is.
 pub(crate) fn contradiction(manifest: &Manifest) -> Option<String> {
     let (mut cells, mut folders) = (BTreeSet::new(), BTreeSet::new());
     let known = |name: &str| manifest.plan.variants.iter().any(|variant| variant.name == name);
@@ -29,7 +29,7 @@ pub(crate) fn contradiction(manifest: &Manifest) -> Option<String> {
     })
 }
 
-/// How many cells of the plan the manifest does not have, of one without a [`contradiction`].
+/// Counts the cells of the plan that the manifest does not have, of one without a [`contradiction`].
 pub(crate) fn not_listed(manifest: &Manifest) -> usize {
     let planned = manifest.plan.variants.len().saturating_mul(manifest.plan.repeat as usize);
     planned.saturating_sub(manifest.cells.len())
@@ -58,7 +58,7 @@ pub(crate) fn foreign(
     rows.iter().any(|row| is_of_another(row, record)).then(|| "rows.log is of another cell".into())
 }
 
-/// Whether a row tells another name or another time of a stage than the record does.
+/// Tells whether a row tells another name or another time of a stage than the record does.
 fn is_of_another(row: &Row, record: &CellRecord) -> bool {
     let Row::Stage(edge) = row else { return false };
     let own = record.stages.iter().find(|stage| stage.index == edge.stage);
@@ -68,7 +68,7 @@ fn is_of_another(row: &Row, record: &CellRecord) -> bool {
     })
 }
 
-/// Whether it is the name of something in a folder, and leads nowhere else.
+/// Tells whether it is the name of something in a folder, and leads nowhere else.
 fn is_name(folder: &str) -> bool {
     let mut parts = Path::new(folder).components();
     matches!((parts.next(), parts.next()), (Some(Component::Normal(name)), None) if name == folder)

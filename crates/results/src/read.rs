@@ -135,7 +135,7 @@ pub enum ReadError {
     Contradiction {
         /// The file.
         path: PathBuf,
-        /// What cannot be.
+        /// Combinations that cannot be.
         what: String,
     },
     /// The system refused.

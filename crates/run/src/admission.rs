@@ -29,7 +29,7 @@ pub struct ClaimedDevices {
     pub devices: BTreeMap<String, String>,
     /// Sizes of the devices by role.
     pub sizes: BTreeMap<String, Bytes>,
-    /// What they are, by role.
+    /// Their identities, by role.
     pub facts: BTreeMap<String, DeviceFacts>,
 }
 
@@ -118,7 +118,7 @@ pub enum AdmissionError {
     Unseen {
         /// The device or file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// Two devices are one, or share bytes.
@@ -264,7 +264,7 @@ pub fn claim(
     Ok(claimed)
 }
 
-/// What a result keeps of a device.
+/// Returns the facts of a device that a result keeps.
 fn facts(bytes: Bytes, identity: &Identity) -> DeviceFacts {
     let identity = serde_json::to_value(identity).unwrap_or_default();
     DeviceFacts { bytes: bytes.0, identity }

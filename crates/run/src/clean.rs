@@ -159,7 +159,7 @@ impl Cleaning {
         self.executor.carries(&device, mark).then_some(device)
     }
 
-    /// What carries the run's tag or mark and is there.
+    /// Objects that carry the run's tag or mark and are there.
     fn found(&mut self) -> Vec<String> {
         let mut found = self.executor.leftovers(&self.tag);
         let owed: Vec<_> = self.owed.iter().flat_map(|owed| &owed.actions).cloned().collect();

@@ -8,13 +8,13 @@ use units::Bytes;
 
 use crate::stop::Stop;
 
-/// What a command did.
+/// The outcome of a command.
 #[derive(Default)]
 pub(crate) struct CommandOutcome {
     pub figures: CommandFigures,
     /// Why the cell cannot go on after it, if so.
     pub stop: Option<Stop>,
-    /// What a person should know of its figures.
+    /// A remark on its figures for people.
     pub notice: Option<String>,
 }
 

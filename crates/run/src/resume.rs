@@ -46,7 +46,7 @@ pub enum ResumeError {
         dir: PathBuf,
         /// The role.
         role: String,
-        /// What it was, and what it is now.
+        /// The earlier value, and the present one.
         why: String,
     },
     /// Another plan, or another machine.
@@ -208,7 +208,7 @@ impl Earlier {
     }
 }
 
-/// What a device was, as a result keeps it; `None` where another version kept it otherwise.
+/// Returns the identity of a device as a result keeps it; `None` where another version kept it otherwise.
 fn identity(facts: &DeviceFacts) -> Option<Identity> {
     serde_json::from_value(facts.identity.clone()).ok()
 }

@@ -19,7 +19,7 @@ pub struct Start {
     pub simulated: bool,
     /// The machine it was started on.
     pub host: MachineFacts,
-    /// Of a run on this machine: the device or file of each role.
+    /// The device or file of each role, of a run on this machine.
     pub devices: BTreeMap<String, DeviceFacts>,
     /// The experiment's file.
     pub experiment_text: String,

@@ -4,7 +4,7 @@
 //! number. So each program gets a keeper, a small process of this same program that makes the child and that orphans of the child
 //! come to (`PR_SET_CHILD_SUBREAPER`). When the program has ended, or is to be killed, the keeper kills what it still has, level by
 //! level, until nothing is left, and tells what that was. It needs no privilege and no cgroup, so it works in every place alike.
-//! What another service starts by request (`systemd-run`, `at`) is not found.
+//! Processes that another service starts by request (`systemd-run`, `at`) are not found.
 //!
 //! The keeper is small for another reason, too: the kernel keeps the peak memory of a process through `exec`: what it had before
 //! counts (`exec_mmap` in `fs/exec.c` folds it into `maxrss`), and that was a copy of the parent after `fork`, or the parent's
@@ -51,16 +51,16 @@ pub struct Kept {
     pub stderr: Option<ChildStderr>,
 }
 
-/// How a kept program ended.
+/// The end of a kept program.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct End {
-    /// How it ended itself, and what it used; `None` when it could not even be killed.
+    /// Its exit and the resources that it used; `None` when it could not even be killed.
     pub reaped: Option<Reaped>,
     /// From its start to its own end.
     pub elapsed: Duration,
-    /// What it had started, was still there after it, and was killed: command lines.
+    /// Command lines of processes that it had started, that were still there after it, and that were killed.
     pub killed: Vec<String>,
-    /// What could not be killed.
+    /// Processes that could not be killed.
     pub left: Vec<String>,
 }
 
@@ -117,7 +117,7 @@ impl Kept {
         self.link.as_fd()
     }
 
-    /// Whether the program has ended, or its keeper; what it started may still be there.
+    /// Tells whether the program has ended, or its keeper; what it started may still be there.
     ///
     /// # Errors
     /// When the keeper cannot be heard.

@@ -59,7 +59,7 @@ impl LoadSpec {
         Bytes(reached.map_or(0, |end| (range.start + range.bytes).saturating_sub(end)))
     }
 
-    /// Where the last I/O of an operation ends that lies at the very end of a range.
+    /// Returns the end of an operation's last I/O that lies at the very end of a range.
     fn reach(&self, op: OpName, range: &Range) -> Option<u64> {
         let jobs = u64::from(self.jobs.max(1));
         let grid = Grid::of(self, op, range, (jobs - 1, jobs))?;

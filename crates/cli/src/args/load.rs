@@ -90,7 +90,7 @@ pub struct IoArgs {
     /// Bytes of the target to use, or a share of it (50%); size of the file when it is new [default: all of it].
     #[arg(long, value_name = "BYTES")]
     pub size: Option<workload::Portion>,
-    /// Where the used range starts, in bytes or as a share of the target.
+    /// Start of the used range, in bytes or as a share of the target.
     #[arg(long, value_name = "BYTES")]
     pub offset: Option<workload::Portion>,
     /// With a stride: visit the last block of the range too.

@@ -60,7 +60,7 @@ fn read(path: PathBuf) -> Result<TrendResult, LeftOut> {
     }
 }
 
-/// What to say when no result counts.
+/// Returns the message for when no result counts.
 fn nothing(left_out: &[LeftOut]) -> Failure {
     let error = match left_out {
         [] => "No result was named".to_owned(),

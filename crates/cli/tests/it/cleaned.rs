@@ -82,7 +82,7 @@ impl Scene {
         Some(manifest["run_id"].as_str()?.to_owned())
     }
 
-    /// What of a run is there: mounts, directories and locks that carry its tag, and whatever uses or marks the device.
+    /// Lists what is there of a run: mounts, directories and locks that carry its tag, and whatever uses or marks the device.
     fn left(&self, tag: &str) -> Vec<String> {
         let mounts = fs::read_to_string("/proc/mounts").unwrap();
         let of_run = |line: &&str| line.contains(tag) || line.starts_with(&self.disk.path);
@@ -192,7 +192,7 @@ fn whenever_a_run_is_killed_cleaning_leaves_nothing_of_it() {
     assert!(answer.success(), "{}", fs::read_to_string(ground.at("said")).unwrap());
 }
 
-/// What is put on the device, or over its file system, once a run of ours was killed.
+/// Foreign content that is put on the device, or over its file system, once a run of ours was killed.
 const FOREIGN: [(&str, &str); 3] = [
     ("mount over", "mount -t tmpfs foreign {mount}"),
     ("mount in place", "umount {mount} && mount -t tmpfs foreign {mount}"),

@@ -7,14 +7,14 @@ use serde_json::Value;
 
 use crate::program::{Answer, expect, fathom_in, text};
 
-/// What readers make of a damaged result.
+/// The part of a damaged result that readers keep.
 #[derive(Clone, Copy, PartialEq)]
 enum Kept {
     /// Nothing: it is refused.
     Nothing,
-    /// What is beyond doubt, and exit code 5.
+    /// All that is beyond doubt, and exit code 5.
     Changed,
-    /// What is there; what is missing is said.
+    /// All that is there; what is missing is said.
     Incomplete,
 }
 

@@ -100,7 +100,7 @@ fn what_cannot_be_estimated_is_refused_with_a_remedy() {
     refused(2, "/dev/null", "neither a file");
 }
 
-/// What `estimate` says of these bytes on standard input.
+/// Returns the answer of `estimate` to these bytes on standard input.
 fn piped(bytes: &[u8]) -> Answer {
     let mut child = command(&["estimate", "-", "--json"])
         .stdin(Stdio::piped())

@@ -68,7 +68,7 @@ impl SteadyDetector {
         }
     }
 
-    /// What to say when the load ended before it settled, or before that could be told.
+    /// Returns a notice for when the load ended before it settled, or before that could be told.
     pub(crate) fn notice(&self) -> Option<String> {
         if self.settled_ns.is_some() {
             return None;

@@ -26,7 +26,7 @@ pub enum Source {
     Device(File, PathBuf),
     /// What a guest sees in an image.
     Image(Image),
-    /// What lies from this byte on of something else.
+    /// The bytes of something else from this one on.
     From(Box<Source>, u64),
     /// Bytes that were read already, from this offset on.
     Memory(u64, Vec<u8>),

@@ -18,7 +18,7 @@ const GUID_ENTRY: usize = 128;
 pub struct OffBlocks {
     /// Its number, from 1.
     pub partition: u32,
-    /// Where it begins, bytes.
+    /// Its beginning, bytes.
     pub start: u64,
 }
 

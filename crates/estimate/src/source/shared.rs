@@ -17,7 +17,7 @@ type Space = (u64, u64);
 /// The places of all shared extents that were met.
 #[derive(Debug, Default)]
 pub struct Shared {
-    /// Where each known stretch ends.
+    /// The end of each known stretch.
     known: BTreeMap<(Space, u64), u64>,
 }
 

@@ -72,7 +72,7 @@ struct Listing {
     entries: std::vec::IntoIter<CString>,
     directory: u32,
     depth: usize,
-    /// What stat(2) says of it, and the file system of the directory that was named.
+    /// The answer of stat(2), and the file system of the directory that was named.
     device: u64,
     home: u64,
 }

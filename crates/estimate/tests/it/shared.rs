@@ -1,4 +1,4 @@
-//! What files share on the disk already is counted once, apart from what a volume would save.
+//! Tests: extents that files share on the disk already are counted once, apart from what a volume would save.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;

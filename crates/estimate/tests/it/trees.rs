@@ -1,4 +1,4 @@
-//! How far a tree goes: to the end of its file system, and never into what the kernel makes as it is read.
+//! The reach of a tree: to the end of its file system, and never into what the kernel makes as it is read.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -84,7 +84,7 @@ fn check_pattern(pattern: &Spanned<String>) -> Result<(), Diagnostic> {
     }
 }
 
-/// Whether a pattern names the end of a line itself.
+/// Tells whether a pattern names the end of a line itself.
 fn spans_lines(pattern: &str) -> bool {
     let mut escaped = false;
     pattern.chars().any(|c| {
@@ -112,7 +112,7 @@ impl FigurePlan {
 
 /// Picks figures from what a command prints, line by line as it comes.
 ///
-/// Of each figure the number counts that its pattern finds last: what a program says last is its result.
+/// The number that a figure's pattern finds last counts: what a program says last is its result.
 pub struct FigurePicker<'a> {
     figures: Vec<Sought<'a>>,
 }
@@ -122,7 +122,7 @@ struct Sought<'a> {
     name: &'a str,
     from: Output,
     regex: Regex,
-    /// What was found last; no number where that is none.
+    /// The text found last; no number where that is none.
     found: Option<f64>,
     /// Lines that were too long to be looked at.
     too_long: usize,
@@ -158,7 +158,7 @@ impl<'a> FigurePicker<'a> {
         self.figures.iter().filter(|f| f.too_long > 0).map(|f| (f.name, f.too_long))
     }
 
-    /// What was found, by name.
+    /// Returns the numbers that were found, by name.
     pub fn found(&self) -> BTreeMap<String, f64> {
         self.figures.iter().filter_map(|f| Some((f.name.to_owned(), f.found?))).collect()
     }
@@ -168,7 +168,7 @@ impl<'a> FigurePicker<'a> {
 mod tests {
     use super::*;
 
-    /// What a figure with this pattern, of standard error, is in what was printed.
+    /// Picks a figure with this pattern, of standard error, from what was printed.
     fn picked(pattern: &str, stdout: &str, stderr: &str) -> Option<f64> {
         let (from, pattern) = (Output::Stderr, pattern.to_owned());
         let plan = FigurePlan { from, pattern, unit: None, better: None };

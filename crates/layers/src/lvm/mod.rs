@@ -27,7 +27,7 @@ pub(crate) struct Group {
     pub(crate) name: String,
     /// The devices that it stands on.
     devices: Vec<String>,
-    /// What lvm is to know each of them by: 32 letters and digits that begin with the run's tag.
+    /// The id by which lvm is to know each of them: 32 letters and digits that begin with the run's tag.
     ids: Vec<String>,
 }
 

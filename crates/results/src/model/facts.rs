@@ -39,7 +39,7 @@ pub struct Manifest {
     /// When and by which command lines it was continued.
     #[serde(default)]
     pub resumed: Vec<ResumeFacts>,
-    /// Of a run on a host: the device or file of each role that it began on.
+    /// The device or file of each role that a run on a host began on.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub devices: BTreeMap<String, DeviceFacts>,
     /// The seed everything random came from.
@@ -74,7 +74,7 @@ pub struct Manifest {
 pub struct DeviceFacts {
     /// Its size, bytes.
     pub bytes: u64,
-    /// What it is, whatever it is called; opaque to readers.
+    /// Its identity, whatever it is called; opaque to readers.
     pub identity: serde_json::Value,
 }
 

@@ -14,9 +14,9 @@ use crate::reap;
 
 /// The name that a keeper is called by.
 pub(super) const NAME: &CStr = c"fathom-keeper";
-/// How long what was killed may take to end: writes that are under way end first.
+/// The time that killed processes may take to end: writes that are under way end first.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How often what is left is looked for while something is.
+/// The pause between two searches for what is left, while something is.
 const LOOK_MS: c_int = 10;
 /// The most that is told of a command line, characters.
 const SHOWN: usize = 100;
@@ -120,7 +120,7 @@ struct Keeper {
     ends: c_int,
 }
 
-/// What woke the keeper.
+/// The event that woke the keeper.
 struct Woken {
     told: bool,
 }

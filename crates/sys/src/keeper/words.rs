@@ -1,4 +1,4 @@
-//! What a keeper tells, line by line.
+//! The messages of a keeper, line by line.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::reap::Reaped;
 
-/// What becomes of a program when the process dies that it works for.
+/// The fate of a program when the process dies that it works for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound {
     /// It is killed, with all that it started.
