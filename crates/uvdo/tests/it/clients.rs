@@ -47,7 +47,9 @@ fn nbdinfo_sees_size_flags_and_block_sizes() {
     let served = Served::start(&path, dir.path(), Policy::Async);
     let test = "nbdinfo_sees_size_flags_and_block_sizes";
     if let Some(text) = client(test, "nbdinfo", &["--json", &served.uri()]) {
-        let found: serde_json::Value = serde_json::from_str(&text).unwrap();
+        // Remarks on standard error may follow the document.
+        let mut documents = serde_json::Deserializer::from_str(&text).into_iter();
+        let found: serde_json::Value = documents.next().unwrap().unwrap();
         let export = &found["exports"][0];
         assert_eq!(
             (&found["protocol"], &export["export-size"]),
