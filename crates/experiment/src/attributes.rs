@@ -69,7 +69,7 @@ pub(crate) fn take(keys: &mut Table) -> Result<Attributes, Diagnostic> {
         let path = said.split(':').next().unwrap_or_default();
         let name = path.rsplit('.').next().unwrap_or_default();
         let at = places.iter().find(|(key, _)| *key == name).map(|(_, at)| at.clone());
-        Diagnostic { message: said, span: at, help: Some(error.help()) }
+        Diagnostic { message: said, span: at, help: Some(error.help()), ..Diagnostic::default() }
     })?;
     Ok(attributes)
 }

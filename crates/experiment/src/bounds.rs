@@ -67,6 +67,7 @@ pub(crate) fn check_cells(
             ),
             span: at,
             help: Some(format!("repeat at most {} times; 5 are enough for a verdict", CELLS / variants)),
+            ..Diagnostic::default()
         }
     })
 }

@@ -97,7 +97,8 @@ fn planned<'t>(
     let repeat = repeat(&parsed, choices);
     mistakes.extend(bounds::check_cells(picked.len(), repeat.most(), at.clone()));
     mistakes.extend(repeat.check(&parsed, picked.len(), at));
-    if mistakes.is_empty() {
+    let whole = mistakes.is_empty();
+    if whole {
         let stages = distinct(&read.stages);
         mistakes.extend(questions::check(&parsed.question, &stages, &read.stacks));
         let (drawn, factors) = (&parsed.picture, &parsed.factor);
@@ -109,11 +110,18 @@ fn planned<'t>(
         let scales: Vec<&str> = parsed.scale.iter().map(|scale| scale.name.as_str()).collect();
         mistakes.extend(parsed.expect.iter().filter_map(|e| e.check_scale(&scales)));
     }
+    let differ = devices::fit(&mut read.devices, &choices.sizes);
+    // What layers and stages make of a file of which parts are missing says nothing.
+    let built = match whole {
+        true => build(&variants.all, &read, &trees, &choices.run_tag).unwrap_or_else(|wrong| {
+            mistakes.extend(wrong);
+            Vec::new()
+        }),
+        false => Vec::new(),
+    };
     if !mistakes.is_empty() {
         return Err(fail(once(mistakes)));
     }
-    let differ = devices::fit(&mut read.devices, &choices.sizes);
-    let built = build(&variants.all, &read, &trees, &choices.run_tag).map_err(&fail)?;
     let equal = equal_levels(&parsed.factor, &built);
     if !equal.is_empty() {
         return Err(fail(once(equal)));

@@ -6,7 +6,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use units::printable;
 
 /// One mistake in a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Diagnostic {
     /// What is wrong, one sentence that names the key and the value.
     pub message: String,
@@ -14,12 +14,27 @@ pub struct Diagnostic {
     pub span: Option<Range<usize>>,
     /// What to do about it.
     pub help: Option<String>,
+    /// A value with which the rest of the file can be read on, where the mistake is the key's own whatever the rest says; empty where
+    /// the key has to go.
+    pub instead: Option<String>,
 }
 
 impl Diagnostic {
     /// A mistake at `span`.
     pub fn at(span: Range<usize>, message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { message: message.into(), span: Some(span), help: Some(help.into()) }
+        Self { message: message.into(), span: Some(span), help: Some(help.into()), instead: None }
+    }
+
+    /// A mistake of a key alone: nothing knows it, or its value is none that it takes; the help ends with an example where it has one.
+    pub(crate) fn of_key(
+        span: Range<usize>,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Self {
+        let help = help.into();
+        let example = help.rsplit_once(", as in ").and_then(|(_, line)| line.split_once(" = "));
+        let instead = Some(example.map_or_else(String::new, |(_, value)| value.to_owned()));
+        Self { instead, ..Self::at(span, message, help) }
     }
 
     /// The mistake as people read it, with the line it is on.

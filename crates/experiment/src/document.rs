@@ -18,6 +18,11 @@ use crate::diagnostic::{Diagnostic, nearest};
 pub(crate) use places::Places;
 pub(crate) use setting::Setting;
 
+/// Tells whether a text can be read as tables at all.
+pub(crate) fn is_written(text: &str) -> bool {
+    DeTable::parse(text).is_ok()
+}
+
 /// A value, and where it stands.
 pub(crate) type Written<'t> = Spanned<DeValue<'t>>;
 
@@ -159,7 +164,7 @@ impl<'t> Table<'t> {
         let shown = mistake::shown(value.get_ref());
         let DeValue::Array(list) = value.into_inner() else {
             let message = format!("{} cannot be {shown}", key.name);
-            return Err(Diagnostic::at(at, message, key.help(key.name)));
+            return Err(Diagnostic::of_key(at, message, key.help(key.name)));
         };
         list.into_iter().map(|each| inner(each.clone(), each.span(), key.name, key, what)).collect()
     }
@@ -187,7 +192,7 @@ impl<'t> Table<'t> {
             let shown = mistake::shown(value.get_ref());
             let DeValue::Array(list) = value.into_inner() else {
                 let message = format!("{} cannot be {shown}", mistake::written(&name));
-                return Err(Diagnostic::at(at, message, key.help(key.name)));
+                return Err(Diagnostic::of_key(at, message, key.help(key.name)));
             };
             let values = list.iter().cloned().collect();
             Ok(Named { name, at: at.clone(), value: List { at, values } })
@@ -215,7 +220,7 @@ impl<'t> Table<'t> {
         let shown = mistake::shown(value.get_ref());
         let DeValue::Array(list) = value.into_inner() else {
             let message = format!("{} cannot be {shown}", key.name);
-            return Err(Diagnostic::at(at, message, key.help(key.name)));
+            return Err(Diagnostic::of_key(at, message, key.help(key.name)));
         };
         Ok(Some(List { at, values: list.iter().cloned().collect() }))
     }
@@ -264,7 +269,7 @@ pub(crate) fn inner<'t>(
     let (span, shown) = (value.span(), mistake::shown(value.get_ref()));
     match value.into_inner() {
         DeValue::Table(entries) => Ok(Table::new(what, span, entries)),
-        _ => Err(Diagnostic::at(at, format!("{path} cannot be {shown}"), key.help(key.name))),
+        _ => Err(Diagnostic::of_key(at, format!("{path} cannot be {shown}"), key.help(key.name))),
     }
 }
 

@@ -131,6 +131,7 @@ impl<'t> File<'t> {
                 message: format!("The file is longer than {}", Bytes(bounds::FILE)),
                 span: None,
                 help: Some("an experiment needs a few lines; is this the right file?".into()),
+                ..Diagnostic::default()
             });
         }
         let mut root = Table::parse(text, "An experiment")?;
@@ -193,6 +194,7 @@ impl<'t> File<'t> {
                 message: "The experiment has no device".into(),
                 span: None,
                 help: Some("name one: [devices.data] with size = \"12G\"".into()),
+                ..Diagnostic::default()
             });
         }
         for device in &self.devices {

@@ -188,10 +188,8 @@ impl StackPlan {
         before: Option<&WrittenLayer>,
         run_tag: &str,
     ) -> Result<(), Diagnostic> {
-        let mistake = |e: layers::SettingError| Diagnostic {
-            message: e.to_string(),
-            span: Some(written.places.at(&e.key)),
-            help: Some(e.help.clone()),
+        let mistake = |e: layers::SettingError| {
+            Diagnostic::of_key(written.places.at(&e.key), e.to_string(), e.help)
         };
         let Some(kind) = layers::kind(&written.kind) else {
             return Err(Diagnostic::at(

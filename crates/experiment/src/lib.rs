@@ -15,6 +15,7 @@ mod devices;
 mod diagnostic;
 mod document;
 mod estimate;
+mod every;
 mod expectations;
 mod explain;
 mod factors;
@@ -52,6 +53,7 @@ pub use bounds::FILE as LONGEST_FILE;
 pub use command::figure::FigurePicker;
 pub use compose::{PlanOptions, compose_trial};
 pub use diagnostic::{Diagnostic, nearest};
+pub use every::compose;
 pub use explain::{Explained, ExplainedFigure, ExplainedVariant, explain};
 pub use plan::{
     Aim, CellPlan, CommandPlan, CopyPlan, DevicePlan, FigurePlan, Files, FillPlan, Needs,
@@ -61,7 +63,6 @@ pub use repeat::Repeat;
 pub use scale::Scale;
 pub use shipped::{SHIPPED, Shipped, shipped};
 pub use trial::Trial;
-pub use whole::compose;
 
 /// An experiment file that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

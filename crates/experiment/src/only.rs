@@ -43,6 +43,7 @@ impl Variants<'_> {
             message: format!("The experiment has no variant '{name}'"),
             span: None,
             help: Some(format!("{near}There are: {}", names.join("; "))),
+            ..Diagnostic::default()
         }
     }
 }

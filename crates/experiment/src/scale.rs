@@ -92,5 +92,6 @@ pub(crate) fn chosen<'a, 't>(
         message: format!("The experiment has no scale '{name}'"),
         span: None,
         help: Some(format!("{near}There are: {}", known.join(", "))),
+        ..Diagnostic::default()
     })
 }

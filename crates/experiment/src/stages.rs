@@ -112,6 +112,7 @@ pub(crate) fn read(
             message: "No stage is measured".into(),
             span: stages.last().map(|s| s.head.places.at("name")),
             help: Some("add a [[stage]] with do = \"load\" and measure = true".into()),
+            ..Diagnostic::default()
         });
     }
     for (i, stage) in stages.iter().enumerate() {

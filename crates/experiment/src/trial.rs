@@ -61,6 +61,7 @@ impl<'t> Variants<'t> {
             message,
             span: None,
             help: Some(help.to_owned()),
+            ..Diagnostic::default()
         };
         let found = self.all.iter().find(|variant| variant.name == trial.of);
         let Some(mut changed) = found.cloned() else {

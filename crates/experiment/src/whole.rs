@@ -17,8 +17,12 @@ use crate::{ExperimentError, keys};
 const EXPECT: Key = Key { name: "expect", takes: "an entry [[expect]]", example: "[[expect]]" };
 const OF: Key = Key { name: "of", takes: "another figure", example: "{ variant = \"plain\" }" };
 
-/// Reads, checks and plans the experiment in `text`; `file` names it in errors. What is wrong at another scale is told as well.
-pub fn compose(file: &str, text: &str, choices: &PlanOptions) -> Result<Plan, ExperimentError> {
+/// Reads, checks and plans the experiment in `text`, with what is wrong at another scale.
+pub(crate) fn compose(
+    file: &str,
+    text: &str,
+    choices: &PlanOptions,
+) -> Result<Plan, ExperimentError> {
     let planned = compose::compose_at_scale(file, text, choices);
     let asked = choices.scale.name();
     let mut mistakes = planned.as_ref().err().map_or_else(Vec::new, |e| e.mistakes.clone());
@@ -111,7 +115,7 @@ fn unmeasured(variant: &VariantFacts, written: &[Table]) -> Diagnostic {
     let help = "measure = true on a stage that it has: 'only' keeps the others from it";
     match written.iter().find(is) {
         Some(table) => Diagnostic::at(table.place("name"), message, help),
-        None => Diagnostic { message, span: None, help: Some(help.into()) },
+        None => Diagnostic { message, span: None, help: Some(help.into()), ..Diagnostic::default() },
     }
 }
 

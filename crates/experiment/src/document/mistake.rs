@@ -13,7 +13,7 @@ const SHOWN: usize = 40;
 
 /// A text that is no TOML.
 pub(super) fn of_syntax(error: &Error) -> Diagnostic {
-    Diagnostic { message: capitalised(error.message()), span: error.span(), help: None }
+    Diagnostic { message: capitalised(error.message()), span: error.span(), ..Diagnostic::default() }
 }
 
 /// A key that the table does not have.
@@ -28,7 +28,7 @@ pub(super) fn unknown(
     let near = nearest(name, known.iter().copied());
     let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
     let message = format!("{what} has no key '{}'", cut(path));
-    Diagnostic::at(at, message, format!("{near}Allowed here: {}", known.join(", ")))
+    Diagnostic::of_key(at, message, format!("{near}Allowed here: {}", known.join(", ")))
 }
 
 /// A value that `path` does not take.
@@ -43,7 +43,10 @@ pub(super) fn of_value(
     // What serde itself says of a value speaks of Rust's types; what the value's own reader says is meant for people.
     let own = !["invalid ", "unknown "].iter().any(|start| said.starts_with(start));
     let message = if own { format!("{path}: {said}") } else { format!("{path} cannot be {shown}") };
-    Diagnostic { message, span: Some(at), help: key.map(|key| key.help(path)) }
+    match key {
+        Some(key) => Diagnostic::of_key(at, message, key.help(path)),
+        None => Diagnostic { message, span: Some(at), ..Diagnostic::default() },
+    }
 }
 
 /// What serde found wrong inside of a table, at the place where it found it; `taken` are keys that were taken out before.
@@ -102,7 +105,7 @@ pub(super) fn list(entries: &DeTable, key: fn(&str) -> Option<&'static Key>) -> 
     let mut found = None;
     places::walk("", entries, &mut |path, name, value| {
         if let (None, DeValue::Array(_), Some(key)) = (&found, value.get_ref(), key(path)) {
-            found = Some(Diagnostic::at(
+            found = Some(Diagnostic::of_key(
                 places::place(name, &value.span()),
                 format!("{path} cannot be {}", shown(value.get_ref())),
                 key.help(path),

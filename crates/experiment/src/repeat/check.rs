@@ -22,7 +22,7 @@ impl Repeat {
             Self::Fixed(0) => {
                 let help = "set repeat to 5 for a verdict, or 1 for a first look";
                 let message = "The experiment repeats 0 times".into();
-                return Some(Diagnostic { message, span: at, help: Some(help.into()) });
+                return Some(Diagnostic { message, span: at, help: Some(help.into()), ..Diagnostic::default() });
             }
             Self::Fixed(_) => return None,
             Self::Auto { most, time } => (most, time),
@@ -68,6 +68,6 @@ impl Repeat {
         } else {
             return None;
         };
-        Some(Diagnostic { message, span: at, help: Some(help) })
+        Some(Diagnostic { message, span: at, help: Some(help), ..Diagnostic::default() })
     }
 }

@@ -131,6 +131,7 @@ impl Subject {
         };
         let known = layers::metrics().map(|m| m.id).chain(picked.iter().map(String::as_str));
         let near = nearest(metric, known);
+        let instead = near.map(|near| format!("{near:?}"));
         let near = near.map_or_else(
             || "docs/json.md lists the metrics".to_owned(),
             |near| format!("did you mean '{near}'?"),
@@ -139,7 +140,8 @@ impl Subject {
             [] => String::new(),
             picked => format!("; figures of commands here: {}", picked.join(", ")),
         };
-        Some(Diagnostic::at(self.places.at("metric"), message, format!("{near}{own}")))
+        let mistake = Diagnostic::at(self.places.at("metric"), message, format!("{near}{own}"));
+        Some(Diagnostic { instead, ..mistake })
     }
 
     /// A single figure is of one stage, and of one point of a sweep, not of all.

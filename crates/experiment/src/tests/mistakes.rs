@@ -216,3 +216,71 @@ fn what_is_asked_twice_or_used_by_nothing_is_refused() {
     let said = mistake(&with("[[stack]]\nlayer = \"vdo\" # again"), "layer = \"vdo\" # again");
     assert!(said.message.contains("'vdo'"), "{said:?}");
 }
+
+/// Lines that are wrong, in the order in which they stand, each told once and nothing beside.
+fn all_of(text: &str, lines: &[&str]) {
+    let error = plan(text).expect_err(text);
+    let mut told: Vec<usize> = error
+        .mistakes
+        .iter()
+        .map(|mistake| text[..mistake.span.clone().unwrap().start].matches('\n').count())
+        .collect();
+    told.sort_unstable();
+    let wanted: Vec<usize> = lines
+        .iter()
+        .map(|wrong| text.lines().position(|line| line.ends_with(wrong)).expect(wrong))
+        .collect();
+    assert_eq!(told, wanted, "{}", error.render(false));
+}
+
+#[test]
+fn all_mistakes_are_told_at_once_those_of_one_table_and_of_other_scales_too() {
+    let stage =
+        "ops = { randwrite = 100 }\nios = \"many\"\ndepth = true\njobz = 4\nblock_size = \"x\"";
+    let rest = "[[question]]\nmetric = \"iopz\"\nthreshold = \"x\"\n\
+        [scale.lab.set]\n\"vdo.logical_size\" = true\n\
+        [scale.full.set]\n\"vdo.dedupe\" = \"perhaps\"\n\"vdo.index_memory\" = \"no\"";
+    let whole = text("size = \"7G\"\nfil = 1", "dedup = false\ncompression = 7", stage, rest);
+    all_of(
+        &whole,
+        &[
+            "fil = 1",
+            "dedup = false",
+            "compression = 7",
+            "ios = \"many\"",
+            "depth = true",
+            "jobz = 4",
+            "block_size = \"x\"",
+            "metric = \"iopz\"",
+            "threshold = \"x\"",
+            "\"vdo.logical_size\" = true",
+            "\"vdo.dedupe\" = \"perhaps\"",
+            "\"vdo.index_memory\" = \"no\"",
+        ],
+    );
+    // In inline tables, and in lists.
+    let stage = "ops = { randwrit = 60, read = 40 }\nios = 100\ncontent = { dedupe = \"50 %\", zerro = 5, compress = true }";
+    let error = plan(&text(DEVICE, LAYER, stage, "")).unwrap_err().render(false);
+    for word in ["randwrit", "zerro", "compress"] {
+        assert!(error.contains(word), "{word}: {error}");
+    }
+}
+
+#[test]
+fn a_device_that_a_variant_spoils_is_told_where_it_is_set() {
+    let spoilt = [
+        "\"device.data.file\" = \"missing.img\"",
+        "\"device.data.size\" = \"5\"",
+        "\"device.data.write_runs\" = 5",
+    ];
+    for line in spoilt {
+        let whole =
+            text(DEVICE, LAYER, LOAD, &format!("[[variant]]\nname = \"v\"\n[variant.set]\n{line}"));
+        mistake(&whole, line);
+    }
+    // What is copied from stands alone; what is wrong with it is told where it is named.
+    let copied = "[devices.image]\nfile = \"/dev/null\"\n[[stage]]\ndo = \"copy\"\nfrom = \"image\"\n\
+        [[variant]]\nname = \"v\"\n[variant.set]\n\"device.image.file\" = \"missing.img\"";
+    let error = plan(&text(DEVICE, LAYER, LOAD, copied)).unwrap_err().render(false);
+    assert!(error.contains("missing.img cannot be read"), "{error}");
+}
