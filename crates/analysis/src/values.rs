@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
+use layers::MACHINE_CPU_PER_IO;
+use layers::machine::BUSY;
 use results::histogram;
 use results::model::{
     CellRecord, ContentFigure, LatencySummary, LayerFigures, LoadSummary, OperationSummary,
@@ -68,8 +70,6 @@ pub(crate) fn collect(cells: &[&CellData], apart: bool) -> Vec<MetricValues> {
 }
 
 const CPU_PER_IO: &str = "cpu_per_io_us";
-/// Kinds of stages that change no data, and the allocation: figures of a cell count from its end.
-const QUIET: [&str; 6] = ["allocate", "set", "drop_caches", "wait", "read", "remount"];
 
 type Value = (Of, String, Option<f64>);
 
@@ -80,7 +80,6 @@ fn of_cell(record: &CellRecord, apart: bool) -> Vec<(Scope, String, Option<f64>)
         values.into_iter().map(whole).collect::<Vec<_>>()
     };
     let measured: Vec<&StageRecord> = record.stages.iter().filter(|s| s.measured).collect();
-    let alone = record.stages.iter().all(|s| s.measured || QUIET.contains(&&*s.kind));
     let mut values = Vec::new();
     if apart {
         for stage in &measured {
@@ -89,15 +88,10 @@ fn of_cell(record: &CellRecord, apart: bool) -> Vec<(Scope, String, Option<f64>)
         }
     } else {
         values.extend(of(None, of_stages(&measured)));
-        // Of layers the whole cell counts, which begins and ends at rest, unless another stage writes, too; of devices there is only the
-        // stage.
-        let devices = measured.iter().flat_map(|stage| &stage.layers);
-        let devices = devices.filter(|(name, _)| !alone || !record.layers.contains_key(*name));
-        let devices = devices.map(|(name, figures)| (name.clone(), figures.clone())).collect();
-        values.extend(of(None, of_layers(&devices)));
+        values.extend(measured.iter().flat_map(|stage| of(None, of_layers(&stage.layers))));
     }
     // A result from before figures of stages were kept has those of the cell alone.
-    if (!apart && alone) || measured.iter().all(|stage| stage.layers.is_empty()) {
+    if measured.iter().all(|stage| stage.layers.is_empty()) {
         values.extend(of(None, of_layers(&record.layers)));
     }
     values
@@ -112,11 +106,12 @@ fn of_stages(stages: &[&StageRecord]) -> Vec<Value> {
         let of = Of::Operation(name.clone());
         values.extend(operation.metrics().map(|(id, v)| (of.clone(), id.to_owned(), v)));
     }
-    let cpu = cpu(&loads);
+    let machine = stages.iter().filter(|stage| stage.load.is_some()).map(|stage| &stage.machine);
+    let cpu = cpu(&loads, machine);
     // Of a load with one operation the CPU time is that operation's.
     if let (1, Some((name, _))) = (operations.len(), operations.first_key_value()) {
         let of = Of::Operation(name.clone());
-        let per_io = cpu.iter().filter(|(id, _)| *id == CPU_PER_IO);
+        let per_io = cpu.iter().filter(|(id, _)| id.ends_with(CPU_PER_IO));
         values.extend(per_io.map(|(id, v)| (of.clone(), (*id).to_owned(), *v)));
     }
     values.extend(cpu.iter().map(|(id, v)| (Of::Load, (*id).to_owned(), *v)));
@@ -210,14 +205,24 @@ impl Total {
     }
 }
 
-/// CPU time of these loads; nothing when one of them does not know its own.
-fn cpu(loads: &[&LoadSummary]) -> [(&'static str, Option<f64>); 3] {
+/// CPU time of these loads, and of the machine meanwhile; nothing when one of them does not know its own.
+fn cpu<'a>(
+    loads: &[&LoadSummary],
+    machine: impl Iterator<Item = &'a LayerFigures>,
+) -> Vec<(&'static str, Option<f64>)> {
     let all: Option<Vec<_>> = loads.iter().map(|load| load.cpu).collect();
     let all = all.filter(|all| !all.is_empty());
     let user = all.as_ref().map(|all| all.iter().map(|cpu| cpu.user_s).sum::<f64>());
     let system = all.as_ref().map(|all| all.iter().map(|cpu| cpu.system_s).sum::<f64>());
     let ios: u64 = loads.iter().flat_map(|l| l.operations.values()).map(|o| o.ios).sum();
+    let per_io = |seconds: Option<f64>| seconds.filter(|_| ios > 0).map(|s| s * 1e6 / ios as f64);
     let total = user.zip(system).map(|(user, system)| user + system);
-    let per_io = total.filter(|_| ios > 0).map(|seconds| seconds * 1e6 / ios as f64);
-    [("cpu_user_s", user), ("cpu_system_s", system), (CPU_PER_IO, per_io)]
+    let mut values =
+        vec![("cpu_user_s", user), ("cpu_system_s", system), (CPU_PER_IO, per_io(total))];
+    // Results of earlier versions have none, and lack no value.
+    let busy: Vec<_> = machine.filter_map(|figures| figures.get(BUSY).copied()).collect();
+    if !busy.is_empty() && busy.len() == loads.len() {
+        values.push((MACHINE_CPU_PER_IO, per_io(busy.into_iter().sum())));
+    }
+    values
 }

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use layers::{Observation, PlannedLoad, PlannedStage, Rule, Threshold, ThresholdTest};
+use layers::{
+    Observation, OperationKind, Order, PlannedLoad, PlannedOperation, PlannedStage, Rule,
+    Threshold, ThresholdTest,
+};
 use results::model::{PlanFacts, Severity, VariantFacts};
 use stats::LEAST_REPEATS;
 use units::Unit;
@@ -20,7 +23,7 @@ pub(crate) type PlanRule = Rule<fn(&Plan, ThresholdTest) -> Vec<VariantObservati
 pub(crate) type VariantObservation = (Option<String>, Observation);
 
 /// Every common rule that looks at a plan.
-pub(crate) const RULES: [PlanRule; 6] = [
+pub(crate) const RULES: [PlanRule; 7] = [
     Rule {
         id: "few_repeats",
         text: "There are too few repeats for a verdict between variants: each of these will be 'unclear'.",
@@ -65,6 +68,15 @@ pub(crate) const RULES: [PlanRule; 6] = [
         remedy: "Keep jobs x depth x block size: depth_unit = \"4k\" counts depth in blocks of 4 KiB.",
         source: "articles on request size and parallelism",
         check: bytes_in_flight_differ,
+    },
+    Rule {
+        id: "reads_of_nothing",
+        text: "A measured load reads places that nothing has written: most reads never reach the disk.",
+        reads: "what stages before a load that reads write to its target, of the range that it reads",
+        threshold: Threshold::below(50.0, Unit::Percent),
+        remedy: "Write the range first: a [[stage]] with do = \"load\", ops = { write = 100 } and passes = 1.",
+        source: "docs/method.md; drivers/md/dm-vdo: a block that is not mapped reads as zeros",
+        check: reads_of_nothing,
     },
     Rule {
         id: "window_below_a_pass",
@@ -165,6 +177,64 @@ fn differs(stage: &PlannedStage) -> String {
 
 fn is_of(noticed: &Observation, stage: &PlannedStage) -> bool {
     noticed.message.as_deref() == Some(&differs(stage))
+}
+
+/// Every run begins with discarded devices and new layers: what no stage of it wrote holds nothing.
+fn reads_of_nothing(plan: &Plan, threshold: ThresholdTest) -> Vec<VariantObservation> {
+    let mut told: Vec<VariantObservation> = Vec::new();
+    for (variant, stages) in plan.variants {
+        for (at, stage) in stages.iter().enumerate().filter(|(_, stage)| stage.measured) {
+            let Some(load) = stage.load.as_ref().filter(|load| reads_around(load)) else {
+                continue;
+            };
+            let written = written_percent(load, stage, &stages[..at]);
+            let Some(little) = written.and_then(|percent| threshold.passed(percent)) else {
+                continue;
+            };
+            let message = format!("Stage {} reads places that nothing has written.", stage.name);
+            if told.iter().any(|(_, noticed)| noticed.message.as_deref() == Some(&message)) {
+                continue;
+            }
+            let (subject, noticed) = warned(&variant.name, message, String::new());
+            let figures = vec![threshold.figure("written before, of the range", little)];
+            told.push((subject, Observation { figures, ..noticed }));
+        }
+    }
+    told
+}
+
+/// Tells whether a load reads over a range, not one block again and again.
+fn reads_around(load: &PlannedLoad) -> bool {
+    let around =
+        |op: &PlannedOperation| op.does == OperationKind::Reads && op.order != Order::OneBlock;
+    load.operations.iter().any(around)
+}
+
+/// How much of the range of a load the stages `before` it wrote on the same target at most, percent; `None` where that is not known.
+fn written_percent(
+    load: &PlannedLoad,
+    stage: &PlannedStage,
+    before: &[PlannedStage],
+) -> Option<f64> {
+    let range = load.range_bytes.filter(|bytes| *bytes > 0)?;
+    let mut written = 0.0;
+    for earlier in
+        before.iter().filter(|earlier| earlier.targets.iter().any(|t| stage.targets.contains(t)))
+    {
+        match &earlier.load {
+            Some(load) if earlier.kind == "load" => {
+                if load.does(OperationKind::Writes) {
+                    written += load.written_blocks? as f64 * 4096.0;
+                }
+            }
+            // One block of zeros in many.
+            None if ["allocate", "drop_caches", "wait", "set", "trim", "read", "remount"]
+                .contains(&&*earlier.kind) => {}
+            // Files, commands, rounds until a layer is as full as it is to be.
+            _ => return None,
+        }
+    }
+    Some((100.0 * written / range as f64).min(100.0))
 }
 
 fn window_below_a_pass(plan: &Plan, threshold: ThresholdTest) -> Vec<VariantObservation> {

@@ -13,7 +13,7 @@ use crate::rules;
 pub(crate) type ResultRule = Rule<fn(&ResultSet, &Analysis) -> Vec<Finding>>;
 
 /// Every common rule that looks at a result.
-pub(crate) const RULES: [ResultRule; 29] = [
+pub(crate) const RULES: [ResultRule; 31] = [
     Rule {
         id: "changed_files",
         text: "The result is not as its run left it: its figures cannot be trusted.",
@@ -150,6 +150,15 @@ pub(crate) const RULES: [ResultRule; 29] = [
         check: rules::load::page_cache,
     },
     Rule {
+        id: "reads_reach_no_disk",
+        text: "Most of what a measured load read came from no disk: its figures are of reads that find nothing, or of a cache.",
+        reads: "bytes that a load with direct I/O read, and bytes read from the devices under the stack meanwhile",
+        threshold: Threshold::below(rules::load::FROM_DEVICE_PERCENT, Unit::Percent),
+        remedy: "Write the range first, without zero blocks.",
+        source: "docs/method.md",
+        check: rules::load::reads_of_nothing,
+    },
+    Rule {
         id: "leftovers",
         text: "Teardown left something behind.",
         reads: "what teardown found left",
@@ -220,6 +229,15 @@ pub(crate) const RULES: [ResultRule; 29] = [
         remedy: "For absolute speed run on devices of a machine of its own (fathom run).",
         source: "slides on VDO",
         check: rules::run::virtual_machine,
+    },
+    Rule {
+        id: "cpu_sources",
+        text: "Sources of CPU time disagree: clock ticks charged less than was used, or threads took more than the machine.",
+        reads: "idle time and charged time of /proc/stat, CPU time of the load and of the layers' threads, of each measured stage",
+        threshold: Threshold::above(rules::cpu::MISSED_PERCENT, Unit::Percent),
+        remedy: "CPU per I/O counts all time that no CPU was idle; leave charged time aside.",
+        source: "proc_stat(5); docs/method.md",
+        check: rules::cpu::sources,
     },
     Rule {
         id: "order_not_drawn",

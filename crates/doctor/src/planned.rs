@@ -22,6 +22,7 @@ fn stage(facts: &StageFacts, reduces: bool) -> PlannedStage {
         name: facts.name.clone(),
         measured: facts.measured,
         load: spec.map(|spec| load(&spec, facts, reduces)),
+        targets: facts.targets.iter().map(|target| target.name.clone()).collect(),
         synced: facts.synced,
         swept: facts.sweep.is_some(),
     }

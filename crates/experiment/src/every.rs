@@ -58,7 +58,8 @@ impl Copy<'_> {
         let before = self.read();
         for mistake in mistakes {
             let (Some(span), Some(value)) = (&mistake.span, &mistake.instead) else { continue };
-            let Some((key, _)) = self.text.get(span.clone()).and_then(|at| at.split_once('=')) else {
+            let Some((key, _)) = self.text.get(span.clone()).and_then(|at| at.split_once('='))
+            else {
                 continue;
             };
             let again = self.mended.iter().any(|(mended, _)| mended == span);
@@ -133,7 +134,11 @@ mod tests {
         let text = "# ä\na = { b = 1, \"ä\" = 2 }\nc = [ 3 ]\n";
         for (wrong, instead, left) in [
             ("b = 1", "", "# ä\na = {  \"ä\" = 2 }\nc = [ 3 ]\n"),
-            ("b = 1", "\"long enough\"", "# ä\na = { b = \"long enough\", \"ä\" = 2 }\nc = [ 3 ]\n"),
+            (
+                "b = 1",
+                "\"long enough\"",
+                "# ä\na = { b = \"long enough\", \"ä\" = 2 }\nc = [ 3 ]\n",
+            ),
             ("\"ä\" = 2", "7", "# ä\na = { b = 1, \"ä\" = 7 }\nc = [ 3 ]\n"),
         ] {
             let span = |of: &str, word: &str| of.find(word).map(|at| at..at + word.len());

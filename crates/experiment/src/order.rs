@@ -6,14 +6,12 @@ use units::Seed;
 
 use crate::plan::StagePlan;
 
-/// Variant index and repeat (from 1) of every cell in the order of running: each order of a repeat's variants is as likely.
+/// Variant index and repeat (from 1) of every cell in the order of running ([`stats::draw_orders`]).
 pub fn draw_order(variants: usize, repeats: u32, seed: Seed) -> Vec<(usize, u32)> {
-    let block = |repeat: u32| {
-        let mut block: Vec<_> = (0..variants).map(|variant| (variant, repeat)).collect();
-        shuffle(&mut block, seed.derive(&format!("order {repeat}")));
-        block
-    };
-    (1..=repeats).flat_map(block).collect()
+    let orders =
+        stats::draw_orders(variants, repeats as usize, &mut seed.derive("orders").generator());
+    let cells = |(repeat, order): (u32, Vec<usize>)| order.into_iter().map(move |v| (v, repeat));
+    (1..=repeats).zip(orders).flat_map(cells).collect()
 }
 
 /// Fisher and Yates.

@@ -115,7 +115,9 @@ fn unmeasured(variant: &VariantFacts, written: &[Table]) -> Diagnostic {
     let help = "measure = true on a stage that it has: 'only' keeps the others from it";
     match written.iter().find(is) {
         Some(table) => Diagnostic::at(table.place("name"), message, help),
-        None => Diagnostic { message, span: None, help: Some(help.into()), ..Diagnostic::default() },
+        None => {
+            Diagnostic { message, span: None, help: Some(help.into()), ..Diagnostic::default() }
+        }
     }
 }
 

@@ -36,6 +36,8 @@ pub struct FigureFacts<'a> {
     pub window: &'a Window<'a>,
     /// Content that was written meanwhile; `None` when nobody measured it.
     pub achieved: Option<&'a AchievedContent>,
+    /// I/Os that loads completed meanwhile; `None` when nobody counts them.
+    pub ios: Option<u64>,
 }
 
 impl FigureFacts<'_> {

@@ -7,6 +7,9 @@ const fn latency(id: &'static str, name: &'static str, test: Test, help: &'stati
     Metric { id, name, unit, better, basis, test, help }
 }
 
+/// The CPU time of everything per I/O.
+pub const MACHINE_CPU_PER_IO: &str = "machine_cpu_per_io_us";
+
 /// Metrics of one operation of a load.
 pub(crate) static METRICS: &[Metric] = &[
     Metric {
@@ -64,12 +67,21 @@ pub(crate) static METRICS: &[Metric] = &[
         unit: Unit::Count,
         better: Better::Lower,
         basis: Basis::Counter,
-        test: Test::Ranked,
-        help: "I/Os that failed or moved fewer bytes than asked.",
+        test: Test::Occurrence,
+        help: "I/Os that failed or moved fewer bytes than asked. The same only where no run of either side has any.",
+    },
+    Metric {
+        id: MACHINE_CPU_PER_IO,
+        name: "CPU per I/O",
+        unit: Unit::Micros,
+        better: Better::Lower,
+        basis: Basis::Counter,
+        test: Test::Paired,
+        help: "CPU time of the whole machine per completed I/O: the load, the layers' threads and the rest of the kernel. All time of all CPUs but what they were idle, from the start of the stage until the stack had come to rest.",
     },
     Metric {
         id: "cpu_per_io_us",
-        name: "CPU per I/O",
+        name: "CPU of the load per I/O",
         unit: Unit::Micros,
         better: Better::Lower,
         basis: Basis::Counter,

@@ -11,6 +11,8 @@ pub struct PlannedStage {
     pub measured: bool,
     /// Its load, or that of each round of a fill.
     pub load: Option<PlannedLoad>,
+    /// The layers, or devices, that it works on.
+    pub targets: Vec<String>,
     /// Of a command: whether what it wrote is brought to stable storage, and that is measured.
     pub synced: Option<bool>,
     /// Whether it is one point of a sweep, whose settings are the sweep's.

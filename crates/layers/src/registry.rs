@@ -156,8 +156,12 @@ mod tests {
     #[test]
     fn every_kind_gives_exactly_the_figures_it_describes() {
         for kind in kinds() {
-            let facts =
-                FigureFacts { layer: kind.name, window: &Window::default(), achieved: None };
+            let facts = FigureFacts {
+                layer: kind.name,
+                window: &Window::default(),
+                achieved: None,
+                ios: None,
+            };
             let figures: LayerFigures = (kind.figures)(&facts);
             let described: BTreeSet<_> = kind.metrics.iter().map(|m| m.id.to_owned()).collect();
             assert_eq!(

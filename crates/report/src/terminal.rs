@@ -28,7 +28,7 @@ const MAIN: [&str; 4] = ["iops", "throughput_bytes_per_s", "latency_p99_ns", "el
 /// have what the experiment asks about and the main figures of each operation.
 pub fn text(view: &View, width: usize, colour: bool) -> String {
     let lines = view.figures.len() * (view.variants.len().max(2) - 1);
-    let main = |row: &&FigureRow| row.headline() || MAIN.contains(&row.metric.as_str());
+    let main = |row: &&FigureRow| row.headline() || row.part || MAIN.contains(&row.metric.as_str());
     let few: Vec<&FigureRow> =
         view.figures.iter().filter(|row| lines <= MANY || main(row)).collect();
     written(view, &few, width, colour)
@@ -181,7 +181,9 @@ fn compared(view: &View) -> Option<String> {
     };
     let paired = by(Test::Paired).map(|labels| format!("{labels} paired, repeat by repeat"));
     let ranked = by(Test::Ranked).map(|labels| format!("{labels} compared by ranks"));
-    let parts: Vec<_> = [paired, ranked].into_iter().flatten().collect();
+    let occurred =
+        by(Test::Occurrence).map(|labels| format!("{labels} compared by the runs that have any"));
+    let parts: Vec<_> = [paired, ranked, occurred].into_iter().flatten().collect();
     let dropped =
         asked().flat_map(|row| row.comparisons.iter().flatten()).map(|c| c.dropped).max()?;
     let left_out = match dropped {

@@ -76,6 +76,15 @@ pub fn intervals_name(view: &View) -> &'static str {
     }
 }
 
+/// The head of a column of figures with their intervals: what these are.
+pub fn intervals_short(view: &View) -> &'static str {
+    match intervals_name(view) {
+        "range" => "with ranges",
+        "95 % interval" => "with 95 % intervals",
+        _ => "with intervals or ranges",
+    }
+}
+
 /// A ratio: `0.37×`.
 pub fn ratio(number: f64) -> String {
     format!("{}×", show::significant(number, 3))
@@ -125,6 +134,7 @@ pub fn tested(comparison: &MetricComparison) -> String {
     let test = match comparison.test {
         Test::Paired => "paired",
         Test::Ranked => "by ranks",
+        Test::Occurrence => "by whether it happened",
     };
     let test = match comparison.decided_after {
         Some(repeat) => format!("{test}, decided after {repeat} repeats"),
@@ -137,9 +147,15 @@ pub fn tested(comparison: &MetricComparison) -> String {
     }
 }
 
+/// The share of runs that could be of another kind where none of so many was: `45 %`.
+pub fn unseen(runs: usize) -> String {
+    format!("{} %", show::significant(stats::unseen_percent(runs), 2))
+}
+
 /// What the words for a test mean.
 pub const TESTS: &str = "Paired: the repeats' own ratios, their mean and Student's t, for rates, means and CPU. By ranks: every repeat of one \
-    side over every one of the other, their median and the rank test of Mann and Whitney, for tails and rare things.";
+    side over every one of the other, their median and the rank test of Mann and Whitney, for tails. \
+    By whether it happened: the shares of runs that have any, and Fisher's exact test, for failures; the same only where there are none.";
 
 /// A p-value: `0.0079`, `< 0.0001`.
 pub fn p_value(p: Option<f64>) -> String {

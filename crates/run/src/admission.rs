@@ -127,6 +127,11 @@ pub enum AdmissionError {
     /// A device may be needed by somebody.
     #[error(transparent)]
     Claim(#[from] host::ClaimError),
+    /// Only root can make what the plan needs.
+    #[error(
+        "Only root can build the stack of the experiment, and empty the page cache before its stages"
+    )]
+    NotRoot,
 }
 
 impl AdmissionError {
@@ -159,6 +164,9 @@ impl AdmissionError {
                 overlap.help().unwrap_or("each role needs a device of its own").into()
             }
             Self::Claim(claim) => claim.help().into(),
+            Self::NotRoot => format!(
+                "run it with sudo; or in the lab, which needs no root: fathom lab run {experiment}"
+            ),
         }
     }
 }
@@ -195,6 +203,14 @@ pub fn check_needs(plan: &Plan) -> Result<(), AdmissionError> {
     let packages: BTreeSet<_> =
         needs.packages.iter().chain(&needs.command_packages).cloned().collect();
     Err(AdmissionError::Lacks { missing, packages: packages.into_iter().collect() })
+}
+
+/// Refuses whoever is not root: every plan makes, mounts or maps something.
+pub fn check_root() -> Result<(), AdmissionError> {
+    match rustix::process::geteuid().is_root() {
+        true => Ok(()),
+        false => Err(AdmissionError::NotRoot),
+    }
 }
 
 /// Refuses devices that share bytes: what one role writes would change the other.

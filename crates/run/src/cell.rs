@@ -210,6 +210,7 @@ impl<'a> Running<'a> {
             fill,
             state,
             layers: BTreeMap::new(),
+            machine: BTreeMap::new(),
             error,
         });
         self.scene.recorder.record(&self.record);

@@ -18,8 +18,9 @@ pub(crate) fn of_cell(
 ) -> BTreeMap<String, LayerFigures> {
     let written = record.content_of_growth();
     let (window, achieved) = (Window::of_cell(samples), written.achieved.as_ref());
+    let ios = ios(record.stages.iter().filter(|stage| stage.measured));
     let figures = |(name, kind): (&str, &'static Kind)| {
-        let facts = FigureFacts { layer: name, window: &window, achieved };
+        let facts = FigureFacts { layer: name, window: &window, achieved, ios };
         (name.to_owned(), (kind.figures)(&facts))
     };
     kinds(plan).map(figures).collect()
@@ -34,13 +35,21 @@ pub(crate) fn of_stages(plan: &CellPlan, samples: &[SampleRow], stages: &mut [St
         let own = Window::of_stage(samples, stage.start_ns, end_ns, next_ns);
         let since = Window::until_stage(samples, stage.start_ns, end_ns, next_ns);
         let achieved = stage.load.as_ref().and_then(|load| load.achieved.as_ref());
+        let done = (achieved, ios([&*stage]));
         let of_layers = kinds(plan)
-            .map(|(name, kind)| (name.to_owned(), of_layer(kind, name, [&own, &since], achieved)));
+            .map(|(name, kind)| (name.to_owned(), of_layer(kind, name, [&own, &since], done)));
         let of_devices = devices(plan).map(|device| {
             (device.name.clone(), layers::machine::device_figures(&own, &device.name))
         });
-        stage.layers = of_layers.chain(of_devices).collect();
+        (stage.layers, stage.machine) =
+            (of_layers.chain(of_devices).collect(), layers::machine::machine_figures(&own));
     }
+}
+
+/// Returns how many I/Os the loads of these stages completed; `None` where there is no load.
+fn ios<'a>(stages: impl IntoIterator<Item = &'a StageRecord>) -> Option<u64> {
+    let loads = stages.into_iter().filter_map(|stage| stage.load.as_ref());
+    loads.map(|load| load.operations.values().map(|o| o.ios).sum()).reduce(|a: u64, b| a + b)
 }
 
 /// A metric of a layer after a round of a fill, over the stretch that it is defined for; without an allocation before, over the
@@ -53,7 +62,7 @@ pub(crate) fn reached(
 ) -> Option<f64> {
     let (name, kind) = kinds(plan).find(|(name, _)| *name == layer)?;
     let [own, since] = [false, true].map(|of_cell| Window::of_round(samples, of_cell));
-    of_layer(kind, name, [&own, &since], None).get(metric).copied().flatten()
+    of_layer(kind, name, [&own, &since], (None, None)).get(metric).copied().flatten()
 }
 
 /// What a criterion is about: a layer's metric as [`reached`] reads it, or since the round that had ended at `since_ns` where only rounds
@@ -88,7 +97,7 @@ pub(crate) fn since_round(
 ) -> Option<f64> {
     let (name, kind) = kinds(plan).find(|(name, _)| *name == layer)?;
     let window = Window::since_round(samples, since_ns);
-    of_layer(kind, name, [&window, &window], None).get(metric).copied().flatten()
+    of_layer(kind, name, [&window, &window], (None, None)).get(metric).copied().flatten()
 }
 
 /// Each figure over the stretch that its metric is defined for.
@@ -96,9 +105,9 @@ fn of_layer(
     kind: &'static Kind,
     name: &str,
     [own, since]: [&Window; 2],
-    achieved: Option<&AchievedContent>,
+    (achieved, ios): (Option<&AchievedContent>, Option<u64>),
 ) -> LayerFigures {
-    let over = |window| (kind.figures)(&FigureFacts { layer: name, window, achieved });
+    let over = |window| (kind.figures)(&FigureFacts { layer: name, window, achieved, ios });
     let (own, since) = (over(own), over(since));
     let figure = |metric: &units::Metric| {
         let from = match metric.basis {

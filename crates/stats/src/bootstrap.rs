@@ -111,10 +111,9 @@ mod tests {
         assert!((4_600..5_400).contains(&beyond), "{beyond}");
     }
 
-    /// How often the median's and the ratio's interval cover the truth, in `trials` experiments
-    /// with `n` repeats a side.
-    fn coverage(n: usize, trials: u64, sample: Sample) -> (f64, f64) {
-        let (mut median_covered, mut ratio_covered) = (0.0, 0.0);
+    /// How often the interval of the ratio covers the truth, in `trials` experiments with `n` repeats a side.
+    fn coverage(n: usize, trials: u64, sample: Sample) -> f64 {
+        let mut covered = 0.0;
         for trial in 0..trials {
             let mut rng = Seed(trial).derive("coverage").generator();
             let mut side = || (0..n).map(|_| sample.draw(&mut rng)).collect::<Sorted>();
@@ -122,28 +121,21 @@ mod tests {
             let of_base = draw_medians(&base, "base", 1000);
             let of_new = draw_medians(&new, "new", 1000);
             let ratios = of_new.iter().zip(&of_base).map(|(n, b)| n / b).collect();
-            let covers = |(low, high): (f64, f64), truth| f64::from(low <= truth && truth <= high);
-            median_covered += covers(bounds(of_base).unwrap(), sample.median());
-            ratio_covered += covers(bounds(ratios).unwrap(), 1.0);
+            let (low, high) = bounds(ratios).unwrap();
+            covered += f64::from(low <= 1.0 && 1.0 <= high);
         }
-        (median_covered / trials as f64, ratio_covered / trials as f64)
+        covered / trials as f64
     }
 
     #[test]
-    fn intervals_cover_the_truth_about_as_often_as_they_claim() {
+    fn intervals_of_ratios_cover_the_truth_about_as_often_as_they_claim() {
         for n in [3, 4, 5, 7, 10] {
-            for sample in Sample::ALL {
+            for sample in [Sample::Normal, Sample::Skewed, Sample::Slow] {
                 let name = sample.name();
-                let (median, ratio) = coverage(n, 300, sample);
-                println!(
-                    "{n:2} repeats, {name}: median {:.1} %, ratio {:.1} %",
-                    100.0 * median,
-                    100.0 * ratio
-                );
+                let ratio = coverage(n, 300, sample);
+                println!("{n:2} repeats, {name}: ratio {:.1} %", 100.0 * ratio);
                 // No interval within the sample covers more often than its range does.
                 let most = 1.0 - 2.0 * 0.5_f64.powi(n as i32);
-                let claim = most.min(0.95);
-                assert!((claim - 0.05..claim + 0.045).contains(&median), "{n} {name}: {median}");
                 let ratio_claim = if n < 5 { most - 0.03 } else { 0.93 };
                 assert!(ratio >= ratio_claim, "{n} {name}: {ratio}");
             }

@@ -70,29 +70,26 @@ impl Comparison {
     /// What the estimate points to and how sure that is: a two-sided p-value, that of "it differs by less" too.
     pub(crate) fn claim(&self) -> Option<(Claim, f64)> {
         let Tested { evidence, zone: Some(zone) } = self.tested.as_ref()? else { return None };
-        let p = |claim| match claim {
-            Claim::Within => Some((2.0 * evidence.p_within(*zone)).min(1.0)),
-            Claim::More | Claim::Less => self.p,
-        };
-        let claim = Claim::of(evidence.estimate(), *zone);
-        Some((claim, p(claim)?))
+        Some((Claim::of(evidence.estimate(), *zone), self.p?))
     }
 
-    /// About how many repeats bring an interval free of the zone's border that leaves out `apart` where the figures differ and
-    /// `within` where they do not.
-    pub(crate) fn repeats(&self, apart: f64, within: f64) -> Option<u32> {
+    /// About how many repeats bring an interval free of the zone's border that leaves out `error`.
+    ///
+    /// Fewer repeats than a verdict needs hardly know their spread (two say 995 where thirty are enough): they tell only that these would do.
+    pub(crate) fn repeats(&self, error: f64) -> Option<u32> {
         let Tested { evidence, zone: Some((low, high)) } = self.tested.as_ref()? else {
             return None;
         };
         let at = evidence.estimate();
-        let (distance, error) = match Claim::of(at, (*low, *high)) {
-            Claim::More => (at - high, apart),
-            Claim::Less => (low - at, apart),
-            Claim::Within => (f64::min(at - low, high - at), within),
+        let distance = match Claim::of(at, (*low, *high)) {
+            Claim::More => at - high,
+            Claim::Less => low - at,
+            Claim::Within => f64::min(at - low, high - at),
         };
         let repeats = evidence.repeats(error, distance)?;
         let repeats = repeats.max(LEAST_REPEATS).max(self.n + 1);
-        (repeats <= MOST_REPEATS).then_some(repeats as u32)
+        let most = if self.n < LEAST_REPEATS { LEAST_REPEATS } else { MOST_REPEATS };
+        (repeats <= most).then_some(repeats as u32)
     }
 }
 
@@ -101,12 +98,13 @@ impl Comparison {
 /// On logarithms, so that what is estimated is a ratio:
 ///
 /// * [`Test::Paired`]: the mean of ln new - ln base within the repeats, interval and p by Student's t.
+/// * [`Test::Occurrence`]: the shares of runs in which it happened at all, p by Fisher's exact test; the same only where it never did.
 /// * [`Test::Ranked`]: the median of all ln new - ln base, across repeats too, interval and p by the rank test of Mann and Whitney.
 ///
 /// Where a value is zero or negative the same is done on the values themselves. `threshold` is the share below which a difference
 /// does not matter, of the base's median there; `None` where nothing is asked. `p` belongs to the claim that the estimate points
-/// to: a difference beyond the zone of what does not matter (twice the one-sided p-value, as its side was not known before), or one within
-/// it (the greater of two one-sided p-values). Where nothing is asked it is the two-sided p-value of any difference.
+/// to: a difference beyond the zone of what does not matter, or one within it. It is twice the (greater) one-sided p-value, so that it is below
+/// 0.05 just where the 95 % interval lies wholly beyond, or wholly within. Where nothing is asked it is the two-sided p-value of any difference.
 ///
 /// Pairs with a value that is not finite are dropped.
 pub fn compare(pairs: &[(f64, f64)], test: Test, threshold: Option<f64>) -> Comparison {
@@ -143,7 +141,8 @@ pub(crate) fn compare_with(
     let scaled: Vec<_> = pairs.iter().map(|(b, n)| (scale.at(*b), scale.at(*n))).collect();
     let evidence = match test {
         Test::Paired => Evidence::paired(&scaled),
-        Test::Ranked => Evidence::ranked(&scaled),
+        // How many there were is shown; whether there were any decides.
+        Test::Ranked | Test::Occurrence => Evidence::ranked(&scaled),
     };
     let (value, bounds) = (evidence.estimate(), evidence.interval(error));
     let zone = match scale {
@@ -167,8 +166,17 @@ pub(crate) fn compare_with(
             threshold.map(|share| ((1.0 - share).max(0.0).ln(), share.ln_1p()))
         }
     };
+    let (evidence, zone) = match test {
+        Test::Occurrence => (Evidence::occurred(&pairs), zone.map(|_| (0.0, 0.0))),
+        _ => (evidence, zone),
+    };
     comparison.p = (pairs.len() > 1).then(|| p_value(&evidence, zone));
     comparison.method = method(&evidence, scale, pairs.len(), bounds.is_some());
+    if test == Test::Occurrence {
+        let bounds = |interval: &mut Option<Interval>| *interval = None;
+        comparison.difference.iter_mut().for_each(|difference| bounds(&mut difference.interval));
+        (comparison.low, comparison.high) = (None, None);
+    }
     comparison.tested = Some(Tested { evidence, zone });
     comparison
 }
@@ -203,7 +211,7 @@ fn p_value(evidence: &Evidence, zone: Option<(f64, f64)>) -> f64 {
     let claim = |zone: (f64, f64)| match Claim::of(evidence.estimate(), zone) {
         Claim::More => 2.0 * evidence.p_above(zone.1),
         Claim::Less => 2.0 * evidence.p_below(zone.0),
-        Claim::Within => evidence.p_within(zone),
+        Claim::Within => 2.0 * evidence.p_within(zone),
     };
     let any = || 2.0 * f64::min(evidence.p_above(0.0), evidence.p_below(0.0));
     zone.map_or_else(any, claim).min(1.0)
@@ -227,10 +235,8 @@ pub fn judge(family: &mut [(&mut Comparison, Better)]) {
     let unclear = |c: &Comparison| c.verdict == Some(Verdict::Unclear) && c.p.is_some();
     let open = family.iter().filter(|(comparison, _)| unclear(comparison)).count();
     for (comparison, _) in family.iter_mut().filter(|(comparison, _)| unclear(comparison)) {
-        // What is decided already takes nothing from the others (Holm). "The same" are two one-sided tests: an interval that leaves
-        // out as much at either end.
-        let error = ERROR / open as f64;
-        comparison.repeats_that_would_decide = comparison.repeats(error, 2.0 * error);
+        // What is decided already takes nothing from the others (Holm).
+        comparison.repeats_that_would_decide = comparison.repeats(ERROR / open as f64);
     }
 }
 
@@ -250,6 +256,14 @@ fn method(evidence: &Evidence, scale: Scale, n: usize, bounded: bool) -> String 
             format!(
                 "ranked: median of all {logs}, interval and p by the {exact} test of Mann and Whitney"
             )
+        }
+        Evidence::Occurred { base, new, runs } => {
+            let note =
+                if n < LEAST_REPEATS { "; fewer than five repeats decide nothing" } else { "" };
+            return format!(
+                "occurrence: it happened in {base} of {runs} runs of the base and {new} of {runs} of the new side, p by Fisher's exact test; \
+                 the same only where it never did{note}"
+            );
         }
     };
     let missing = if bounded { "" } else { "; no interval: too few repeats for one" };
@@ -461,5 +475,25 @@ mod tests {
                 prop_assert_eq!(c.verdict == Some(Verdict::Better), c.low.unwrap() > 1.03, "{:?}", c);
             }
         }
+    }
+
+    #[test]
+    fn failures_are_the_same_only_where_there_are_none_whatever_their_number() {
+        let judged = |base: &[f64], new: &[f64]| judged(base, new, Test::Occurrence, Better::Lower);
+        let none = [0.0; 12];
+        assert_eq!(judged(&none, &none).verdict, Some(Verdict::Same));
+        // Nine runs without, and three in which thousands fail.
+        let mut some = none;
+        (some[9], some[10], some[11]) = (40.0, 5_000.0, 100_000.0);
+        let found = judged(&none, &some);
+        assert_eq!(found.verdict, Some(Verdict::Unclear), "{found:?}");
+        assert!((found.p.unwrap() - 2.0 * 0.108_695_652).abs() < 1e-6, "{found:?}");
+        let all = [7.0; 12];
+        assert_eq!(judged(&none, &all).verdict, Some(Verdict::Worse));
+        assert_eq!(judged(&all, &none).verdict, Some(Verdict::Better));
+        assert_eq!(judged(&all, &all).verdict, Some(Verdict::Unclear));
+        // 2 x scipy.stats.fisher_exact([[5, 0], [0, 5]], "greater")
+        assert!((judged(&none[..5], &all[..5]).p.unwrap() - 2.0 / 252.0).abs() < 1e-9);
+        assert_eq!(judged(&none[..5], &all[..5]).verdict, Some(Verdict::Worse));
     }
 }

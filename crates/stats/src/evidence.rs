@@ -26,6 +26,15 @@ pub(crate) enum Evidence {
         /// By how much the interval is widened about the estimate, because the two values of a block go opposite ways (see [`stretch`]).
         stretch: f64,
     },
+    /// In how many runs of either side it happened at all (Fisher 1934).
+    Occurred {
+        /// Runs of the base in which it did.
+        base: usize,
+        /// Runs of the new side.
+        new: usize,
+        /// Runs of each side.
+        runs: usize,
+    },
 }
 
 impl Evidence {
@@ -46,11 +55,19 @@ impl Evidence {
         Self::Ranked { differences: all.collect(), chance, stretch: stretch(pairs) }
     }
 
-    /// The mean, or the median of all differences.
+    /// Evidence from whether the values are above zero.
+    pub(crate) fn occurred(pairs: &[(f64, f64)]) -> Self {
+        let base = pairs.iter().filter(|(base, _)| *base > 0.0).count();
+        let new = pairs.iter().filter(|(_, new)| *new > 0.0).count();
+        Self::Occurred { base, new, runs: pairs.len() }
+    }
+
+    /// The mean, or the median of all differences; of what occurred the difference of the shares of runs.
     pub(crate) fn estimate(&self) -> f64 {
         match self {
             Self::Paired { mean, .. } => *mean,
             Self::Ranked { differences, .. } => differences.median().unwrap_or(f64::NAN),
+            Self::Occurred { base, new, runs } => (*new as f64 - *base as f64) / *runs as f64,
         }
     }
 
@@ -71,6 +88,7 @@ impl Evidence {
                     (differences.get(rank - 1)?, differences.get(differences.len() - rank)?);
                 Some((self.widened(*low), self.widened(*high)))
             }
+            Self::Occurred { .. } => None,
         }
     }
 
@@ -83,6 +101,7 @@ impl Evidence {
                 let border = self.narrowed(border);
                 chance.at_most(differences.iter().filter(|d| **d <= border).count())
             }
+            Self::Occurred { base, new, runs } => fisher(*new, *base, *runs),
         }
     }
 
@@ -94,6 +113,7 @@ impl Evidence {
                 let border = self.narrowed(border);
                 chance.at_most(differences.iter().filter(|d| **d >= border).count())
             }
+            Self::Occurred { base, new, runs } => fisher(*base, *new, *runs),
         }
     }
 
@@ -111,6 +131,12 @@ impl Evidence {
                     chance.at_most(differences.iter().filter(|d| **d > high).count()),
                 )
             }
+            // As sure as complete separation would be; where it did happen, as often on both sides is not the same.
+            Self::Occurred { base: 0, new: 0, runs } => {
+                let sure = fisher(*runs, 0, *runs);
+                (sure, sure)
+            }
+            Self::Occurred { .. } => (1.0, 1.0),
         };
         up.max(down)
     }
@@ -179,6 +205,7 @@ impl Evidence {
                 let least = (2..=50).find(|n| Pairs::of(*n, *n).rank(alpha / 2.0).is_some())?;
                 (by_width <= MOST as f64).then(|| least.max(by_width as usize))
             }
+            Self::Occurred { .. } => None,
         }
     }
 }
@@ -196,6 +223,18 @@ fn stretch(pairs: &[(f64, f64)]) -> f64 {
         centred.fold((0.0, 0.0, 0.0), |(bb, nn, bn), (b, n)| (bb + b * b, nn + n * n, bn + b * n));
     let r = if bb > 0.0 && nn > 0.0 { bn / (bb * nn).sqrt() } else { 0.0 };
     (1.0 - r.clamp(-1.0, 0.0)).sqrt()
+}
+
+/// The chance that of `more + less` runs in which it happened, dealt out to two sides of `runs` each, one side gets `more` or more.
+fn fisher(more: usize, less: usize, runs: usize) -> f64 {
+    let all = more + less;
+    // The logarithm of the ways to choose so many of the runs of a side.
+    let ways = |of: usize, chosen: usize| -> f64 {
+        (0..chosen).map(|i| ((of - i) as f64 / (i + 1) as f64).ln()).sum()
+    };
+    let total = ways(2 * runs, all);
+    let chance = |k: usize| (ways(runs, k) + ways(runs, all - k) - total).exp();
+    (more..=all.min(runs)).map(chance).sum::<f64>().min(1.0)
 }
 
 #[cfg(test)]

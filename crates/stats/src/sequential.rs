@@ -57,7 +57,7 @@ pub fn compare_at_looks(asked: &AtLooks) -> Comparison {
         }
     }
     if whole.decided_after.is_none() {
-        whole.repeats_that_would_decide = whole.repeats(share, share);
+        whole.repeats_that_would_decide = whole.repeats(share);
     }
     whole.method = format!("{}; {}", whole.method, said(asked, whole.decided_after));
     whole

@@ -4,7 +4,9 @@ use units::{Better, Seed, SplitMix64, Test};
 
 use crate::bootstrap::standard_normal;
 use crate::factorial::Trial;
-use crate::{AtLooks, Comparison, LOOKS, Verdict, compare, compare_at_looks, figure, judge};
+use crate::{
+    AtLooks, Comparison, LOOKS, Verdict, compare, compare_at_looks, draw_orders, figure, judge,
+};
 
 /// How the cells of a session differ by chance. All have a standard deviation of one but for drift, which comes on top.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,8 +23,8 @@ pub enum Noise {
     Drift(f64),
     /// The base is constant, and the new side's logarithm exponential, its mean (paired) or median (ranked) where the ratio is.
     SkewedAgainstConstant,
-    /// A disturbance of one standard deviation that comes every four cells for two.
-    Periodic,
+    /// A disturbance of one standard deviation that comes every so many cells, for half of them.
+    Periodic(f64),
 }
 
 /// How many repeats an experiment has.
@@ -114,21 +116,22 @@ impl Simulated {
         }
     }
 
-    /// So many repeats: the cells one after another, their order within each drawn by a coin.
+    /// So many repeats: the cells one after another, their order within each drawn as that of an experiment.
     fn pairs(&self, repeats: usize, rng: &mut SplitMix64) -> Vec<(f64, f64)> {
         let mut state =
-            Session { noise: self.noise, cell: 0, last: standard_normal(rng), phase: rng.below(4) };
+            Session { noise: self.noise, cell: 0, last: standard_normal(rng), phase: rng.unit() };
         let center = if self.test == Test::Paired { 1.0 } else { std::f64::consts::LN_2 };
-        let pair = |_| {
+        let orders = draw_orders(2, repeats, rng);
+        let pair = |order: &Vec<usize>| {
             if self.noise == Noise::SkewedAgainstConstant {
                 let new = -(1.0 - rng.unit()).ln() - center;
                 return (1.0, self.ratio * (self.spread * new).exp());
             }
             let (first, second) = (state.next(rng), state.next(rng));
-            let (base, new) = if rng.below(2) == 0 { (first, second) } else { (second, first) };
+            let (base, new) = if order[0] == 0 { (first, second) } else { (second, first) };
             ((self.spread * base).exp(), self.ratio * (self.spread * new).exp())
         };
-        (0..repeats).map(pair).collect()
+        orders.iter().map(pair).collect()
     }
 }
 
@@ -137,7 +140,7 @@ struct Session {
     noise: Noise,
     cell: u32,
     last: f64,
-    phase: u64,
+    phase: f64,
 }
 
 impl Session {
@@ -162,8 +165,8 @@ impl Session {
                 self.last
             }
             Noise::Drift(deviations) => normal + f64::from(cell) * deviations / 10.0,
-            Noise::Periodic => {
-                let high = (u64::from(cell) + self.phase) % 4 < 2;
+            Noise::Periodic(period) => {
+                let high = (f64::from(cell) / period + self.phase).fract() < 0.5;
                 normal / 5.0 + if high { 1.0 } else { -1.0 }
             }
         }
@@ -179,11 +182,16 @@ pub enum Sample {
     Skewed,
     /// One run in five is 20 % slower.
     Slow,
+    /// Thirty-five runs in a hundred are 20 % slower.
+    TwoModes,
+    /// Small counts: Poisson with mean one half.
+    Counts,
 }
 
 impl Sample {
     /// Every one.
-    pub const ALL: [Self; 3] = [Self::Normal, Self::Skewed, Self::Slow];
+    pub const ALL: [Self; 5] =
+        [Self::Normal, Self::Skewed, Self::Slow, Self::TwoModes, Self::Counts];
 
     /// Its name in tables.
     pub fn name(self) -> &'static str {
@@ -191,6 +199,8 @@ impl Sample {
             Self::Normal => "normal",
             Self::Skewed => "skewed",
             Self::Slow => "slow",
+            Self::TwoModes => "two modes",
+            Self::Counts => "counts",
         }
     }
 
@@ -201,6 +211,9 @@ impl Sample {
             Self::Skewed => 1.0 + std::f64::consts::LN_2,
             // Where 0.2 + 0.8 F(x) is one half: 100 + 2 norm.ppf(0.375) by SciPy.
             Self::Slow => 99.362_721_272_071_25,
+            // Where 0.35 + 0.65 F(x) is one half.
+            Self::TwoModes => 98.527_368_165_247_74,
+            Self::Counts => 0.0,
         }
     }
 
@@ -209,9 +222,16 @@ impl Sample {
         match self {
             Self::Normal => 100.0 + 5.0 * standard_normal(rng),
             Self::Skewed => 1.0 - (1.0 - rng.unit()).ln(),
-            Self::Slow => {
-                let level = if rng.below(5) == 0 { 80.0 } else { 100.0 };
-                level + 2.0 * standard_normal(rng)
+            Self::Slow => one_of(rng, 0.2),
+            Self::TwoModes => one_of(rng, 0.35),
+            Self::Counts => {
+                // Arrivals at distances that are exponential, within one half.
+                let next = |rng: &mut SplitMix64| -(1.0 - rng.unit()).ln();
+                let (mut count, mut at) = (0.0, next(rng));
+                while at < 0.5 {
+                    (count, at) = (count + 1.0, at + next(rng));
+                }
+                count
             }
         }
     }
@@ -226,6 +246,12 @@ impl Sample {
         let count = (0..experiments).filter(holds).count();
         count as f64 / f64::from(experiments.max(1))
     }
+}
+
+/// A run at 100, or in this share of all at 80, with a spread of 2.
+fn one_of(rng: &mut SplitMix64, slow: f64) -> f64 {
+    let level = if rng.unit() < slow { 80.0 } else { 100.0 };
+    level + 2.0 * standard_normal(rng)
 }
 
 /// A series within one run: values about one level, or about one before a place and another after it.

@@ -79,6 +79,12 @@ pub(crate) fn word(claim: Claim, better: Better) -> Verdict {
     }
 }
 
+/// Returns the share of runs, percent, that can be of another kind although none of `runs` was, with 95 % confidence: the p for which
+/// (1 - p)^n is 0.05 (Hanley and Lippman-Hand 1983). No test of the runs there are can see those that have not come up.
+pub fn unseen_percent(runs: usize) -> f64 {
+    100.0 * (1.0 - 0.05_f64.powf(1.0 / runs.max(1) as f64))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,6 +94,13 @@ mod tests {
         assert_eq!(Claim::of(1.03, (0.97, 1.03)), Claim::Within);
         assert_eq!(Claim::of(1.04, (0.97, 1.03)), Claim::More);
         assert_eq!(Claim::of(0.96, (0.97, 1.03)), Claim::Less);
+    }
+
+    #[test]
+    fn few_quiet_runs_leave_many_bad_ones_possible() {
+        for (runs, percent) in [(5, 45.1), (12, 22.1), (27, 10.5)] {
+            assert!((unseen_percent(runs) - percent).abs() < 0.05, "{runs}");
+        }
     }
 
     #[test]

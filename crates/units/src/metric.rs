@@ -41,6 +41,8 @@ pub enum Test {
     Paired,
     /// By ranks over all repeats: for tails of distributions and counts of rare things, where one value tells little.
     Ranked,
+    /// By the share of runs in which it happened at all: for what should never happen, where how often says nothing of whether.
+    Occurrence,
 }
 
 /// The unit of a stored number; decides how it is printed.

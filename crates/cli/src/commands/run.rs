@@ -86,6 +86,7 @@ fn admit(
         .and_then(|()| {
             run::claim(plan, &offered, &mut |role, what| say(&format!("{role}: {what}")))
         })
+        .and_then(|claimed| run::check_root().map(|()| claimed))
         .map_err(|error| refusal(error, &args.common.experiment))
 }
 
@@ -94,7 +95,7 @@ fn refusal(error: AdmissionError, experiment: &str) -> Failure {
     match error {
         AdmissionError::Claim(error) => return error.into(),
         AdmissionError::Command { .. } => Failure::refused(error),
-        AdmissionError::Lacks { .. } => Failure::environment(error),
+        AdmissionError::Lacks { .. } | AdmissionError::NotRoot => Failure::environment(error),
         _ => Failure::usage(error),
     }
     .with_help(help)

@@ -185,6 +185,36 @@ fn what_a_user_may_not_touch_is_named_with_the_remedy() {
 }
 
 #[test]
+fn a_run_of_somebody_who_is_not_root_is_refused_before_anything_is_made() {
+    let name = "a_run_of_somebody_who_is_not_root_is_refused_before_anything_is_made";
+    let Some(disk) = loop_device(512 << 20) else {
+        return skip(name, "no loop device can be made (needs root)");
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let program = dir.path().join("fathom");
+    fs::copy(env!("CARGO_BIN_EXE_fathom"), &program).unwrap();
+    let plan = "name = \"x\"\nabout = \"x\"\nrepeat = 1\n[devices.data]\nsize = \"512M\"\n\
+        [[stack]]\nlayer = \"xfs\"\non = \"data\"\n[[stage]]\ndo = \"command\"\nname = \"c\"\n\
+        measure = true\nargv = [\"true\"]\n";
+    fs::write(dir.path().join("x.toml"), plan).unwrap();
+    for path in [dir.path(), disk.path.as_ref()] {
+        std::os::unix::fs::chown(path, Some(65534), Some(65534)).unwrap();
+    }
+    let mut command = Command::new(&program);
+    command.args(["run", "x.toml", "--allow-commands", "--out", "out"]);
+    command.arg("--device").arg(format!("data={}", disk.path));
+    let command = command.stdin(Stdio::null()).current_dir(dir.path()).uid(65534).gid(65534);
+    let output = command.output().unwrap();
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{err}");
+    assert!(err.contains("Only root") && err.contains("fathom lab run x.toml"), "{err}");
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2, "no result is begun");
+    let mut begins = vec![7; 1 << 20];
+    std::io::Read::read_exact(&mut fs::File::open(&disk.path).unwrap(), &mut begins).unwrap();
+    assert!(begins.iter().all(|&byte| byte == 0));
+}
+
+#[test]
 fn devices_that_somebody_uses_are_refused_even_when_their_data_may_be_destroyed() {
     let name = "devices_that_somebody_uses_are_refused";
     let Some(disk) = loop_device(64 << 20) else {

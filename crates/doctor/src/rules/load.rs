@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::Analysis;
 use layers::PlannedLoad;
-use results::model::{Finding, LoadSummary, Severity, StageRecord};
+use results::model::{Finding, LayerFigures, LoadSummary, Severity, StageRecord};
 use results::read::ResultSet;
 use units::show::significant;
 
@@ -56,6 +56,49 @@ pub(crate) fn errors(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         }
     };
     kinds.into_iter().map(finding).collect()
+}
+
+/// How much of what a load reads must come from a device, percent.
+pub(crate) const FROM_DEVICE_PERCENT: f64 = 50.0;
+
+/// Most of what a measured load read came from no device: there was nothing to read, or something above kept it.
+pub(crate) fn reads_of_nothing(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
+    let mut worst: BTreeMap<(&str, &str), (f64, f64)> = BTreeMap::new();
+    let measured = loads(result).filter(|(_, _, stage, load)| stage.measured && load.engine.direct);
+    for (variant, _, stage, load) in measured {
+        let reads = load.operations.iter().filter(|(name, _)| name.ends_with("read"));
+        let asked: u64 = reads.map(|(_, operation)| operation.bytes).sum();
+        let device = |figures: &LayerFigures| figures.get("device_read_bytes").copied().flatten();
+        let devices: Vec<f64> = stage.layers.values().filter_map(device).collect();
+        if asked == 0 || devices.is_empty() {
+            continue;
+        }
+        let found = (devices.iter().sum::<f64>(), asked as f64);
+        let least = worst.entry((variant, stage.name.as_str())).or_insert(found);
+        if found.0 * least.1 < least.0 * found.1 {
+            *least = found;
+        }
+    }
+    let few = |(_, (from, asked)): &(_, (f64, f64))| 100.0 * from < FROM_DEVICE_PERCENT * asked;
+    let finding = |((variant, stage), (from, asked)): ((&str, &str), (f64, f64))| {
+        Finding {
+        rule: "reads_reach_no_disk".into(),
+        severity: Severity::Warning,
+        subject: Some(variant.to_owned()),
+        message: format!("Most of what stage {stage} of {variant} read came from no disk."),
+        evidence: format!(
+            "Of {} that it read, devices under the stack delivered {} ({} %).",
+            units::show::bytes(asked),
+            units::show::bytes(from),
+            significant(100.0 * from / asked, 3)
+        ),
+        remedy: "Write the range first (ops = { write = 100 }, passes = 1, content without zeros): a layer answers for places that hold nothing by \
+                 itself; figures of these reads are of that."
+            .into(),
+        ..Finding::default()
+    }
+    };
+    worst.into_iter().filter(few).map(finding).collect()
 }
 
 /// A measured load went through the page cache.

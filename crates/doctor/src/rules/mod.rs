@@ -3,6 +3,7 @@
 pub(crate) mod cells;
 pub(crate) mod content;
 pub(crate) mod course;
+pub(crate) mod cpu;
 pub(crate) mod figures;
 pub(crate) mod load;
 pub(crate) mod repeats;

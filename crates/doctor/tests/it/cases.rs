@@ -133,7 +133,40 @@ fn state(r: &mut ResultSet, state: CellState) {
     record.reason = (state == CellState::Failed).then(|| "the guest crashed".into());
 }
 
-const CASES: [(&str, Spoil, Spoil); 29] = [
+/// The machine was busy for 100 s, of which clock ticks charged so many.
+fn charged(r: &mut ResultSet, ticks_s: f64) {
+    let record = r.cells[0].record.as_mut().unwrap();
+    let stage = record.stages.iter_mut().find(|stage| stage.measured).unwrap();
+    let figures = [("busy_s", 100.0), ("ticks_s", ticks_s)];
+    stage.machine = figures.map(|(id, s)| (id.to_owned(), Some(s))).into();
+}
+
+/// The loads read what they are said to have written, and devices delivered this share of it.
+fn delivered(r: &mut ResultSet, percent: f64) {
+    for question in &mut r.manifest.plan.questions {
+        question.operation = None;
+    }
+    for cell in &mut r.cells {
+        for row in &mut cell.rows {
+            if let Row::Interval(row) = row
+                && row.operation == "randwrite"
+            {
+                row.operation = "randread".into();
+            }
+        }
+        let stages = cell.record.iter_mut().flat_map(|record| &mut record.stages);
+        for stage in stages.filter(|stage| stage.measured) {
+            let load = stage.load.as_mut().unwrap();
+            let reads = load.operations.remove("randwrite").unwrap();
+            let bytes = percent / 100.0 * reads.bytes as f64;
+            load.operations.insert("randread".into(), reads);
+            let figures = [("device_read_bytes".to_owned(), Some(bytes))].into();
+            stage.layers.insert("data".into(), figures);
+        }
+    }
+}
+
+const CASES: [(&str, Spoil, Spoil); 31] = [
     ("changed_files", |r| r.seal = Seal::Broken(vec!["x".into()]), |r| r.seal = Seal::Whole),
     (
         "figures_contradict",
@@ -171,6 +204,7 @@ const CASES: [(&str, Spoil, Spoil); 29] = [
     ("too_few_repeats", |r| repeats(r, 4), |r| repeats(r, 5)),
     ("not_verified", |r| verified(r, 0, 0), |r| verified(r, 1, 0)),
     ("page_cache", |r| direct(r, false), |r| direct(r, true)),
+    ("reads_reach_no_disk", |r| delivered(r, 49.0), |r| delivered(r, 51.0)),
     ("leftovers", |r| leftovers(r, &["vg0-pool"]), |r| leftovers(r, &[])),
     (
         "cell_notices",
@@ -185,6 +219,7 @@ const CASES: [(&str, Spoil, Spoil); 29] = [
     ),
     ("content_of_several_loads", |r| second_load(r, true), |r| second_load(r, false)),
     ("uneven_repeats", |r| slow_repeat(r, 200), |r| slow_repeat(r, 102)),
+    ("cpu_sources", |r| charged(r, 89.0), |r| charged(r, 91.0)),
     (
         "order_not_drawn",
         |r| r.manifest.plan.order_drawn = false,
@@ -213,7 +248,26 @@ fn sync_of_command(plan: &mut PlanFacts, synced: bool) {
     plan.variants[1].stages[1].synced = Some(synced);
 }
 
-const PLANS: [(&str, Change, Change); 6] = [
+/// A load that reads at random after one that writes so much of its range.
+fn reading(plan: &mut PlanFacts, written: &str) {
+    for variant in &mut plan.variants {
+        let mut reads = variant.stages[1].clone();
+        for (stage, op) in [(&mut variant.stages[1], "write"), (&mut reads, "randread")] {
+            stage.target_bytes = Some(1 << 30);
+            stage.load["ops"] = json!({ op: 100.0 });
+            stage.load["pattern"] = serde_json::Value::Null;
+            stage.load["passes"] = serde_json::Value::Null;
+            stage.load["content"] = json!({});
+        }
+        variant.stages[1].load["bytes"] = written.into();
+        variant.stages[1].measured = false;
+        reads.load["ios"] = 1000.into();
+        reads.name = "reads".into();
+        variant.stages.push(reads);
+    }
+}
+
+const PLANS: [(&str, Change, Change); 7] = [
     ("few_repeats", |p| p.repeat = 4, |p| p.repeat = 5),
     (
         "cached_io",
@@ -231,6 +285,7 @@ const PLANS: [(&str, Change, Change); 6] = [
         |p| load(p)["content"] = json!({"compress": "3x"}),
     ),
     ("bytes_in_flight_differ", |p| sized(p, 16_384, 32), |p| sized(p, 16_384, 8)),
+    ("reads_of_nothing", |p| reading(p, "511M"), |p| reading(p, "512M")),
     ("window_below_a_pass", |p| capped(p, "1023kB"), |p| capped(p, "1M")),
 ];
 

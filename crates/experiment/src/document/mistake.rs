@@ -13,7 +13,11 @@ const SHOWN: usize = 40;
 
 /// A text that is no TOML.
 pub(super) fn of_syntax(error: &Error) -> Diagnostic {
-    Diagnostic { message: capitalised(error.message()), span: error.span(), ..Diagnostic::default() }
+    Diagnostic {
+        message: capitalised(error.message()),
+        span: error.span(),
+        ..Diagnostic::default()
+    }
 }
 
 /// A key that the table does not have.

@@ -22,7 +22,12 @@ impl Repeat {
             Self::Fixed(0) => {
                 let help = "set repeat to 5 for a verdict, or 1 for a first look";
                 let message = "The experiment repeats 0 times".into();
-                return Some(Diagnostic { message, span: at, help: Some(help.into()), ..Diagnostic::default() });
+                return Some(Diagnostic {
+                    message,
+                    span: at,
+                    help: Some(help.into()),
+                    ..Diagnostic::default()
+                });
             }
             Self::Fixed(_) => return None,
             Self::Auto { most, time } => (most, time),

@@ -71,7 +71,7 @@ mod tests {
     fn hits_are_counted_over_the_window_and_levels_at_its_end() {
         let rows = [status(1, STAGE_START, 1000.0, 64.0), status(9, STAGE_END, 1090.0, 74.0)];
         let window = Window::of_stage(&rows, 0, 10, 11);
-        let facts = FigureFacts { layer: "cache", window: &window, achieved: None };
+        let facts = FigureFacts { layer: "cache", window: &window, achieved: None, ios: None };
         let figures = figures(&facts);
         assert_eq!(figures["hit_percent"], Some(90.0));
         assert_eq!(figures["read_hit_percent"], Some(90.0));
@@ -85,7 +85,7 @@ mod tests {
     fn a_counter_that_wrapped_went_on() {
         let rows = [status(1, STAGE_START, WRAP - 10.0, 0.0), status(9, STAGE_END, 80.0, 10.0)];
         let window = Window::of_stage(&rows, 0, 10, 11);
-        let facts = FigureFacts { layer: "cache", window: &window, achieved: None };
+        let facts = FigureFacts { layer: "cache", window: &window, achieved: None, ios: None };
         assert_eq!(figures(&facts)["hit_percent"], Some(90.0));
     }
 }

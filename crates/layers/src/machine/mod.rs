@@ -11,6 +11,7 @@ mod trace;
 mod twin;
 mod write_runs;
 
+pub use cpu::{BUSY, TICKS, machine_figures};
 pub use figures::{RUN_BYTES, WRITE_BYTES, device_figures, device_source, metrics};
 pub use ids::TRACE;
 pub(crate) use ids::{CPU, DISKSTATS, QUEUE, TABLE, THREADS, WRITE_RUNS};

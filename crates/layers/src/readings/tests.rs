@@ -38,7 +38,7 @@ fn kept(rows: &[SampleRow]) -> Readings {
 /// Seconds until the field had these shares of its growth.
 fn times(rows: &[SampleRow]) -> Vec<Option<f64>> {
     let window = Window::of_stage(rows, 0, DAY * S, u64::MAX);
-    let facts = FigureFacts { layer: "vdo", window: &window, achieved: None };
+    let facts = FigureFacts { layer: "vdo", window: &window, achieved: None, ios: None };
     [0.05, 0.5, 0.95, 1.0].map(|share| facts.seconds_until(&PAGES, share)).into()
 }
 

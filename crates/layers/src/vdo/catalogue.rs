@@ -28,7 +28,7 @@ const fn thread(id: &'static str, name: &'static str, help: &'static str) -> Met
 }
 
 use Better::{Higher, Lower, Neither};
-use Unit::{Blocks, Count, Percent, Ratio, Seconds};
+use Unit::{Blocks, Count, Micros, Percent, Ratio, Seconds};
 
 /// Every figure.
 pub(super) static METRICS: &[Metric] = &[
@@ -208,6 +208,13 @@ pub(super) static METRICS: &[Metric] = &[
         "CPU time of all kernel threads of the volume.",
     ),
     metric(
+        "vdo_cpu_per_io_us",
+        "CPU of VDO's threads per I/O",
+        Micros,
+        Lower,
+        "CPU time of all kernel threads of the volume per I/O that the loads completed: a part of the CPU per I/O.",
+    ),
+    metric(
         "allocation_time_s",
         "time to allocate the block map",
         Seconds,
@@ -231,8 +238,13 @@ pub(super) static METRICS: &[Metric] = &[
     ),
     thread(
         "dedupe_thread_percent",
-        "dedupe thread",
-        "Talks to the index (dedupeQ), of which there is one. Percent of one CPU over the stage: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+        "thread that asks the index",
+        "Hands requests to the index and its answers back (dedupeQ), of which there is one; what looks them up are the index's own threads. Percent of one CPU over the stage: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+    ),
+    thread(
+        "index_thread_percent",
+        "busiest thread of the index",
+        "Looks duplicates up and keeps what it knows (indexW, callbackW, reader, writer). Percent of one CPU over the stage; threads of one name are added up.",
     ),
     thread(
         "logical_thread_percent",

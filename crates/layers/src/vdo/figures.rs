@@ -72,6 +72,7 @@ pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
         ("metadata_writes_per_write", ratio(meta, written)),
         ("block_map_miss_percent", percent(ratio(loaded, written))),
         ("vdo_cpu_s", cpu(facts)),
+        ("vdo_cpu_per_io_us", ratio(cpu(facts).map(|s| s * 1e6), facts.ios.map(|ios| ios as f64))),
         ("allocation_time_s", facts.seconds_until(&METADATA, MOST_GROWN)),
         ("in_flight_max", stats.and_then(|stats| stats.end("maxVIOs"))),
         ("memory_bytes", stats.and_then(|stats| stats.end("memoryUsage.bytesUsed"))),
@@ -172,7 +173,12 @@ mod tests {
     }
 
     fn of(rows: &[SampleRow], achieved: Option<&AchievedContent>) -> LayerFigures {
-        figures(&FigureFacts { layer: "vdo", window: &Window::of_cell(rows), achieved })
+        figures(&FigureFacts {
+            layer: "vdo",
+            window: &Window::of_cell(rows),
+            achieved,
+            ios: Some(250_000),
+        })
     }
 
     #[test]
@@ -190,6 +196,7 @@ mod tests {
         near("duplicates_found_percent", 50.0);
         near("write_amplification", 0.25);
         near("vdo_cpu_s", 0.75);
+        near("vdo_cpu_per_io_us", 3.0);
         // From 1 ns to 9: threads that took more time than there was are a matter of this test alone.
         near("journal_thread_percent", 100.0 * 0.5 / 8e-9);
         near("busiest_thread_percent", 100.0 * 0.5 / 8e-9);

@@ -11,17 +11,18 @@ pub(super) const BUSY_PERCENT: f64 = 50.0;
 pub(super) const REQUESTS: &str = "reqQ";
 
 /// Kinds of threads by the metric that says how busy they are.
-const KINDS: [(&str, &str); 10] = [
-    ("journal_thread_percent", "journalQ"),
-    ("packer_thread_percent", "packerQ"),
-    ("dedupe_thread_percent", "dedupeQ"),
-    ("logical_thread_percent", "logQ"),
-    ("physical_thread_percent", "physQ"),
-    ("hash_thread_percent", "hashQ"),
-    ("cpu_thread_percent", "cpuQ"),
-    ("bio_thread_percent", "bioQ"),
-    ("ack_thread_percent", "ackQ"),
-    ("request_thread_percent", REQUESTS),
+const KINDS: [(&str, &[&str]); 11] = [
+    ("journal_thread_percent", &["journalQ"]),
+    ("packer_thread_percent", &["packerQ"]),
+    ("dedupe_thread_percent", &["dedupeQ"]),
+    ("index_thread_percent", &["indexW", "callbackW", "reader", "writer"]),
+    ("logical_thread_percent", &["logQ"]),
+    ("physical_thread_percent", &["physQ"]),
+    ("hash_thread_percent", &["hashQ"]),
+    ("cpu_thread_percent", &["cpuQ"]),
+    ("bio_thread_percent", &["bioQ"]),
+    ("ack_thread_percent", &["ackQ"]),
+    ("request_thread_percent", &[REQUESTS]),
 ];
 
 /// Percent of one CPU that the busiest thread of all, and of each kind, took; `None` where a kind is not there, or where threads began
@@ -38,8 +39,9 @@ pub(super) fn figures(facts: &FigureFacts) -> Vec<(String, Option<f64>)> {
         (seconds > 0.0 && !anew).then(|| 100.0 * most / seconds)
     };
     let all = [("busiest_thread_percent".to_owned(), busiest(&|_| true))];
+    let of = |kinds: &[&str], name: &str| kinds.iter().any(|kind| is_of(kind, name));
     let kinds =
-        KINDS.iter().map(|(id, kind)| ((*id).to_owned(), busiest(&|name| is_of(kind, name))));
+        KINDS.iter().map(|(id, kinds)| ((*id).to_owned(), busiest(&|name| of(kinds, name))));
     all.into_iter().chain(kinds).collect()
 }
 
@@ -55,11 +57,15 @@ mod tests {
     use crate::{machine, parse};
 
     #[test]
-    fn a_real_volume_has_a_thread_of_every_kind() {
+    fn every_thread_of_a_real_volume_is_in_a_figure_and_every_figure_has_one() {
         let real = parse(machine::THREADS, include_str!("threads-6.12.txt")).unwrap();
         // Without zones one thread does all requests; this volume has zones.
-        for (_, kind) in KINDS.iter().filter(|(_, kind)| *kind != REQUESTS) {
+        let kinds = KINDS.iter().flat_map(|(_, kinds)| *kinds).filter(|kind| **kind != REQUESTS);
+        for kind in kinds.clone() {
             assert!(real.numbers.keys().any(|name| is_of(kind, name)), "{kind}");
+        }
+        for name in real.numbers.keys() {
+            assert!(kinds.clone().any(|kind| is_of(kind, name)), "{name}");
         }
     }
 }

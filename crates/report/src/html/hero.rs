@@ -71,6 +71,23 @@ fn tile(view: &View, row: &FigureRow) -> Markup {
                 },
             }
             (bars(view, row))
+            (parts(view, row))
+        }
+    }
+}
+
+/// The parts of a figure that are known by themselves, variant by variant.
+fn parts(view: &View, row: &FigureRow) -> Markup {
+    let whole = row.metric == layers::MACHINE_CPU_PER_IO;
+    let own = |part: &&FigureRow| whole && part.part && part.scope.stage == row.scope.stage;
+    html! {
+        @for part in view.figures.iter().filter(own) {
+            p.sure { (part.label) ": "
+                @let known = part.values.iter().zip(&view.variants).filter_map(|(value, variant)| Some((variant, value.as_ref()?)));
+                @for (index, (variant, value)) in known.enumerate() {
+                    @if index > 0 { ", " } (variant.name) " " (wording::value(part.unit, value.median))
+                }
+            }
         }
     }
 }

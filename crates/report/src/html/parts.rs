@@ -254,8 +254,8 @@ fn samplers(view: &View) -> Markup {
 pub fn glossary(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let body = html! {
         p { "The replicate is one run on a fresh stack, not one second of a run. A figure is the median over the repeats with the 95 % \
-             bootstrap interval of that median, which with two to four repeats is no more than their range. Two variants are compared repeat by repeat or by \
-             ranks. Only what the experiment asks about gets a verdict: better, worse, same (the 90 % interval lies within the threshold), differs (neither more nor less is good), or \
+             interval of that median, which with two to four repeats is no more than their range. Two variants are compared repeat by repeat or by \
+             ranks. Only what the experiment asks about gets a verdict: better, worse, same (the 95 % interval lies within the threshold), differs (neither more nor less is good), or \
              unclear (more repeats are needed). " (crate::wording::TESTS) }
         dl.terms { @for metric in &view.glossary {
             dt { (metric.name) " " span.faint { code { (metric.id) } } }

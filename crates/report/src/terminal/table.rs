@@ -2,7 +2,7 @@
 
 use analysis::MetricComparison;
 use units::show::significant;
-use units::{is_obeyed, printable};
+use units::{Unit, is_obeyed, printable};
 
 use super::ink::{Ink, Tint, tint};
 use crate::view::{Figure, FigureRow, View};
@@ -129,13 +129,14 @@ fn lines(
     width: usize,
 ) -> Vec<Line> {
     let name = |index: usize| short(view.variants.get(index).map_or(NONE, |v| v.name.as_str()));
+    let what = if detail >= Detail::Spread { wording::intervals_short(view) } else { "" };
     let mut head = match columns {
         Columns::Alone(index) if view.variants.len() > 1 => {
             vec![format!("only {}", name(index)), String::new()]
         }
-        Columns::Alone(index) => vec![String::new(), name(index)],
+        Columns::Alone(index) => vec![what.to_owned(), name(index)],
         Columns::Compared(index) => {
-            vec![String::new(), name(0), name(index), "ratio".to_owned(), "verdict".to_owned()]
+            vec![what.to_owned(), name(0), name(index), "ratio".to_owned(), "verdict".to_owned()]
         }
     };
     head.push("n".to_owned());
@@ -242,13 +243,32 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// `41.2k/s ± 3 %`: the farther end of the interval, as a share of the median.
+/// The most by which one end of an interval may be farther from the median than the other where both are told by one number.
+const SKEWED: f64 = 3.0;
+
+/// `41.2k/s ± 3 %`: the farther end of the interval, as a share of the median; both ends where they are not alike, and of shares: `[38k/s, 42k/s]`,
+/// or `−8/+2 %` where there is no room for that.
 fn spread(row: &FigureRow, figure: Option<Figure>, detail: Detail) -> String {
     let Some(figure) = figure else { return NONE.to_owned() };
     let value = wording::value(row.unit, figure.median);
     match (figure.low, figure.high) {
         (Some(low), Some(high)) if figure.median != 0.0 && detail >= Detail::Spread => {
-            let far = f64::max(high - figure.median, figure.median - low) / figure.median.abs();
+            let (up, down) = (high - figure.median, figure.median - low);
+            let alike = f64::max(up, down) <= SKEWED * f64::min(up, down);
+            let apart = !alike || row.unit == Unit::Percent;
+            if apart && detail == Detail::Spread {
+                let percent = |part: f64| significant(100.0 * part / figure.median.abs(), 2);
+                let (up, down, unit) = match row.unit {
+                    Unit::Percent => (significant(up, 2), significant(down, 2), "points"),
+                    _ => (percent(up), percent(down), "%"),
+                };
+                return format!("{value} −{down}/+{up} {unit}");
+            }
+            if apart {
+                let ends = wording::interval(row.unit, &figure).unwrap_or_default();
+                return format!("{value} {ends}");
+            }
+            let far = f64::max(up, down) / figure.median.abs();
             let digits = if far >= 0.1 { 2 } else { 1 };
             format!("{value} ± {} %", significant(far * 100.0, digits))
         }

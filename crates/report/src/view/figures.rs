@@ -1,7 +1,7 @@
 //! The figures of all variants side by side, from the analysis and the catalogue of metrics.
 
 use analysis::{Analysis, MetricComparison, Of, Scope, VariantFigures};
-use results::model::PlanFacts;
+use results::model::{AskedMetric, PlanFacts};
 use units::{Better, Metric, Unit};
 
 use super::{Figure, FigureRow, SpreadRow};
@@ -86,6 +86,10 @@ fn row(
         purpose: scope.as_layer().is_some()
             && layers::is_headline(metric.id)
             && asked_about(plan, scope),
+        part: is_part(metric.id) && {
+            let whole = |asked: &AskedMetric| asked.metric == layers::MACHINE_CPU_PER_IO;
+            plan.questions.iter().any(whole) && asked_about(plan, scope)
+        },
         scope: scope.clone(),
         metric: metric.id.to_owned(),
         label: metric.name.to_owned(),
@@ -94,6 +98,11 @@ fn row(
         comparisons: analysis.variants.iter().map(|v| compared(&v.name)).collect(),
         values,
     })
+}
+
+/// Tells whether a metric is a part of the CPU per I/O: the load's, a layer's.
+fn is_part(metric: &str) -> bool {
+    metric != layers::MACHINE_CPU_PER_IO && metric.ends_with("cpu_per_io_us")
 }
 
 /// Whether a question is of this stage, or of all.

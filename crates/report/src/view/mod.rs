@@ -235,6 +235,8 @@ pub struct FigureRow {
     pub asked: bool,
     /// Whether it is what such a layer is there for (the space saved, the hits of a cache).
     pub purpose: bool,
+    /// Whether it is a part of a figure that the experiment asks about, and stands beside it.
+    pub part: bool,
     /// One per variant; `None` where the variant has no such figure.
     pub values: Vec<Option<Figure>>,
     /// One per variant: it against the base; `None` for the base and where nothing can be compared.

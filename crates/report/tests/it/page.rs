@@ -124,7 +124,11 @@ fn the_adjusted_p_stands_beside_the_verdict_and_what_is_the_same_says_within_wha
     }
     let page = given::page(&set);
     let headline = page.split_once("<h1 id=\"r0-verdict\">").unwrap().1;
-    assert!(headline.contains("the same CPU per I/O (within 3\u{a0}%)"), "{}", &headline[..300]);
+    assert!(
+        headline.contains("the same CPU of the load per I/O (within 3\u{a0}%)"),
+        "{}",
+        &headline[..300]
+    );
 }
 
 #[test]

@@ -66,8 +66,8 @@ fn equal_runs_are_the_same_within_the_threshold() {
         cell.record = copy.record;
     }
     let (terminal, page) = said(&result);
-    assert!(page.contains("the same CPU per I/O (within 3 %)"), "{page}");
-    let sure = "1× the CPU per I/O [1, 1] (same within 3 %";
+    assert!(page.contains("the same CPU of the load per I/O (within 3 %)"), "{page}");
+    let sure = "1× the CPU of the load per I/O [1, 1] (same within 3 %";
     assert!(terminal.contains(sure), "{terminal}");
 }
 

@@ -9,7 +9,7 @@ fn the_summary_says_verdict_figures_and_findings_within_the_width() {
     let view = given::view(&fixture::result());
     for (width, part) in [
         (120, "[0.371, 0.395]"),
-        (130, "worse, adjusted p < 0.0001"),
+        (150, "worse, adjusted p < 0.0001"),
         (96, "± 2 %"),
         (60, "0.382×"),
         (40, "0.382×"),

@@ -27,7 +27,7 @@ pub fn of_method(
     measured: &[Measured],
     others: &[Acceptance],
     power: &[(Simulated, Shares)],
-    coverage: &[(usize, [f64; 3])],
+    coverage: &[(usize, [f64; Sample::ALL.len()])],
 ) -> Text {
     let mut text = Text::default();
     between(&mut text, "within", &within(others));
@@ -52,9 +52,12 @@ fn plain(measured: &[Measured]) -> Vec<String> {
 }
 
 /// How often the interval of a median holds the true one.
-fn covered(coverage: &[(usize, [f64; 3])]) -> Vec<String> {
+fn covered(coverage: &[(usize, [f64; Sample::ALL.len()])]) -> Vec<String> {
     let names = Sample::ALL.map(Sample::name).join(" | ");
-    let mut lines = vec![format!("| runs | {names} |"), "| ---: | ---: | ---: | ---: |".to_owned()];
+    let mut lines = vec![
+        format!("| runs | {names} |"),
+        format!("| ---:{} |", " | ---:".repeat(Sample::ALL.len())),
+    ];
     for (runs, shares) in coverage {
         lines.push(format!("| {runs} | {} |", shares.map(tenth).join(" | ")));
     }

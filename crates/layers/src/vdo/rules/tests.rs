@@ -100,6 +100,7 @@ fn stage(index: usize, kind: &str, start_s: u64, end_s: u64) -> StageRecord {
         fill: None,
         state: None,
         layers: BTreeMap::new(),
+        machine: BTreeMap::new(),
         error: None,
     }
 }
@@ -132,6 +133,7 @@ fn planned() -> Vec<PlannedStage> {
         name: kind.into(),
         measured,
         load,
+        targets: Vec::new(),
         synced: None,
         swept: false,
     };

@@ -64,7 +64,8 @@ fn the_figures_of_a_simulated_pass_are_those_of_its_content() {
     let after = sample(twin.as_mut(), &raised, 2, SETTLED);
     let rows = [before, after];
     let window = Window::of_cell(&rows);
-    let facts = FigureFacts { layer: "vdo", window: &window, achieved: Some(&no_zeros()) };
+    let facts =
+        FigureFacts { layer: "vdo", window: &window, achieved: Some(&no_zeros()), ios: None };
     let figures = (KIND.figures)(&facts);
     let near = |id: &str, want: f64, by: f64| {
         let value = figures[id].unwrap();
@@ -96,7 +97,8 @@ fn overwriting_replaces_what_was_there_so_that_a_full_volume_saves_what_its_cont
     let after = sample(twin.as_mut(), &raised, 2, SETTLED);
     let rows = [before, after];
     let window = Window::of_cell(&rows);
-    let facts = FigureFacts { layer: "vdo", window: &window, achieved: Some(&no_zeros()) };
+    let facts =
+        FigureFacts { layer: "vdo", window: &window, achieved: Some(&no_zeros()), ios: None };
     let figures = (KIND.figures)(&facts);
     assert_eq!(figures["logical_blocks_used"], Some(whole as f64));
     assert_eq!(figures["data_blocks_used"], Some(whole as f64 / 4.0));
@@ -210,7 +212,7 @@ fn what_nobody_models_has_no_figure_and_after_a_command_nothing_that_was_written
     assert!(!rows[1].fields.contains_key("dataBlocksUsed"));
     assert!(rows[1].fields["physicalBlocks"].is_some());
     let window = Window::of_cell(&rows);
-    let facts = FigureFacts { layer: "vdo", window: &window, achieved: None };
+    let facts = FigureFacts { layer: "vdo", window: &window, achieved: None, ios: None };
     let figures = (KIND.figures)(&facts);
     for id in ["saving_percent", "data_blocks_used", "memory_bytes", "bios_in_write"] {
         assert_eq!(figures[id], None, "{id}");

@@ -176,7 +176,7 @@ fn metric_line(
         own && row.error.is_none()
     };
     let figures = |window: &Window| match kind {
-        Some(kind) => (kind.figures)(&FigureFacts { layer, window, achieved: None }),
+        Some(kind) => (kind.figures)(&FigureFacts { layer, window, achieved: None, ios: None }),
         None => machine::device_figures(window, layer),
     };
     let samples = || {
