@@ -71,11 +71,11 @@ pub(crate) const RULES: [PlanRule; 7] = [
     },
     Rule {
         id: "reads_of_nothing",
-        text: "A measured load reads places that nothing has written: most reads never reach the disk.",
+        text: "A measured load reads places that nothing has written, through a layer that answers such reads itself: most never reach the disk.",
         reads: "what stages before a load that reads write to its target, of the range that it reads",
         threshold: Threshold::below(50.0, Unit::Percent),
         remedy: "Write the range first: a [[stage]] with do = \"load\", ops = { write = 100 } and passes = 1.",
-        source: "docs/method.md; drivers/md/dm-vdo: a block that is not mapped reads as zeros",
+        source: "drivers/md/dm-vdo: a block that is not mapped reads as zeros",
         check: reads_of_nothing,
     },
     Rule {
@@ -210,6 +210,9 @@ fn reads_around(load: &PlannedLoad) -> bool {
     load.operations.iter().any(around)
 }
 
+/// Kinds of stages that bring no data; an allocation writes one block of zeros in many.
+const QUIET: [&str; 7] = ["allocate", "drop_caches", "wait", "set", "trim", "read", "remount"];
+
 /// How much of the range of a load the stages `before` it wrote on the same target at most, percent; `None` where that is not known.
 fn written_percent(
     load: &PlannedLoad,
@@ -221,17 +224,13 @@ fn written_percent(
     for earlier in
         before.iter().filter(|earlier| earlier.targets.iter().any(|t| stage.targets.contains(t)))
     {
-        match &earlier.load {
-            Some(load) if earlier.kind == "load" => {
-                if load.does(OperationKind::Writes) {
-                    written += load.written_blocks? as f64 * 4096.0;
-                }
-            }
-            // One block of zeros in many.
-            None if ["allocate", "drop_caches", "wait", "set", "trim", "read", "remount"]
-                .contains(&&*earlier.kind) => {}
-            // Files, commands, rounds until a layer is as full as it is to be.
-            _ => return None,
+        if QUIET.contains(&&*earlier.kind) {
+            continue;
+        }
+        // Files, commands, rounds until a layer is as full as it is to be: how much they wrote where is not known.
+        let load = earlier.load.as_ref().filter(|_| earlier.kind == "load")?;
+        if load.does(OperationKind::Writes) {
+            written += load.written_blocks? as f64 * 4096.0;
         }
     }
     Some((100.0 * written / range as f64).min(100.0))

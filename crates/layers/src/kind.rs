@@ -65,6 +65,8 @@ pub struct Kind {
     /// Whether its device refuses I/O that may not wait (`RWF_NOWAIT`), so that io_uring hands each I/O to a worker thread of the
     /// kernel: targets of device-mapper without `DM_TARGET_NOWAIT`.
     pub refuses_nowait: bool,
+    /// Whether it answers reads of places that nothing has written by itself, without its device: what is not mapped reads as zeros.
+    pub answers_for_holes: bool,
     /// Whether it stores duplicates once and compressed blocks together, so that warnings of content about that are for it.
     pub reduces: bool,
     /// What is known of its kernel threads.
@@ -126,6 +128,7 @@ impl Kind {
             objects: &[],
             facts: &[],
             refuses_nowait: false,
+            answers_for_holes: false,
             reduces: false,
             threads: Threads::NONE,
             headline: None,

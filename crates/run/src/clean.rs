@@ -207,6 +207,9 @@ impl Cleaning {
                 commands.push(removal.action.show());
             }
         }
+        // What several steps would undo is shown once.
+        let mut once = BTreeSet::new();
+        commands.retain(|command| once.insert(command.clone()));
         Remains { found, commands, left_alone: self.left_alone.clone() }
     }
 

@@ -28,9 +28,17 @@ pub struct Backing {
 impl Backing {
     /// Opens a file or device that is claimed; past the page cache where its file system can do so.
     pub fn open(path: &Path, write: bool) -> Result<Self> {
+        Self::through(path, path, write)
+    }
+
+    /// Opens what stands at `way`, which is called `path`: a claim holds what the path led to, wherever it leads by now.
+    ///
+    /// # Errors
+    /// When it cannot be opened or measured.
+    pub fn through(way: &Path, path: &Path, write: bool) -> Result<Self> {
         let direct = |flags: OFlags| {
             let mut options = OpenOptions::new();
-            options.read(true).write(write).custom_flags(flags.bits().cast_signed()).open(path)
+            options.read(true).write(write).custom_flags(flags.bits().cast_signed()).open(way)
         };
         let file = direct(OFlags::DIRECT)
             .or_else(|error| match error.raw_os_error() {

@@ -33,6 +33,9 @@ pub enum Error {
         /// The reason.
         source: GeometryError,
     },
+    /// Something stands at the name of a socket.
+    #[error("{} is there, and no socket that a server left", .0.display())]
+    Occupied(PathBuf),
     /// A value that does not fit.
     #[error("{what}")]
     Value {
@@ -100,7 +103,7 @@ impl Error {
             Self::Volume { source: RecoveryError::Device(_), .. }
             | Self::Io { .. }
             | Self::NotServed { .. } => ErrorKind::Environment,
-            Self::Served(_) => ErrorKind::Refused,
+            Self::Served(_) | Self::Occupied(_) => ErrorKind::Refused,
             Self::Volume { .. } | Self::Short { .. } => ErrorKind::Data,
         }
     }
@@ -121,6 +124,9 @@ impl Error {
                 _ => "fathom uvdo check lists what is damaged; take the data from a copy".into(),
             },
             Self::Short { .. } => "give the file or device back its whole size".into(),
+            Self::Occupied(_) => {
+                "give another directory, or take it away if nobody needs it".into()
+            }
             Self::Served(path) => {
                 format!("give another directory, or end it: fathom uvdo stop {}", path.display())
             }

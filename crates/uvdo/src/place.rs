@@ -2,8 +2,8 @@
 
 use std::fs::{DirBuilder, File, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-use std::os::unix::net::UnixListener;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, flock};
@@ -21,6 +21,8 @@ pub struct Sockets {
     pub nbd: UnixListener,
     /// Questions.
     pub control: UnixListener,
+    /// What was made at their names.
+    made: [(u64, u64); 2],
     _lock: File,
 }
 
@@ -52,26 +54,34 @@ impl Place {
         let lock = File::open(&self.0).map_err(at("opened"))?;
         flock(&lock, FlockOperation::NonBlockingLockExclusive)
             .map_err(|_| Error::Served(self.0.clone()))?;
-        let nbd = listen(&self.nbd())?;
-        let control = listen(&self.control())?;
-        Ok(Sockets { place: self.clone(), nbd, control, _lock: lock })
+        let (nbd, control) = (self.nbd(), self.control());
+        clear(&control)?;
+        let listeners = (listen(&nbd)?, listen(&control)?);
+        let made = |path: &Path| identity(path).map_err(|error| Error::io(path, "examined", error));
+        let made = [made(&nbd)?, made(&control)?];
+        let (nbd, control) = listeners;
+        Ok(Sockets { place: self.clone(), nbd, control, made, _lock: lock })
     }
 }
 
 impl Drop for Sockets {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(self.place.nbd());
-        let _ = std::fs::remove_file(self.place.control());
+        for (path, made) in [(self.place.nbd(), self.made[0]), (self.place.control(), self.made[1])]
+        {
+            if identity(&path).is_ok_and(|there| there == made) {
+                let _ = std::fs::remove_file(path);
+            }
+        }
     }
 }
 
+/// The device and the inode of what a name leads to, links not followed.
+fn identity(path: &Path) -> io::Result<(u64, u64)> {
+    path.symlink_metadata().map(|found| (found.dev(), found.ino()))
+}
+
 fn listen(path: &Path) -> Result<UnixListener> {
-    match std::fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            return Err(Error::io(path, "removed", error));
-        }
-        _ => {}
-    }
+    clear(path)?;
     let made = UnixListener::bind(path).map_err(|error| match error.kind() {
         io::ErrorKind::InvalidInput => Error::Value {
             what: format!("{} is too long for a socket's name", path.display()),
@@ -83,6 +93,18 @@ fn listen(path: &Path) -> Result<UnixListener> {
     let owner = Permissions::from_mode(0o600);
     std::fs::set_permissions(path, owner).map_err(|error| Error::io(path, "protected", error))?;
     Ok(made)
+}
+
+/// Removes a socket at `path` to which nobody listens. Anything else that stands there is somebody's.
+fn clear(path: &Path) -> Result<()> {
+    let kind = match path.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        found => found.map_err(|error| Error::io(path, "examined", error))?.file_type(),
+    };
+    if kind.is_socket() && UnixStream::connect(path).is_err() {
+        return std::fs::remove_file(path).map_err(|error| Error::io(path, "removed", error));
+    }
+    Err(Error::Occupied(path.to_owned()))
 }
 
 #[cfg(test)]
@@ -99,8 +121,41 @@ mod tests {
         assert_eq!(mode & 0o777, 0o600);
         drop(sockets);
         assert!(!place.nbd().exists());
-        std::fs::write(place.nbd(), "").unwrap();
+        // What a killed server leaves: a socket to which nobody listens.
+        drop(UnixListener::bind(place.nbd()).unwrap());
         drop(place.occupy().unwrap());
+        assert!(!place.nbd().exists());
+    }
+
+    #[test]
+    fn what_stands_at_the_name_of_a_socket_and_is_somebody_s_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = Place::new(dir.path());
+        let other = dir.path().join("other");
+        for path in [place.nbd(), place.control()] {
+            std::fs::write(&path, "mine").unwrap();
+            assert!(matches!(place.occupy(), Err(Error::Occupied(at)) if at == path));
+            assert_eq!(std::fs::read(&path).unwrap(), b"mine");
+            std::fs::rename(&path, &other).unwrap();
+            std::os::unix::fs::symlink(&other, &path).unwrap();
+            assert!(place.occupy().is_err());
+            std::fs::remove_file(&path).unwrap();
+            std::fs::create_dir(&path).unwrap();
+            assert!(place.occupy().is_err());
+            std::fs::remove_dir(&path).unwrap();
+            let living = UnixListener::bind(&path).unwrap();
+            assert!(place.occupy().is_err());
+            assert!(UnixStream::connect(&path).is_ok());
+            drop(living);
+            std::fs::remove_file(&path).unwrap();
+        }
+        assert_eq!(std::fs::read(&other).unwrap(), b"mine");
+        // Whatever takes the place of a socket stays when the server ends.
+        let sockets = place.occupy().unwrap();
+        std::fs::rename(&other, place.nbd()).unwrap();
+        drop(sockets);
+        assert_eq!(std::fs::read(place.nbd()).unwrap(), b"mine");
+        assert!(!place.control().exists());
     }
 
     #[test]

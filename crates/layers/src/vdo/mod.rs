@@ -59,6 +59,7 @@ pub(crate) const KIND: Kind = Kind {
         Fact { name: "dm_vdo_module", from: FactSource::File("/sys/module/dm_vdo/version") },
     ],
     refuses_nowait: true,
+    answers_for_holes: true,
     reduces: true,
     // The marks are those of the thesis, section 5.2.
     threads: Threads {

@@ -19,7 +19,7 @@ const WRONG: u8 = 5;
 
 pub fn run(args: &UvdoCheckArgs) -> Result<ExitCode, Failure> {
     let claim = host::claim_target(&args.backing, TargetPermit { destroy: true, create: false })?;
-    let backing = Backing::open(claim.path(), false)?;
+    let backing = Backing::through(&claim.way(), claim.path(), false)?;
     let report = uvdo::check(backing)?;
     match args.json {
         true => json_line(&described(&report)),

@@ -1,6 +1,7 @@
 //! `fathom uvdo create`
 
-use std::fs::OpenOptions;
+use std::fs::{File, Metadata, OpenOptions};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -18,9 +19,9 @@ pub fn run(args: &CreateArgs) -> Result<ExitCode, Failure> {
     let path = args.backing.as_path();
     let made = make_file(path, args.size)?;
     let created = create(path, args);
-    if created.is_err() && made {
+    if let (Err(_), Some(made)) = (&created, &made) {
         // Nothing but the zeros that were just made.
-        let _ = std::fs::remove_file(path);
+        remove(path, made);
     }
     let geometry = created?;
     told(args, &geometry);
@@ -30,31 +31,43 @@ pub fn run(args: &CreateArgs) -> Result<ExitCode, Failure> {
 fn create(path: &Path, args: &CreateArgs) -> Result<Geometry, Failure> {
     let permit = TargetPermit { destroy: args.destroy_data || args.size.is_some(), create: false };
     let claim = host::claim_target(path, permit)?;
-    let mut backing = Backing::open(claim.path(), true)?;
+    let mut backing = Backing::through(&claim.way(), claim.path(), true)?;
     let CreateArgs { logical_size, slab_size, .. } = *args;
     let geometry = uvdo::layout(&backing, &CreateOptions { logical_size, slab_size })?;
     uvdo::create(&mut backing, geometry)?;
     Ok(geometry)
 }
 
-/// Makes a new file where a size is given; tells if it did.
-fn make_file(path: &Path, size: Option<Bytes>) -> Result<bool, Failure> {
+/// Removes a file that was made here, unless its name leads to another by now.
+fn remove(path: &Path, made: &File) {
+    let of = |found: Metadata| (found.dev(), found.ino());
+    let (there, made) = (path.symlink_metadata().map(of), made.metadata().map(of));
+    if there.is_ok_and(|there| made.is_ok_and(|made| made == there)) {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+/// Makes a new file where a size is given, and returns it.
+fn make_file(path: &Path, size: Option<Bytes>) -> Result<Option<File>, Failure> {
     let there = path.symlink_metadata().is_ok();
     match (size, there) {
-        (None, true) => Ok(false),
+        (None, true) => Ok(None),
         (None, false) => Err(Failure::usage(format!("{} does not exist", path.display()))
             .with_help("give a device or a file, or --size for a new file")),
         (Some(_), true) => Err(Failure::usage(format!("{} exists already", path.display()))
             .with_help("--size is for a new file: give another name, or leave it out")),
         (Some(size), false) => {
-            let made = OpenOptions::new().write(true).create_new(true).open(path);
-            let sized = made.and_then(|file| file.set_len(size.0));
-            sized.map_err(|error| {
-                let _ = std::fs::remove_file(path);
+            let refused = |error: std::io::Error| {
                 Failure::environment(format!("{} cannot be made: {error}", path.display()))
                     .with_help("give a name in a directory that you may write to, with room for it")
+            };
+            let made =
+                OpenOptions::new().write(true).create_new(true).open(path).map_err(refused)?;
+            made.set_len(size.0).map_err(|error| {
+                remove(path, &made);
+                refused(error)
             })?;
-            Ok(true)
+            Ok(Some(made))
         }
     }
 }

@@ -21,7 +21,7 @@ pub fn run(args: &StartArgs) -> Result<ExitCode, Failure> {
     let claim = host::claim_target(&args.backing, TargetPermit { destroy: true, create: false })?;
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
-    let backing = Backing::open(claim.path(), true)?;
+    let backing = Backing::through(&claim.way(), claim.path(), true)?;
     let place = Place::new(&args.dir);
     let server = Server::start(backing, &place, &options)?;
     let recovery = server.recovery();
