@@ -18,7 +18,7 @@ const MOST_REPEATS: usize = 1000;
 /// All ratios are new over base and have no unit.
 #[derive(Debug, Clone)]
 pub struct Comparison {
-    /// New over base; `None` where it has no meaning (no repeat with both, a negative value, a base of zero, zero on both sides).
+    /// New over base; `None` where it has no meaning (no repeat with both, a negative value, a base that is zero in some repeat).
     pub ratio: Option<f64>,
     /// The lower bound of the ratio's 95 % interval; `None` with too few repeats, and where there is a difference instead.
     pub low: Option<f64>,
@@ -149,7 +149,8 @@ pub(crate) fn compare_with(
         Scale::Values => {
             let interval = bounds.map(|(low, high)| Interval { low, high });
             comparison.difference = Some(Difference { value, interval });
-            let positive = middle > 0.0 && pairs.iter().all(|(b, n)| *b >= 0.0 && *n >= 0.0);
+            // A base that is nothing now and then is no measure of the other: half an I/O is not one 256,968th of them.
+            let positive = pairs.iter().all(|(b, n)| *b > 0.0 && *n >= 0.0);
             let ratio = || Some(median(&Sorted::from(&new[..])) / middle);
             comparison.ratio = positive.then(ratio).flatten();
             threshold.map(|share| (-share * middle.abs(), share * middle.abs()))

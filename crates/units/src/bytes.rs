@@ -1,4 +1,4 @@
-//! Sizes in bytes. Suffixes are powers of 1024, as everywhere in the block layer.
+//! Sizes in bytes. Suffixes are powers of 1024, as everywhere in the block layer; those of the SI (`MB`, `GB`), as on the box of a disk, of 1000.
 
 use crate::quantity::{QuantityError, split};
 
@@ -18,26 +18,32 @@ impl Bytes {
 impl std::str::FromStr for Bytes {
     type Err = QuantityError;
 
-    /// Reads `4096`, `4k`, `1.5G`, `12GiB`; the result is a whole number of bytes.
+    /// Reads `4096`, `4k`, `1.5G`, `12GiB`, and `2GB` as 2,000,000,000; the result is a whole number of bytes.
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         let error = || QuantityError {
             text: text.to_owned(),
             what: "size",
-            example: "a number with B, k, M, G, T or P (powers of 1024), as in 4k or 1.5G",
+            example: "a number with B, k, M, G, T or P (powers of 1024), as in 4k or 1.5G; GB is 1000 MB",
         };
         let (number, suffix) = split(text).ok_or_else(error)?;
         let suffix = suffix.to_ascii_lowercase();
-        let shift = match suffix.strip_suffix("ib").or(suffix.strip_suffix('b')).unwrap_or(&suffix)
-        {
+        let (prefix, thousand) = match suffix.strip_suffix("ib") {
+            Some(prefix) if !prefix.is_empty() => (prefix, 1024_u64),
+            _ => match suffix.strip_suffix('b') {
+                Some(prefix) => (prefix, 1000),
+                None => (&*suffix, 1024),
+            },
+        };
+        let power = match prefix {
             "" => 0,
-            "k" => 10,
-            "m" => 20,
-            "g" => 30,
-            "t" => 40,
-            "p" => 50,
+            "k" => 1,
+            "m" => 2,
+            "g" => 3,
+            "t" => 4,
+            "p" => 5,
             _ => return Err(error()),
         };
-        let bytes = number * (1u64 << shift) as f64;
+        let bytes = number * thousand.pow(power) as f64;
         if bytes >= u64::MAX as f64 {
             return Err(QuantityError {
                 example: "one below 16384P, the most that is counted",
@@ -71,17 +77,25 @@ mod tests {
     use super::Bytes;
 
     #[test]
-    fn reads_every_suffix_as_a_power_of_1024() {
-        for (text, bytes) in
-            [("0", 0), ("4k", 4096), ("1.5G", 3 << 29), ("12GiB", 12 << 30), ("7 MB", 7 << 20)]
-        {
+    fn reads_suffixes_as_powers_of_1024_and_those_of_the_si_of_1000() {
+        for (text, bytes) in [
+            ("0", 0),
+            ("100B", 100),
+            ("4k", 4096),
+            ("1.5G", 3 << 29),
+            ("12GiB", 12 << 30),
+            ("7 MB", 7_000_000),
+            ("2GB", 2_000_000_000),
+            ("1.5kB", 1500),
+            ("8TB", 8_000_000_000_000),
+        ] {
             assert_eq!(text.parse(), Ok(Bytes(bytes)), "{text}");
         }
     }
 
     #[test]
     fn refuses_what_is_not_a_size_and_says_how_to_write_one() {
-        for text in ["", "k", "-4k", "4x", "1.3B", "1e400"] {
+        for text in ["", "k", "-4k", "4x", "1.3B", "1e400", "ib", "4ib"] {
             let error = text.parse::<Bytes>().expect_err(text);
             assert!(error.to_string().contains("4k"), "{error}");
         }

@@ -58,7 +58,7 @@ impl std::str::FromStr for Rate {
 }
 
 impl fmt::Display for Rate {
-    /// As it is read: `5000/s`, `100M/s`, `64kB/s`.
+    /// As it is read: `5000/s`, `100M/s`, `64KiB/s`.
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match *self {
             Self::Ios(n) if n.is_multiple_of(1000) => write!(f, "{}/s", n / 1000),
@@ -69,8 +69,11 @@ impl fmt::Display for Rate {
             Self::Bytes(bytes) => {
                 let size = text::size(bytes);
                 // What a bare number or a bare k stands for is not bytes.
-                let unit = if size.ends_with(['M', 'G', 'T']) { "" } else { "B" };
-                write!(f, "{size}{unit}/s")
+                match size.strip_suffix('k') {
+                    Some(kibibytes) => write!(f, "{kibibytes}KiB/s"),
+                    None if size.ends_with(['M', 'G', 'T']) => write!(f, "{size}/s"),
+                    None => write!(f, "{size}B/s"),
+                }
             }
         }
     }
@@ -124,7 +127,8 @@ mod tests {
             ("5000", Rate::Ios(5_000_000), "5000/s"),
             ("0.5/s", Rate::Ios(500), "0.5/s"),
             ("100M/s", Rate::Bytes(Bytes(100 << 20)), "100M/s"),
-            ("64KiB/s", Rate::Bytes(Bytes(65_536)), "64kB/s"),
+            ("64KiB/s", Rate::Bytes(Bytes(65_536)), "64KiB/s"),
+            ("64kB/s", Rate::Bytes(Bytes(64_000)), "64000B/s"),
             ("100B/s", Rate::Bytes(Bytes(100)), "100B/s"),
         ] {
             assert_eq!(text.parse(), Ok(rate), "{text}");

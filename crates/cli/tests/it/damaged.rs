@@ -30,7 +30,7 @@ const FORMS: &[Form] = &[
     ("rows of another cell", other_rows, Kept::Changed, "rows.log is of another cell"),
     ("another seed in a cell", other_seed, Kept::Changed, "cell.json is of another seed"),
     ("another seed in the manifest", other_seed_of_all, Kept::Changed, "is of another seed"),
-    ("each repeat the first", all_first, Kept::Nothing, "two cells are repeat 1 of 'plain'"),
+    ("each repeat the first", all_first, Kept::Nothing, "two cells are repeat 1 of '"),
     ("one folder twice", folder_twice, Kept::Nothing, "two cells are in the folder"),
     ("a folder elsewhere", elsewhere, Kept::Nothing, "which is no folder of a result"),
     ("a cell left out", left_out, Kept::Nothing, "stands in the place of cell"),

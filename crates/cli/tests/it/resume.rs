@@ -10,7 +10,7 @@ use results::model::CellState;
 use crate::program::{command, expect, fathom_in, fresh, text};
 
 fn run(out: &Path, more: &[&str]) -> i32 {
-    let args = ["run", "vdo-vs-plain", "--simulate", "--repeat", "2", "--seed", "7"];
+    let args = ["run", "vdo-vs-plain", "--simulate", "--repeat", "2", "--seed", "8"];
     let args = [&args[..], &["--out", text(out)], more].concat();
     fathom_in(&std::env::temp_dir(), &args).code.unwrap()
 }
@@ -53,7 +53,7 @@ fn a_killed_run_goes_on() {
     let (_dir, out) = fresh();
     let args = ["run", "vdo-vs-plain", "--simulate", "--repeat", "2"];
     let mut child =
-        command(&[&args[..], &["--seed", "7", "--pace", "0.05", "--out", text(&out)]].concat())
+        command(&[&args[..], &["--seed", "8", "--pace", "0.05", "--out", text(&out)]].concat())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -85,7 +85,7 @@ fn another_plan_does_not_go_on_with_a_result() {
         (text(&other), &["--repeat", "2"][..], "the experiment file was another one"),
         ("vdo-vs-plain", &["--repeat", "3"], "the number of repeats was 2, and now it is 3"),
         ("vdo-vs-plain", &[], "the number of repeats was 2, and now it is 5"),
-        ("vdo-vs-plain", &["--repeat", "2", "--seed", "8"], "the seed was"),
+        ("vdo-vs-plain", &["--repeat", "2", "--seed", "9"], "the seed was"),
         (
             "vdo-vs-plain",
             &["--repeat", "2", "--only", "vdo"],

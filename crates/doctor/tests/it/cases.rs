@@ -286,7 +286,7 @@ const PLANS: [(&str, Change, Change); 7] = [
     ),
     ("bytes_in_flight_differ", |p| sized(p, 16_384, 32), |p| sized(p, 16_384, 8)),
     ("reads_of_nothing", |p| reading(p, "511M"), |p| reading(p, "512M")),
-    ("window_below_a_pass", |p| capped(p, "1023kB"), |p| capped(p, "1M")),
+    ("window_below_a_pass", |p| capped(p, "1023KiB"), |p| capped(p, "1M")),
 ];
 
 /// A measured load over 64 MiB that is to become steady over 64 s, with so many bytes a second at most.

@@ -90,10 +90,37 @@ fn look(device: u64, path: &Path) -> FileSystem {
         Some(mount) => lines.find(|line| line.0 == mount.stx_mnt_id),
         None => lines.find(|line| line.1 == device),
     };
+    // Below a root of its own (chroot) the mount around that root is not listed.
     found.map_or_else(
-        || FileSystem { id: device, kind: String::new() },
+        || FileSystem { id: device, kind: by_number(path).to_owned() },
         |(_, id, kind)| FileSystem { id, kind: kind.to_owned() },
     )
+}
+
+/// Types by their numbers, as statfs(2) lists them: those whose files share, those that the kernel makes and that a name may lead to, and the
+/// most usual ones.
+const NUMBERS: [(u32, &str); 14] = [
+    (0x5846_5342, "xfs"),
+    (0x9123_683e, "btrfs"),
+    (0xca45_1a4e, "bcachefs"),
+    (0x7461_636f, "ocfs2"),
+    (0xef53, "ext4"),
+    (0x0102_1994, "tmpfs"),
+    (0x794c_7630, "overlay"),
+    (0x9fa0, "proc"),
+    (0x6265_6572, "sysfs"),
+    (0x6367_7270, "cgroup2"),
+    (0x0027_e0eb, "cgroup"),
+    (0x6462_6720, "debugfs"),
+    (0x7472_6163, "tracefs"),
+    (0x1cd1, "devpts"),
+];
+
+/// The type of the file system at `path` by its number; empty where that is none of these.
+fn by_number(path: &Path) -> &'static str {
+    let number = rustix::fs::statfs(path).map(|found| found.f_type as u32);
+    let known = number.ok().and_then(|number| NUMBERS.iter().find(|(known, _)| *known == number));
+    known.map_or("", |(_, kind)| kind)
 }
 
 /// The mount, the device of its file system, and its type, of a line of mountinfo: see proc(5).
@@ -129,5 +156,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let own = found.of(device(dir.path()), dir.path());
         assert!(!own.is_kernel() && !own.kind.is_empty());
+        // By its number it is called the same, and so is what the kernel makes.
+        assert!([own.kind.as_str(), "ext4"].contains(&by_number(dir.path())), "{own:?}");
+        assert_eq!((by_number(proc), by_number(Path::new("/sys"))), ("proc", "sysfs"));
     }
 }

@@ -82,7 +82,7 @@ fn parts(view: &View, row: &FigureRow) -> Markup {
     let own = |part: &&FigureRow| whole && part.part && part.scope.stage == row.scope.stage;
     html! {
         @for part in view.figures.iter().filter(own) {
-            p.sure { (part.label) ": "
+            p.sure.part { (part.label) ": "
                 @let known = part.values.iter().zip(&view.variants).filter_map(|(value, variant)| Some((variant, value.as_ref()?)));
                 @for (index, (variant, value)) in known.enumerate() {
                     @if index > 0 { ", " } (variant.name) " " (wording::value(part.unit, value.median))
