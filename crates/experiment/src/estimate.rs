@@ -39,6 +39,11 @@ pub(crate) fn cell(stages: &[StagePlan]) -> Nanos {
 }
 
 impl Plan {
+    /// Tells whether stages are commands, whose time nobody knows.
+    pub fn has_commands(&self) -> bool {
+        self.cells.iter().flat_map(|cell| &cell.stages).any(|stage| stage.command().is_some())
+    }
+
     /// About how long it takes at least and at most: where it takes as many repeats as are needed it may end after the first look.
     pub fn takes(&self) -> (Nanos, Nanos) {
         let until = |last: u32| -> u64 {

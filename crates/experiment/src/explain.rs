@@ -20,6 +20,8 @@ pub struct Explained {
     pub least_ns: u64,
     /// I/Os per second that the time rests on where loads end by amount.
     pub assumed_iops: u64,
+    /// Whether stages are commands, whose time nobody knows: all times leave it out, or hold a guess of it.
+    pub commands: bool,
     /// Order of cells: `variant r1`, ...
     pub order: Vec<String>,
     /// Repeats of each variant; the most, where it takes as many as are needed.
@@ -117,6 +119,7 @@ pub fn explain(plan: &Plan) -> Explained {
         about_ns,
         least_ns,
         assumed_iops: crate::estimate::ASSUMED_IOPS,
+        commands: plan.has_commands(),
         order: plan.cells.iter().map(|c| format!("{} r{}", c.variant, c.repeat)).collect(),
         repeat: plan.facts.repeat,
         sequential: plan.facts.sequential.clone(),
@@ -222,10 +225,9 @@ fn stage(stage: &StagePlan, facts: &VariantFacts) -> String {
         (None, true) => " (measured)",
         (None, false) => "",
     };
-    format!(
-        "{before}{}{measured}: {}, {amount}about {}",
-        stage.name,
-        known.map_or("", |known| &known.about),
-        stage.about
-    )
+    let time = match stage.command() {
+        Some(_) => "time unknown".to_owned(),
+        None => format!("about {}", stage.about),
+    };
+    format!("{before}{}{measured}: {}, {amount}{time}", stage.name, known.map_or("", |k| &k.about))
 }

@@ -18,6 +18,7 @@ all results there.
 
 Examples:
   fathom catalogue
+  fathom catalogue vdo-vs-plain --print > mine.toml
   fathom catalogue all --repeat 1 --out first-pass
   fathom catalogue all --repeat auto --out decided
   fathom catalogue vdo-vs-plain cache-first-look --out both
@@ -37,6 +38,9 @@ pub struct CatalogueArgs {
     /// Directory of the results; it may exist, with results of an earlier call.
     #[arg(long, value_name = "DIR", requires = "names")]
     pub out: Option<PathBuf>,
+    /// Print the file of the one experiment that is named, to copy and change it; nothing runs.
+    #[arg(long, requires = "names", conflicts_with_all = ["out", "repeat", "scale", "json"])]
+    pub print: bool,
     /// JSON on standard output: the list, or events of the runs as JSON lines.
     #[arg(long)]
     pub json: bool,

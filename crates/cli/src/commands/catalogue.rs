@@ -32,6 +32,9 @@ pub fn run(args: &CatalogueArgs) -> Result<ExitCode, Failure> {
         return list(args);
     }
     let chosen = chosen(&args.names)?;
+    if args.print {
+        return print(&chosen);
+    }
     let Some(out) = &args.out else {
         return Err(Failure::usage("There is no directory for the results")
             .with_help("add --out DIR; results of an earlier call in it are kept"));
@@ -71,6 +74,16 @@ pub fn run(args: &CatalogueArgs) -> Result<ExitCode, Failure> {
     }
     let code = exit_code(&told);
     shown.map(|()| stopped.unwrap_or(code))
+}
+
+/// Prints the file of an experiment as it is.
+fn print(chosen: &[&Shipped]) -> Result<ExitCode, Failure> {
+    let [one] = chosen else {
+        return Err(Failure::usage("--print is of one experiment")
+            .with_help("name one: fathom catalogue vdo-vs-plain --print"));
+    };
+    answer(&Text::from(one.text.trim_end().to_owned()));
+    Ok(ExitCode::SUCCESS)
 }
 
 /// What became of an experiment.

@@ -35,10 +35,11 @@ fn headline(plan: &Plan, out: &Path, accelerator: Option<&str>) -> String {
         ),
     };
     let about = if least == most { most.to_string() } else { format!("{least} to {most}") };
+    let more = if plan.has_commands() { " and the time of the commands" } else { "" };
     let lab = accelerator.map_or_else(String::new, |name| format!(" in the lab ({name})"));
     let scale = plan.facts.scale.as_ref().map_or_else(String::new, |s| format!(" at scale {s}"));
     format!(
-        "{}{scale}{lab}: {} x {repeats} = {all}, about {about}; seed {}; result in {}",
+        "{}{scale}{lab}: {} x {repeats} = {all}, about {about}{more}; seed {}; result in {}",
         plan.facts.experiment,
         counted(plan.facts.variants.len(), "variant"),
         plan.seed,

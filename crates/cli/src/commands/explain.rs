@@ -80,7 +80,8 @@ fn text(explained: &Explained) -> Text {
     let base = explained.variants.first();
     for variant in &explained.variants {
         text += "";
-        text.line(format!("variant {}, about {} a cell", variant.name, Nanos(variant.about_ns)));
+        let (time, more) = (Nanos(variant.about_ns), and_commands(explained));
+        text.line(format!("variant {}, about {time}{more} a cell", variant.name));
         // Of many variants only what differs is worth reading.
         let base = base.filter(|base| base.name != variant.name).map(sections);
         for (i, (title, lines)) in sections(variant).into_iter().enumerate() {
@@ -102,6 +103,11 @@ fn text(explained: &Explained) -> Text {
     text
 }
 
+/// Returns what has to be added to a time that is told, where commands run.
+fn and_commands(explained: &Explained) -> &'static str {
+    if explained.commands { " and the time of the commands" } else { "" }
+}
+
 /// How many cells there are, and how long they take.
 fn takes(text: &mut Text, explained: &Explained) {
     let (about, cells) = (Nanos(explained.about_ns), explained.order.len());
@@ -112,8 +118,9 @@ fn takes(text: &mut Text, explained: &Explained) {
         }
     };
     text.line(format!(
-        "{most}{cells} {}, about {time} (loads that end by amount: at {} IOPS)",
+        "{most}{cells} {}, about {time}{} (loads that end by amount: at {} IOPS)",
         if cells == 1 { "cell" } else { "cells" },
+        and_commands(explained),
         units::show::grouped(explained.assumed_iops),
     ));
     if let Some(sequential) = &explained.sequential {

@@ -68,6 +68,17 @@ fn as_many_repeats_as_are_needed_are_taken_where_they_can_be_decided_and_elsewhe
 }
 
 #[test]
+fn the_file_of_a_shipped_experiment_can_be_had_to_change_it() {
+    for shipped in experiment::SHIPPED {
+        assert_eq!(
+            expect(0, &["catalogue", shipped.name, "--print"]).out.trim_end(),
+            shipped.text.trim_end()
+        );
+    }
+    assert!(expect(2, &["catalogue", "all", "--print"]).err.contains("of one experiment"));
+}
+
+#[test]
 fn what_cannot_be_run_is_refused_before_anything_runs() {
     let (_dir, out) = fresh();
     let strange = expect(2, &["catalogue", "vdo-vs-plian", "--out", text(&out)]);
