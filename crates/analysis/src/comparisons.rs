@@ -55,7 +55,7 @@ pub struct MetricComparison {
 }
 
 impl MetricComparison {
-    /// Whether the experiment asks about it.
+    /// Tells whether the experiment asks about it.
     pub fn asked(&self) -> bool {
         self.threshold.is_some()
     }
@@ -126,7 +126,7 @@ fn pair<'a>(
     Some(Draft { new, values, question, better, test, pairs, comparison, dropped })
 }
 
-/// Which direction of a metric is good and how it is compared. What neither the catalogue nor the plan describes is not shown, so it
+/// Returns which direction of a metric is good and how it is compared. What neither the catalogue nor the plan describes is not shown, so it
 /// is not compared either.
 pub(crate) fn described(plan: &PlanFacts, scope: &Scope, metric: &str) -> Option<(Better, Test)> {
     let picked = || match scope.of {
@@ -138,7 +138,7 @@ pub(crate) fn described(plan: &PlanFacts, scope: &Scope, metric: &str) -> Option
     known.or_else(|| picked().map(|picked| (picked.better, Test::Paired)))
 }
 
-/// Whether `asked` is a question about this metric of `scope`.
+/// Tells whether `asked` is a question about this metric of `scope`.
 pub fn asks(asked: &AskedMetric, scope: &Scope, metric: &str) -> bool {
     // A point of a sweep is called as its stage, with what is swept behind it: `random-read depth=16`.
     let point = |name: &str, of: &str| {

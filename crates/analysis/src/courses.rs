@@ -34,7 +34,7 @@ pub struct RunCourse {
 /// A change from one level to another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Change {
-    /// Whether it is a step. Otherwise it is gradual, and its place is where half of it has happened.
+    /// Tells whether it is a step. Otherwise it is gradual, and its place is where half of it has happened.
     pub step: bool,
     /// Its place, seconds since the stage began, the median of the runs; `None` where half of the change is never reached for good.
     pub at_s: Option<f64>,
@@ -70,7 +70,7 @@ pub struct EndGrowth {
 }
 
 impl EndGrowth {
-    /// Whether it grows or falls for sure, and by an amount worth a word.
+    /// Tells whether it grows or falls for sure, and by an amount worth a word.
     pub fn counts(&self) -> bool {
         let whole = self.rate * (self.between_s.1 - self.between_s.0);
         (self.low > 0.0 || self.high < 0.0) && whole.abs() >= LEAST_GROWTH
@@ -132,12 +132,12 @@ impl Series {
         }
     }
 
-    /// When so many intervals were over.
+    /// Returns when so many intervals were over.
     fn time(&self, intervals: usize) -> Option<f64> {
         self.ends_s.get(intervals.checked_sub(1)?).copied()
     }
 
-    /// What had been moved after so many intervals, bytes.
+    /// Returns what had been moved after so many intervals, bytes.
     fn moved_after(&self, intervals: usize) -> Option<f64> {
         self.moved.get(intervals.checked_sub(1)?).copied()
     }

@@ -146,7 +146,7 @@ fn named(effect: &factorial::Effect, factors: &[Varied]) -> FactorEffect {
     }
 }
 
-/// What is asked, with each scope that has it.
+/// Returns what is asked, with each scope that has it.
 fn asked_scopes<'a>(
     plan: &'a PlanFacts,
     variants: &[VariantFigures],
@@ -176,7 +176,7 @@ fn varied(plan: &PlanFacts) -> Vec<Varied> {
     own.into_iter().chain(factors).collect()
 }
 
-/// What a variant was called in the file: without its levels, which stand behind it.
+/// Returns what a variant was called in the file: without its levels, which stand behind it.
 fn own_name(plan: &PlanFacts, variant: &VariantFacts) -> String {
     let level = |name: &String| Some(format!("{name} {}", variant.levels.get(name)?));
     let levels: Vec<_> = plan.factors.iter().filter_map(|factor| level(&factor.name)).collect();

@@ -39,7 +39,7 @@ pub struct Analysis {
     pub experiment: String,
     /// What executed it.
     pub accelerator: Accelerator,
-    /// Whether layers and engine were simulated twins: no figure is real then.
+    /// Tells whether layers and engine were simulated twins: no figure is real then.
     pub simulated: bool,
     /// Why the result is not whole; `None` when it is.
     pub incomplete: Option<String>,

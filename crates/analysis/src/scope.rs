@@ -35,7 +35,7 @@ impl Scope {
         Of::Layer(name.to_owned()).alone()
     }
 
-    /// What people call it: `randread`, `randread in cold`, `cache in warm`.
+    /// Returns what people call it: `randread`, `randread in cold`, `cache in warm`.
     pub fn name(&self) -> String {
         let name = match &self.of {
             Of::Operation(name) | Of::Layer(name) => name,

@@ -152,7 +152,7 @@ fn place(accelerator: Accelerator) -> &'static str {
     }
 }
 
-/// What is asked and rests on as many repeats as a verdict needs.
+/// Returns what is asked and rests on as many repeats as a verdict needs.
 fn figures(analysis: &Analysis, manifest: &Manifest) -> Vec<AskedFigure> {
     let mut figures = Vec::new();
     let mut add = |name: TrendName, value: Option<f64>, n: usize, threshold: f64| {

@@ -54,7 +54,7 @@ impl VariantFigures {
         self.of(&Scope { stage: stage.map(str::to_owned), of: Of::Content })
     }
 
-    /// How many operations a stage has.
+    /// Returns how many operations a stage has.
     pub fn operations(&self, stage: Option<&str>) -> usize {
         let own =
             |scope: &&Scope| scope.stage.as_deref() == stage && scope.as_operation().is_some();
@@ -121,7 +121,7 @@ fn unpicked(
     planned.filter(|one| !there(one)).collect()
 }
 
-/// What the measured loads of the first cell that knows it were asked to write.
+/// Returns what the measured loads of the first cell that knows it were asked to write.
 fn asked(cells: &[&CellData], apart: bool) -> BTreeMap<Option<String>, AskedContent> {
     let mut asked = BTreeMap::new();
     for record in cells.iter().filter_map(|cell| cell.record.as_ref()) {

@@ -32,12 +32,12 @@ pub enum Bound {
 }
 
 impl Acceptance {
-    /// What chance may add to a bound.
+    /// Returns what chance may add to a bound.
     fn slack(&self, bound: f64) -> f64 {
         if self.times == 0 { 0.0 } else { slack(bound, self.times) }
     }
 
-    /// Whether it is so.
+    /// Tells whether it is so.
     pub fn met(&self) -> Met {
         let within = |bound: f64| match self.wanted {
             Bound::Most(_) => self.found <= bound + self.slack(bound),

@@ -58,7 +58,7 @@ impl Case {
         Self { target: target.name.clone(), access, mix, depth: 32, cpu: None }
     }
 
-    /// Whether the calls alone take part, the floor: they only read or only write, at random or in order.
+    /// Tells whether the calls alone take part, the floor: they only read or only write, at random or in order.
     pub fn has_floor(&self, target: &Target) -> bool {
         let order = matches!(self.access, Access::Uniform | Access::Sequential);
         target.kind != TargetKind::Null && order && self.mix != Mix::Mixed

@@ -59,12 +59,12 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Whether most of its CPU time went into I/Os and not into starting, so that its CPU time per I/O tells something.
+    /// Tells whether most of its CPU time went into I/Os and not into starting, so that its CPU time per I/O tells something.
     pub fn tells(&self) -> bool {
         self.cpu_per_io_us * self.said.ios as f64 / 1e6 >= LEAST_SHARE * self.used.process_s
     }
 
-    /// Whether others used too much.
+    /// Tells whether others used too much.
     pub fn disturbed(&self) -> bool {
         self.foreign_share > DISTURBED
     }

@@ -52,7 +52,7 @@ impl CpuReading {
         }
     }
 
-    /// What was used since.
+    /// Returns what was used since.
     pub fn until(self, later: Self) -> CpuUse {
         let grown =
             |get: fn(&Self) -> Duration| get(&later).saturating_sub(get(&self)).as_secs_f64();

@@ -45,7 +45,7 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// Whether the guest is as near to the model as it is to be.
+    /// Tells whether the guest is as near to the model as it is to be.
     pub fn met(&self) -> bool {
         self.off_percent.is_some_and(|off| off.abs() <= MOST_PERCENT)
     }
@@ -158,7 +158,7 @@ pub fn compared(result: &ResultSet, likes: &[Like]) -> disk::Result<Vec<Compared
     Ok(rows)
 }
 
-/// What each repeat measured.
+/// Returns what each repeat measured.
 fn guest_iops(result: &ResultSet, n: usize, depth: u32) -> Vec<f64> {
     let (variant, stage) = (variant(n), format!("read depth={depth}"));
     let cells = result.cells_of(&variant).filter_map(|cell| cell.record.as_ref());
@@ -167,7 +167,7 @@ fn guest_iops(result: &ResultSet, n: usize, depth: u32) -> Vec<f64> {
     loads.filter_map(|load| load.operations.get("randread")?.iops).collect()
 }
 
-/// How late the replies of each disk were, in the last guest.
+/// Returns how late the replies of each disk were, in the last guest.
 pub fn late(result: &ResultSet, likes: &[Like]) -> Vec<Late> {
     let disks = result.manifest.lab.as_ref().and_then(|lab| lab["disks"].as_array());
     let disks = disks.map_or(&[][..], Vec::as_slice);

@@ -91,7 +91,7 @@ pub struct Resolved {
     pub repeats_needed: Option<usize>,
     /// Half of the 95 % interval's width over all pairs, as a share.
     pub half_width: f64,
-    /// Whether that is below the threshold: else this machine cannot resolve it.
+    /// Tells whether that is below the threshold: else this machine cannot resolve it.
     pub resolves: bool,
     /// What ran second in a repeat over what ran first, with its 95 % interval.
     pub order: [f64; 3],
@@ -108,7 +108,7 @@ pub struct Resolved {
 }
 
 impl Resolved {
-    /// What is not as it must be.
+    /// Returns what is not as it must be.
     pub fn faults(&self) -> Vec<&'static str> {
         let wrong = [
             (self.difference_p < 0.05, "the two equal variants differ"),
@@ -127,7 +127,7 @@ impl Resolved {
 struct Pair {
     one: f64,
     other: f64,
-    /// Whether `one` ran first.
+    /// Tells whether `one` ran first.
     in_order: bool,
 }
 
@@ -141,7 +141,7 @@ impl Pair {
     }
 }
 
-/// What can be resolved in each metric, from the results of the guests; metrics with less than two pairs in a guest are left out.
+/// Returns what can be resolved in each metric, from the results of the guests; metrics with less than two pairs in a guest are left out.
 pub fn resolved(guests: &[ResultSet]) -> Vec<Resolved> {
     let mut all: Vec<Resolved> =
         METRICS.iter().filter_map(|metric| of_metric(metric, guests)).collect();

@@ -80,7 +80,7 @@ pub enum BenchError {
 }
 
 impl BenchError {
-    /// What to do about it.
+    /// Returns what to do about it.
     pub fn help(&self) -> Option<&'static str> {
         match self {
             Self::NoProgram(_) => {

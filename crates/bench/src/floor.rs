@@ -18,7 +18,7 @@ pub fn of(backend: &str) -> Option<&str> {
     [PLAIN, RING, "libaio"].contains(&backend).then_some(backend)
 }
 
-/// How tables call the floor by the calls of `backend`.
+/// Returns how tables call the floor by the calls of `backend`.
 pub fn alone(backend: &str) -> &'static str {
     match backend {
         RING => "an io_uring kept at its depth",

@@ -60,7 +60,7 @@ impl Goal {
         }
     }
 
-    /// Whether `figure` reaches it.
+    /// Tells whether `figure` reaches it.
     pub fn judge(self, figure: &Figure) -> GoalVerdict {
         let (Some(median), Some(interval)) = (figure.median, figure.interval()) else {
             return GoalVerdict::Undecided;
@@ -110,7 +110,7 @@ pub struct Judged {
     pub goal: Goal,
     /// What was.
     pub found: Summary,
-    /// Whether it is enough.
+    /// Tells whether it is enough.
     pub word: GoalVerdict,
 }
 

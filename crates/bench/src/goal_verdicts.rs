@@ -117,7 +117,7 @@ pub(crate) fn judge(
     })
 }
 
-/// Whether no way of driving `target` with its depth kept costs less than these calls alone. Plain calls are one where the I/O is
+/// Tells whether no way of driving `target` with its depth kept costs less than these calls alone. Plain calls are one where the I/O is
 /// done within them; a ring where it is done later, so that threads of plain calls would sleep one by one.
 fn is_limit(calls: &str, target: &Target) -> bool {
     calls == if target.later { RING } else { PLAIN }
@@ -227,7 +227,7 @@ mod tests {
         }
     }
 
-    /// What is said of a case whose runs took so much CPU time per I/O.
+    /// Returns what is said of a case whose runs took so much CPU time per I/O.
     fn outcome(ours: f64, floor: Option<(f64, &str)>, later: bool) -> CaseOutcome {
         let fio = |engine| ContestantKind::Fio(Candidate { engine, batch: 1, whole: false });
         let mut sides = vec![

@@ -37,7 +37,7 @@ pub struct GuestComparison {
     pub depths: Vec<u32>,
     /// Only cases whose name holds this.
     pub case: Option<String>,
-    /// Whether every run is told.
+    /// Tells whether every run is told.
     pub verbose: bool,
 }
 

@@ -31,7 +31,7 @@ pub enum Unreadable {
 }
 
 impl Unreadable {
-    /// What to do about it.
+    /// Returns what to do about it.
     pub fn help(&self) -> &'static str {
         match self {
             Self::Newer { .. } => "read it with the Fathom that wrote it, or a later one",
@@ -91,7 +91,7 @@ pub struct Side {
 }
 
 impl Side {
-    /// What drove the load most often, where the contestant chooses itself.
+    /// Returns what drove the load most often, where the contestant chooses itself.
     pub fn backend(&self) -> Option<&str> {
         self.samples.iter().rev().find_map(|sample| sample.said.backend.as_deref())
     }
@@ -112,7 +112,7 @@ pub struct Ratio {
     pub ratio: Figure,
     /// What it should be.
     pub goal: Option<Goal>,
-    /// Whether it is.
+    /// Tells whether it is.
     pub word: Option<GoalVerdict>,
 }
 
@@ -128,13 +128,13 @@ pub struct Floor {
     pub fio: Ratio,
 }
 
-/// What earlier layouts had, where nothing was said of it.
+/// Returns what earlier layouts had, where nothing was said of it.
 fn plain() -> String {
     floor::PLAIN.to_owned()
 }
 
 impl Floor {
-    /// How tables call it: `plain calls alone`.
+    /// Returns how tables call it: `plain calls alone`.
     pub fn about(&self) -> &'static str {
         floor::alone(&self.calls)
     }
@@ -166,7 +166,7 @@ pub struct CaseOutcome {
 }
 
 impl CaseOutcome {
-    /// What is said of the goal of the CPU time, and of the floor where it lies beyond it.
+    /// Returns what is said of the goal of the CPU time, and of the floor where it lies beyond it.
     pub fn verdict(&self) -> Option<String> {
         let (goal, word) = self.cpu.goal.zip(self.cpu.word)?;
         let mut text = format!("goal {}: {}", goal.text(), word.text());
@@ -209,7 +209,7 @@ pub struct Outcome {
     /// fio's figures against the proportions that are known of it.
     #[serde(default)]
     pub proportions: Vec<Proportion>,
-    /// Whether the user stopped it.
+    /// Tells whether the user stopped it.
     #[serde(default)]
     pub interrupted: bool,
 }
@@ -234,7 +234,7 @@ pub struct Proportion {
     pub expected: f64,
     /// What was measured here.
     pub measured: f64,
-    /// Whether the two agree within a factor of 1.6.
+    /// Tells whether the two agree within a factor of 1.6.
     pub agrees: bool,
     /// What else than fio the figure hangs on: why another machine may differ.
     #[serde(default)]

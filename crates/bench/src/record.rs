@@ -181,7 +181,7 @@ fn manifest(
     })
 }
 
-/// What the page says the case is about, and what was found of its goal.
+/// Returns what the page says the case is about, and what was found of its goal.
 fn about_case(case: &CaseOutcome, outcome: &Outcome) -> String {
     let fio = outcome.programs.fio.describe();
     let mut text = format!("Fathom's load engine beside {fio}, as children measured from outside");

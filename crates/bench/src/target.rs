@@ -38,11 +38,11 @@ pub struct Target {
     pub path: Option<String>,
     /// Bytes of it that are used.
     pub size: u64,
-    /// Whether it was made for the comparison, and may be written.
+    /// Tells whether it was made for the comparison, and may be written.
     pub made: bool,
-    /// Whether the page cache is passed by.
+    /// Tells whether the page cache is passed by.
     pub direct: bool,
-    /// Whether I/Os complete later, by an interrupt or another thread, and not within the submitting call.
+    /// Tells whether I/Os complete later, by an interrupt or another thread, and not within the submitting call.
     pub later: bool,
 }
 
@@ -70,7 +70,7 @@ impl Target {
         Self { kind: TargetKind::Own, name, path, size, made: false, direct: true, later }
     }
 
-    /// What the user has at `path`; it is never written.
+    /// Returns what the user has at `path`; it is never written.
     pub fn at(path: &Path) -> Result<Self, BenchError> {
         let unreadable = |source| BenchError::Unreadable { path: path.to_owned(), source };
         let end = fs::File::open(path).and_then(|mut file| file.seek(SeekFrom::End(0)));

@@ -129,7 +129,7 @@ pub fn conditions() -> Vec<Condition> {
     all
 }
 
-/// What is known to be missed at the border. Of each the simulation's own error is in it, three standard errors in 20,000 experiments.
+/// Returns what is known to be missed at the border. Of each the simulation's own error is in it, three standard errors in 20,000 experiments.
 fn limit(simulated: &Simulated) -> Option<Limit> {
     match (simulated.test, simulated.noise) {
         (Test::Paired, Noise::SkewedAgainstConstant) => Some(Limit {
@@ -155,7 +155,7 @@ fn is_hard(period: f64, repeats: Repeats) -> bool {
     [2.5, 3.0].contains(&period) || (period == 6.0 && repeats == Repeats::Fixed(12))
 }
 
-/// What is plain: the spread within a pair is 2.7 %.
+/// Returns what is plain: the spread within a pair is 2.7 %.
 fn plain() -> impl Iterator<Item = Condition> {
     let spread = 0.027 / std::f64::consts::SQRT_2;
     let (same, some, better) = (Wanted::Same(0.99), Wanted::Better(0.84), Wanted::Better(0.99));
@@ -180,7 +180,7 @@ impl Condition {
         self.simulated.shares(experiments, seed)
     }
 
-    /// Whether these are as they must be.
+    /// Tells whether these are as they must be.
     pub fn met(&self, shares: &Shares) -> Met {
         let n = shares.experiments;
         let slack = |share: f64| slack(share, n);
@@ -212,7 +212,7 @@ pub fn coverage(experiments: u32, seed: Seed) -> Vec<(usize, [f64; Sample::ALL.l
     RUNS.iter().map(|n| (*n, Sample::ALL.map(|s| s.covered(*n, experiments, seed)))).collect()
 }
 
-/// What five repeats see, for the tables of the documentation: normal noise, paired, by spread of the cells and true ratio.
+/// Returns what five repeats see, for the tables of the documentation: normal noise, paired, by spread of the cells and true ratio.
 pub fn power() -> impl Iterator<Item = Simulated> {
     let ratios = [1.0, 1.03, 1.05, 1.1, 1.2];
     [0.01, 0.02, 0.05].into_iter().flat_map(move |spread| {

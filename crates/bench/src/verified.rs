@@ -49,7 +49,7 @@ pub struct Verified {
     pub ratio: Figure,
     /// What it should be.
     pub goal: Goal,
-    /// Whether it is.
+    /// Tells whether it is.
     pub word: GoalVerdict,
     /// Ours with a table.
     #[serde(default)]
@@ -63,7 +63,7 @@ pub struct Cost {
     pub ours_us: Figure,
     /// Over fio's, of medians.
     pub ratio: Figure,
-    /// Whether it is what it should be.
+    /// Tells whether it is what it should be.
     pub word: GoalVerdict,
 }
 
@@ -168,7 +168,7 @@ fn look_at(line: &Line, has_table: bool, interrupt: &Interrupt) -> Result<(), Be
         .map_or(Ok(()), |why| Err(BenchError::Output { line: line.to_string(), why }))
 }
 
-/// What a load did, unless it read one block at a time and verified what it read, with a table or without one as it is meant to.
+/// Returns what a load did, unless it read one block at a time and verified what it read, with a table or without one as it is meant to.
 fn unlike(summary: &Value, has_table: bool) -> Option<String> {
     let count = |name: &str| summary["verify"][name].as_u64().unwrap_or(0);
     let (checked, right, table) = (count("checked"), count("correct"), count("table_bytes"));
@@ -216,7 +216,7 @@ fn interleave(
     Ok(costs)
 }
 
-/// What `fathom bench turns` prints: for each load the CPU time per read in each turn, microseconds.
+/// Returns what `fathom bench turns` prints: for each load the CPU time per read in each turn, microseconds.
 fn parse(text: &str) -> Option<[Vec<f64>; 3]> {
     let value: Value = serde_json::from_str(text.trim()).ok()?;
     let loads: Vec<Vec<f64>> = serde_json::from_value(value["cpu_per_io_us"].clone()).ok()?;

@@ -55,7 +55,7 @@ impl Failure {
         Some(Self::environment(message).with_help("make room where it goes, or send it elsewhere"))
     }
 
-    /// Whether the user stopped it.
+    /// Tells whether the user stopped it.
     pub fn is_interrupt(&self) -> bool {
         self.code == 130
     }
@@ -122,7 +122,7 @@ pub fn command_line(error: &clap::Error) -> ExitCode {
     ExitCode::from(2)
 }
 
-/// What to say where a negative number was typed after an option: it looks like an option of its own, and `error` says no more
+/// Returns what to say where a negative number was typed after an option: it looks like an option of its own, and `error` says no more
 /// than that there is none of that name.
 pub fn negative(error: &clap::Error, words: impl Iterator<Item = String>) -> Option<Failure> {
     if error.kind() != clap::error::ErrorKind::UnknownArgument {

@@ -49,7 +49,7 @@ pub fn prepare(
     Ok(Prepared { cache, image, accelerator, supplies, qemu, memory })
 }
 
-/// What the guest's image is made of.
+/// Returns what the guest's image is made of.
 pub fn image_spec(needs: &Needs, args: &GuestArgs) -> ImageSpec {
     let mut lists = lab::ImageNeeds {
         packages: needs.packages.clone(),
@@ -61,7 +61,7 @@ pub fn image_spec(needs: &Needs, args: &GuestArgs) -> ImageSpec {
     ImageSpec { mirror: args.mirror.clone(), ..ImageSpec::new(lists) }
 }
 
-/// What commands need beside the image.
+/// Returns what commands need beside the image.
 fn supplies(needs: &Needs) -> SupplySpec {
     let mut spec = SupplySpec { packages: needs.command_packages.clone(), ..Default::default() };
     for (name, tree) in &needs.trees {
@@ -73,7 +73,7 @@ fn supplies(needs: &Needs) -> SupplySpec {
     spec
 }
 
-/// What the user wants to execute the guest.
+/// Returns what the user wants to execute the guest.
 pub fn wish(args: &GuestArgs) -> lab::AcceleratorChoice {
     if args.tcg { lab::AcceleratorChoice::Tcg } else { lab::AcceleratorChoice::Best }
 }

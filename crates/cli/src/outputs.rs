@@ -24,7 +24,7 @@ pub enum OutputKind {
 }
 
 impl OutputKind {
-    /// How every file of the kind begins.
+    /// Returns how every file of the kind begins.
     fn mark(self) -> &'static [u8] {
         match self {
             Self::Page(page) => page.mark().as_bytes(),
@@ -200,7 +200,7 @@ impl Output<'_> {
         self.folder_is_writable(&whole)
     }
 
-    /// Whether the file there is one of its kind.
+    /// Tells whether the file there is one of its kind.
     fn begins_with_mark(&self) -> bool {
         let mark = self.kind.mark();
         let mut start = vec![0; mark.len()];

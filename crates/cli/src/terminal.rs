@@ -27,7 +27,7 @@ impl Style {
         Self { colour: wanted() && io::stdout().is_terminal() }
     }
 
-    /// Whether colours are wanted.
+    /// Tells whether colours are wanted.
     pub fn colour(self) -> bool {
         self.colour
     }
@@ -264,7 +264,7 @@ pub fn lost(error: io::Error) {
     }
 }
 
-/// Why standard output could not be written, if it could not.
+/// Returns why standard output could not be written, if it could not.
 pub fn write_error() -> Option<&'static io::Error> {
     LOST.get()
 }

@@ -47,7 +47,7 @@ pub(crate) struct Inner {
     layouts: Layouts,
     /// Random bytes at the head of each block that is not zero, where all blocks have one layout and none is misaligned.
     head: Option<usize>,
-    /// Whether contents of the pool are kept out of the packer.
+    /// Tells whether contents of the pool are kept out of the packer.
     plain_pool: bool,
     /// By how many bytes duplicates are misaligned with blocks; 0 when they are not.
     shift: usize,
@@ -133,7 +133,7 @@ impl Contents {
         self.0.unit
     }
 
-    /// How the bytes are made.
+    /// Returns how the bytes are made.
     pub fn path(&self) -> Path {
         self.0.filler.path()
     }
@@ -149,7 +149,7 @@ impl Contents {
         self.0.counter.store(position, Ordering::Relaxed);
     }
 
-    /// Where an id comes from; `None` for zero and for ids of another seed.
+    /// Returns where an id comes from; `None` for zero and for ids of another seed.
     #[inline]
     pub fn parts(&self, id: ContentId) -> Option<Parts> {
         self.0.ids.parts(id)
@@ -178,7 +178,7 @@ impl Contents {
         }
     }
 
-    /// Where in a block of `id` random bytes stand. For a shifted content, where they stand in the two blocks it is of.
+    /// Returns where in a block of `id` random bytes stand. For a shifted content, where they stand in the two blocks it is of.
     #[inline]
     pub fn layout(&self, id: ContentId) -> BlockLayout {
         if let Layouts::One(layout) = &self.0.layouts {
@@ -259,7 +259,7 @@ impl Contents {
         block[..length].copy_from_slice(&whole[..length]);
     }
 
-    /// Whether `block`, a whole block or the head of one, holds the bytes of `id`.
+    /// Tells whether `block`, a whole block or the head of one, holds the bytes of `id`.
     ///
     /// # Errors
     /// The first byte that differs.
@@ -276,7 +276,7 @@ impl Contents {
         self.0.filler.matches(id, self.layout(id), block)
     }
 
-    /// Whether `block`, a whole block or the head of one, holds the bytes of `id`: [`Contents::matches`] for who does not ask
+    /// Tells whether `block`, a whole block or the head of one, holds the bytes of `id`: [`Contents::matches`] for who does not ask
     /// where it differs.
     #[inline]
     pub fn holds(&self, id: ContentId, block: &[u8]) -> bool {

@@ -39,7 +39,7 @@ fn packed_between_flushes(every: f64, under_way: f64) -> f64 {
 }
 
 impl ContentSpec {
-    /// What it costs VDO's packer that writes are made durable; `None` where that is next to nothing.
+    /// Returns what it costs VDO's packer that writes are made durable; `None` where that is next to nothing.
     pub fn flush_warning(&self, durable: Durable) -> Option<Warning> {
         if self.unit() != BLOCK {
             return None;

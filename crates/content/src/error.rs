@@ -147,7 +147,7 @@ impl ContentError {
         }
     }
 
-    /// What to do about it.
+    /// Returns what to do about it.
     pub fn help(&self) -> String {
         match self {
             Self::NothingUnique { zero, .. } => {

@@ -15,7 +15,7 @@ pub struct Expected {
     pub lz4_saving_percent: f64,
     /// Mean LZ4 size of distinct blocks that are not zero, bytes.
     pub lz4_size_mean_bytes: f64,
-    /// Whether all blocks that are not zero have that size.
+    /// Tells whether all blocks that are not zero have that size.
     pub alike: bool,
     /// Zero blocks among all written blocks, percent.
     pub zero_percent: f64,
@@ -32,7 +32,7 @@ impl ContentSpec {
         self.sizes().mean_bytes().round() as usize
     }
 
-    /// What the written blocks will be found to be.
+    /// Returns what the written blocks will be found to be.
     pub fn expected(&self) -> Expected {
         let sizes = self.sizes();
         let mean = sizes.mean_bytes();

@@ -81,7 +81,7 @@ impl Live {
         (again * group as f64 + self.pool as f64) / self.pool.max(1) as f64
     }
 
-    /// What a write to `address` is to leave there; `write` is a number that no other write has.
+    /// Returns what a write to `address` is to leave there; `write` is a number that no other write has.
     #[inline]
     pub fn at(&self, address: u64, write: u64) -> LiveBlock {
         if self.only_zeros {

@@ -205,7 +205,7 @@ impl Rounds {
         Round { start, first, contents: new - first }
     }
 
-    /// How many contents take turns in the beginning; `None` where there is none.
+    /// Returns how many contents take turns in the beginning; `None` where there is none.
     pub fn beginning(&self) -> Option<u64> {
         let Beginning { duplicates, contents, .. } = self.beginning;
         (duplicates > 0).then_some(contents)

@@ -15,7 +15,7 @@ pub(crate) struct Mixture {
     pub share: f64,
 }
 
-/// What k blocks that share a physical one save, as a fraction: written once, or live under random overwrites.
+/// Returns what k blocks that share a physical one save, as a fraction: written once, or live under random overwrites.
 pub(crate) fn of_sharing(k: usize, live: bool) -> f64 {
     let harmonic: f64 = (1..=k).map(|i| 1.0 / i as f64).sum();
     1.0 - if live { harmonic } else { 1.0 } / k.max(1) as f64

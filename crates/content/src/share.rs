@@ -24,13 +24,13 @@ impl Share {
         self.0 as f64 / 2f64.powi(64)
     }
 
-    /// How many of the first `n` turns it takes.
+    /// Returns how many of the first `n` turns it takes.
     #[inline]
     pub fn before(self, n: u64) -> u64 {
         ((u128::from(n) * u128::from(self.0)) >> 64) as u64
     }
 
-    /// Whether it takes turn `n`, counted from 0. Never the first one.
+    /// Tells whether it takes turn `n`, counted from 0. Never the first one.
     #[inline]
     pub fn takes(self, n: u64) -> bool {
         n.wrapping_mul(self.0).checked_add(self.0).is_none()
@@ -61,7 +61,7 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// Whether the share takes the next turn.
+    /// Tells whether the share takes the next turn.
     #[inline]
     pub fn takes_next(&mut self) -> bool {
         let taken;

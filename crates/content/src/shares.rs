@@ -30,7 +30,7 @@ impl Shares {
         self.again
     }
 
-    /// Whether there is nothing but new blocks.
+    /// Tells whether there is nothing but new blocks.
     pub fn all_new(self) -> bool {
         !self.only_zeros && self.zero.fraction() == 0.0 && self.again.fraction() == 0.0
     }

@@ -155,7 +155,7 @@ impl Sizes {
         }
     }
 
-    /// What VDO's packer saves on blocks of these sizes written once and without flushes, percent.
+    /// Returns what VDO's packer saves on blocks of these sizes written once and without flushes, percent.
     pub fn packer_saving_percent(&self) -> f64 {
         match self {
             Self::One(bytes) => reduce::uniform_saving_percent(*bytes),

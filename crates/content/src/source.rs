@@ -15,7 +15,7 @@ use crate::{BlockLayout, ContentId, ContentKind, ContentSpec, Contents, Mismatch
 const CHUNK: u64 = ROW as u64;
 
 impl Contents {
-    /// What job number `job`, counted from 0, writes.
+    /// Returns what job number `job`, counted from 0, writes.
     pub fn source(&self, job: u32) -> Source {
         Source::of(self.clone(), job)
     }
@@ -183,7 +183,7 @@ impl Source {
         self.contents.fill(id, block);
     }
 
-    /// Whether `block` holds the bytes of `id`, found out without a second buffer.
+    /// Tells whether `block` holds the bytes of `id`, found out without a second buffer.
     ///
     /// # Errors
     /// The first byte that differs.
@@ -215,12 +215,12 @@ impl Source {
         self.fill_at(self.position, buffer, |_, _| {});
     }
 
-    /// How the bytes are made.
+    /// Returns how the bytes are made.
     pub fn path(&self) -> Path {
         self.contents.path()
     }
 
-    /// Where in a block of `id` random bytes stand.
+    /// Returns where in a block of `id` random bytes stand.
     pub fn layout(&self, id: ContentId) -> BlockLayout {
         self.contents.layout(id)
     }

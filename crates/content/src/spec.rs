@@ -79,7 +79,7 @@ impl Default for ContentSpec {
 }
 
 impl ContentSpec {
-    /// How far back a duplicate of the distance `recent` may reach, in distinct blocks.
+    /// Returns how far back a duplicate of the distance `recent` may reach, in distinct blocks.
     pub fn window_blocks(&self) -> u64 {
         self.window.unwrap_or(WINDOW)
     }
@@ -131,7 +131,7 @@ impl ContentSpec {
         self.profile.as_mut().map_or(Ok(()), |profile| profile.load(folder))
     }
 
-    /// Whether blocks are all unique, none compressible, none zero.
+    /// Tells whether blocks are all unique, none compressible, none zero.
     pub fn is_plain(&self) -> bool {
         let compresses = self.compress != Compress::None || self.vdo_saving.is_some();
         self.dedupe.0 == 0.0 && self.zero.0 == 0.0 && !compresses && self.profile.is_none()

@@ -50,7 +50,7 @@ enum Reach {
 }
 
 impl Reach {
-    /// Whether fewer than [`COARSE`] new blocks of a stream of its own would come between copies. `contents`: all of them.
+    /// Tells whether fewer than [`COARSE`] new blocks of a stream of its own would come between copies. `contents`: all of them.
     fn is_near(bin: &DistanceBin, contents: f64) -> bool {
         let new = bin.contents * STRATUM as f64 / contents;
         let middle = (bin.from + bin.to) as f64 / 2.0;
@@ -240,7 +240,7 @@ impl Streams {
         Some(number / each * STRATUM + u64::from(self.near[(number % each) as usize]))
     }
 
-    /// What duplicate number `duplicate` is, when `new` contents have been written.
+    /// Returns what duplicate number `duplicate` is, when `new` contents have been written.
     pub fn at(&self, duplicate: u64, new: u64) -> NextBlock {
         let mut duplicate = duplicate;
         if !self.near.is_empty() {

@@ -22,7 +22,7 @@ const LARGEST: u64 = 64 * Bytes::MIB;
 const SHORT_POINTS: f64 = 0.5;
 
 impl ContentSpec {
-    /// Whether this content can be written.
+    /// Tells whether this content can be written.
     pub fn validate(&self) -> Result<(), ContentError> {
         self.validate_block()?;
         self.validate_profile()?;
@@ -237,7 +237,7 @@ impl ContentSpec {
         Ok(())
     }
 
-    /// What will not do what people expect of it. Costs of flushes are another question: [`Self::flush_warning`].
+    /// Returns what will not do what people expect of it. Costs of flushes are another question: [`Self::flush_warning`].
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings = Vec::new();
         let (sizes, unit) = (self.sizes(), self.unit());
@@ -322,7 +322,7 @@ impl ContentSpec {
         }
     }
 
-    /// What it costs VDO's packer that each of `jobs` jobs writes only so many blocks of `blocks` in all: the contents that the
+    /// Returns what it costs VDO's packer that each of `jobs` jobs writes only so many blocks of `blocks` in all: the contents that the
     /// beginning of its load repeats are stored whole. `None` where that is next to nothing, or the packer has nothing to save.
     pub fn length_warning(&self, blocks: u64, jobs: u32) -> Option<Warning> {
         if self.scope == Scope::Live || self.unit() != BLOCK {

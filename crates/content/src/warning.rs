@@ -74,7 +74,7 @@ pub enum Warning {
 }
 
 impl Warning {
-    /// Whether it is for those alone who write to a layer that deduplicates and packs as VDO does.
+    /// Tells whether it is for those alone who write to a layer that deduplicates and packs as VDO does.
     pub fn is_of_reduction(&self) -> bool {
         match self {
             Self::CompressNotPackable { .. }

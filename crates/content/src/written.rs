@@ -59,7 +59,7 @@ impl Written {
         Self { shares, references: references.unwrap_or(References::Previous) }
     }
 
-    /// What `position` holds. `cursor` caches lookups between calls: it changes speed, never the answer.
+    /// Returns what `position` holds. `cursor` caches lookups between calls: it changes speed, never the answer.
     #[inline]
     pub fn at(&self, position: u64, cursor: &mut Cursor) -> NextBlock {
         match (self.shares.at(position), &self.references) {
@@ -128,7 +128,7 @@ impl Written {
         }
     }
 
-    /// Whether every block is new.
+    /// Tells whether every block is new.
     pub fn all_new(&self) -> bool {
         self.shares.all_new()
     }
@@ -150,7 +150,7 @@ impl Written {
         }
     }
 
-    /// Whether a cap on references leaves no choice but to repeat each content at once.
+    /// Tells whether a cap on references leaves no choice but to repeat each content at once.
     pub fn capped_to_previous(spec: &ContentSpec) -> bool {
         let (again, zero) = spec.shares();
         matches!(spec.popularity, Popularity::Cap(_))

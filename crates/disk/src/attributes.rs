@@ -19,19 +19,19 @@ pub struct Attributes {
     /// Bytes of a logical block: the least that can be read or written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logical_block: Option<u32>,
-    /// Whether it says that it turns, which some layers and file systems decide by.
+    /// Tells whether it says that it turns, which some layers and file systems decide by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rotational: Option<bool>,
-    /// Whether it says that it has a volatile cache. Without one, a write is replied to when it survives a power cut.
+    /// Tells whether it says that it has a volatile cache. Without one, a write is replied to when it survives a power cut.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_cache: Option<bool>,
-    /// Whether it takes discards.
+    /// Tells whether it takes discards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discard: Option<bool>,
 }
 
 impl Attributes {
-    /// Whether nothing is asked for.
+    /// Tells whether nothing is asked for.
     pub fn is_usual(&self) -> bool {
         *self == Self::default()
     }
@@ -48,7 +48,7 @@ impl Attributes {
         }
     }
 
-    /// What is asked for, by its key, as people read it.
+    /// Returns what is asked for, by its key, as people read it.
     pub fn shown(&self) -> Vec<(&'static str, String)> {
         let switch = |on: Option<bool>| on.map(|on| on.to_string());
         let limit = (!self.limit.is_none()).then(|| self.limit.to_string());

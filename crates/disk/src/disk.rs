@@ -96,7 +96,7 @@ impl Disk {
         self.real_times(events, first);
     }
 
-    /// When it has something to decide next, if nothing comes before.
+    /// Returns when it has something to decide next, if nothing comes before.
     pub fn next(&self) -> Option<u64> {
         // Divided again it must not fall below what it was.
         let rounding = u64::from(self.slower != 1.0);
@@ -135,7 +135,7 @@ mod tests {
     use crate::bench::{Load, run_on};
     use crate::{Shape, profile};
 
-    /// What a load of random I/Os reaches on a disk with a limit.
+    /// Returns what a load of random I/Os reaches on a disk with a limit.
     fn reached(name: &str, op: Op, depth: u32, limit: &str) -> f64 {
         let disk =
             Disk::new(profile(name).unwrap(), 1 << 34).limited(&toml::from_str(limit).unwrap());

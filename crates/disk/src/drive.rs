@@ -91,12 +91,12 @@ impl Drive {
         self.store.read(offset, bytes)
     }
 
-    /// What it holds.
+    /// Returns what it holds.
     pub fn store(&self) -> &Store {
         &self.store
     }
 
-    /// When something happens next, if no request comes.
+    /// Returns when something happens next, if no request comes.
     pub fn next(&self) -> Option<u64> {
         let due = self.due.peek().map(|Reverse((at, ..))| *at);
         due.into_iter().chain(self.disk.next()).min()

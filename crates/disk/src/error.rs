@@ -66,7 +66,7 @@ impl Error {
         Self::Bad { place: place.into(), what: what.into(), help: help.into() }
     }
 
-    /// What to do about it.
+    /// Returns what to do about it.
     pub fn help(&self) -> String {
         match self {
             Self::Bad { help, .. } => help.clone(),
@@ -79,7 +79,7 @@ impl Error {
         }
     }
 
-    /// Whether what was asked for is wrong, and not the environment or a file.
+    /// Tells whether what was asked for is wrong, and not the environment or a file.
     pub fn is_usage(&self) -> bool {
         matches!(self, Self::Bad { .. })
     }

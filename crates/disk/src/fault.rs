@@ -119,7 +119,7 @@ impl fmt::Display for Fault {
 }
 
 impl Fault {
-    /// What it does.
+    /// Returns what it does.
     pub fn kind(&self) -> FaultKind {
         match self {
             Self::Error { .. } => FaultKind::Error,
@@ -131,7 +131,7 @@ impl Fault {
         }
     }
 
-    /// Whether a disk of `size` can have it; `place` says where it was written.
+    /// Tells whether a disk of `size` can have it; `place` says where it was written.
     pub fn check(&self, place: &str, size: u64) -> Result<()> {
         let bad = |key: &str, what: String, help: &str| {
             Err(Error::bad(format!("{place}.{key}"), what, help))
@@ -213,12 +213,12 @@ impl Faults {
         self.list.iter().map(factor).product()
     }
 
-    /// Whether flushes are not done.
+    /// Tells whether flushes are not done.
     pub(crate) fn lies(&self) -> bool {
         self.list.iter().any(|fault| fault.kind() == FaultKind::Lie)
     }
 
-    /// Why a request fails, if it does.
+    /// Returns why a request fails, if it does.
     pub(crate) fn fails(&mut self, request: &Request) -> Option<Failure> {
         let Self { list, concerned, random, used, size } = self;
         for (fault, concerned) in list.iter().zip(concerned) {
@@ -255,7 +255,7 @@ impl Faults {
         None
     }
 
-    /// When something that would happen at `at` happens.
+    /// Returns when something that would happen at `at` happens.
     pub(crate) fn delayed(&self, at: u64) -> u64 {
         self.list.iter().fold(at, |now, fault| {
             let Fault::Stall { at, lasts, every } = fault else { return now };
@@ -282,7 +282,7 @@ mod tests {
         Disk::new(profile("nvme").unwrap(), SIZE).with_faults(&device.faults, SIZE, Seed(1))
     }
 
-    /// When a read or write at `offset` ends, and how.
+    /// Returns when a read or write at `offset` ends, and how.
     fn ask(disk: &mut Disk, op: Op, arrival: u64, offset: u64) -> (u64, Option<Failure>) {
         let mut events = Vec::new();
         disk.submit(Request { id: 0, arrival, op, offset, length: 4096, fua: false }, &mut events);

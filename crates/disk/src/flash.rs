@@ -21,7 +21,7 @@ pub(crate) struct Flash {
     buffer_latency: f64,
     buffer_size: u64,
     flush: f64,
-    /// Whether capacitors keep the buffer through a power cut.
+    /// Tells whether capacitors keep the buffer through a power cut.
     protected: bool,
 
     /// When each die is free.

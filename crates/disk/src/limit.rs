@@ -42,7 +42,7 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// Whether it limits nothing.
+    /// Tells whether it limits nothing.
     pub fn is_none(&self) -> bool {
         *self == Self::default()
     }
@@ -120,7 +120,7 @@ pub(crate) struct Buckets {
 struct Bucket {
     /// The operation that it is for; reads and writes, if none.
     of: Option<Op>,
-    /// Whether it counts bytes, or requests.
+    /// Tells whether it counts bytes, or requests.
     bytes: bool,
     /// Nanoseconds that each takes.
     each: f64,
@@ -144,7 +144,7 @@ impl Buckets {
         Self { all: requests.chain(bytes).map(bucket).collect(), last: [0; 2] }
     }
 
-    /// When a request may come to the disk: at its arrival, or later.
+    /// Returns when a request may come to the disk: at its arrival, or later.
     pub(crate) fn admits(&mut self, request: &Request) -> u64 {
         // A flush is for what was replied to, and nothing of that waits here.
         if self.all.is_empty() || request.op == Op::Flush {

@@ -44,7 +44,7 @@ impl Model {
         }
     }
 
-    /// When it has something to decide next, if nothing comes before.
+    /// Returns when it has something to decide next, if nothing comes before.
     pub(crate) fn next(&self) -> Option<f64> {
         match self {
             Self::Hdd(hdd) => hdd.next(),

@@ -42,13 +42,13 @@ pub struct Replayed {
     pub latencies: Vec<Latencies>,
 }
 
-/// What the trace itself says: the disk that it was taken of.
+/// Returns what the trace itself says: the disk that it was taken of.
 pub fn recorded(trace: &Trace) -> Replayed {
     let of = |r: &crate::trace::Record| (r.op, r.arrival_ns, r.arrival_ns + r.latency_ns, r.failed);
     outcome(&trace.records.iter().map(of).collect::<Vec<_>>())
 }
 
-/// What the same arrivals do on a disk like `profile`.
+/// Returns what the same arrivals do on a disk like `profile`.
 pub fn replay(trace: &Trace, profile: &Profile, faults: &[Fault]) -> Result<Replayed> {
     let size = trace.header.size;
     let mut disk = Disk::new(profile, size).with_faults(faults, size, Seed(1))?;

@@ -91,7 +91,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// When it happens.
+    /// Returns when it happens.
     pub fn at(&self) -> u64 {
         match self {
             Self::Done { at, .. } | Self::Stable { at, .. } => *at,

@@ -89,7 +89,7 @@ impl Store {
         Bytes(self.volatile.values().map(|versions| versions.len() * SECTOR).sum::<usize>() as u64)
     }
 
-    /// Whether `length` bytes at `offset` could be written.
+    /// Tells whether `length` bytes at `offset` could be written.
     pub fn check(&self, offset: u64, length: u64) -> Result<(), StoreError> {
         if offset.checked_add(length).is_none_or(|end| end > self.size) {
             return Err(StoreError::Beyond);

@@ -50,9 +50,9 @@ pub struct Record {
     pub arrival_ns: u64,
     /// What it asked for.
     pub op: Op,
-    /// Whether its bytes were to survive a power cut before the reply.
+    /// Tells whether its bytes were to survive a power cut before the reply.
     pub fua: bool,
-    /// Whether it failed.
+    /// Tells whether it failed.
     pub failed: bool,
     /// Where, bytes (below 2^56).
     pub offset: u64,

@@ -72,7 +72,7 @@ impl Collector {
         Ok(rows)
     }
 
-    /// What was done over all intervals that have rows.
+    /// Returns what was done over all intervals that have rows.
     pub(crate) fn total(&self) -> &Tally {
         &self.total
     }
@@ -82,7 +82,7 @@ impl Collector {
         Worst::of_all(self.shape.worst, self.worst.iter())
     }
 
-    /// What was done, when nothing more is to come.
+    /// Returns what was done, when nothing more is to come.
     pub(crate) fn into_total(self) -> Tally {
         self.total
     }

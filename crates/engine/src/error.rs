@@ -40,12 +40,12 @@ impl EngineError {
         self
     }
 
-    /// What kind of trouble it is.
+    /// Returns what kind of trouble it is.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
 
-    /// What failed and why, in one line.
+    /// Returns what failed and why, in one line.
     pub(crate) fn chain(&self) -> String {
         let mut text = self.message.clone();
         let mut cause = std::error::Error::source(self);
@@ -56,7 +56,7 @@ impl EngineError {
         text
     }
 
-    /// What to do about it.
+    /// Returns what to do about it.
     pub fn help(&self) -> &str {
         &self.help
     }

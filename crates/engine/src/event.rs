@@ -29,7 +29,7 @@ pub struct Started {
     pub target: Bytes,
     /// `io_uring` or `sim`.
     pub backend: String,
-    /// Whether the page cache is passed by (O_DIRECT).
+    /// Tells whether the page cache is passed by (O_DIRECT).
     pub direct: bool,
     /// The common start of all workers, in nanoseconds of the clock.
     pub start_ns: u64,

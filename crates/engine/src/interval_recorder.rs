@@ -57,7 +57,7 @@ pub(crate) fn pair(shape: Shape) -> (IntervalRecorder, IntervalReader) {
 }
 
 impl DoubleBuffer {
-    /// Where the tally of buffer `number % 2` is.
+    /// Returns where the tally of buffer `number % 2` is.
     fn tally(&self, number: u64) -> NonNull<Tally> {
         let buffer = self.buffers[(number % 2) as usize].get();
         // SAFETY: the pointer of a cell is never null and points to a whole buffer; no reference is made.

@@ -73,13 +73,13 @@ pub(crate) struct Job {
     shares: WeightedRoundRobin,
     /// Index in the load of each operation and what it asks for, by its place in [`OpName::ALL`].
     places: [(usize, Verb); OpName::ALL.len()],
-    /// Whether every write is durable when it ends.
+    /// Tells whether every write is durable when it ends.
     durable: bool,
     /// Bytes in a block of content.
     unit: u64,
     sampler: BlockSampler,
     pub(crate) gate: Pacer,
-    /// Whether it does not matter which of its next I/Os begins first, and none waits for a time.
+    /// Tells whether it does not matter which of its next I/Os begins first, and none waits for a time.
     unordered: bool,
 }
 
@@ -155,7 +155,7 @@ impl Job {
         self.targets.iter().any(|job_target| job_target.stream.left() != Some(0))
     }
 
-    /// How many of its next I/Os one of `threads` threads may take ahead, at most `most`. None where order or time matters; fewer near the
+    /// Returns how many of its next I/Os one of `threads` threads may take ahead, at most `most`. None where order or time matters; fewer near the
     /// end, so that all threads share the last ones.
     pub(crate) fn claimable(&self, threads: usize, most: usize) -> usize {
         if !self.unordered {
@@ -231,7 +231,7 @@ impl Job {
     }
 }
 
-/// Whether the order of its I/Os does not matter: random reads of one target, without a rate. Writes are ordered, since distances of
+/// Tells whether the order of its I/Os does not matter: random reads of one target, without a rate. Writes are ordered, since distances of
 /// duplicates count in the order of writing.
 fn is_unordered(load: &Load) -> bool {
     let spec = &load.spec;
@@ -258,7 +258,7 @@ pub(crate) fn announce(worker_verifier: &mut WorkerVerifier, slot: usize, transf
     }
 }
 
-/// What an operation asks of a target, when a flush means `flush`.
+/// Returns what an operation asks of a target, when a flush means `flush`.
 fn verb(op: OpName, flush: Verb) -> Verb {
     match op.kind() {
         OpKind::Read => Verb::Read,

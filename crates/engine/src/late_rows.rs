@@ -33,7 +33,7 @@ impl LateRows {
         Self { pace, next: 0, done: (0, 0) }
     }
 
-    /// What to tell at `now_ns`, when all rows before interval `rows` are out, and so many I/Os and bytes have ended.
+    /// Returns what to tell at `now_ns`, when all rows before interval `rows` are out, and so many I/Os and bytes have ended.
     pub(crate) fn look(
         &mut self,
         now_ns: u64,

@@ -12,7 +12,7 @@ pub(crate) fn usage(context: &Context) -> (Cpu, Cpu) {
     (sys::usage::process(), context.foreign_cpu.map_or_else(Default::default, |cpu| cpu()))
 }
 
-/// What was used between two readings.
+/// Returns what was used between two readings.
 pub(crate) fn since(now: Cpu, then: Cpu) -> Cpu {
     (now.0.saturating_sub(then.0), now.1.saturating_sub(then.1))
 }

@@ -10,7 +10,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// When nothing more is to be submitted.
+    /// Returns when nothing more is to be submitted.
     pub(crate) fn deadline_ns(&self) -> u64 {
         self.duration_ns.map_or(u64::MAX, |d| self.start_ns.saturating_add(d))
     }
@@ -22,7 +22,7 @@ impl Pace {
         interval.min(self.last().unwrap_or(u64::MAX))
     }
 
-    /// When the interval after `interval` begins; never when it is the last.
+    /// Returns when the interval after `interval` begins; never when it is the last.
     pub(crate) fn edge_ns(&self, interval: u64) -> u64 {
         if self.last().is_some_and(|last| interval >= last) {
             return u64::MAX;

@@ -11,7 +11,7 @@ pub(crate) struct Pacer {
     limiter: Option<Limiter>,
     pauses: Option<Pauses>,
     paused_until_ns: u64,
-    /// Whether there is anything at all.
+    /// Tells whether there is anything at all.
     shut: bool,
 }
 
@@ -34,7 +34,7 @@ impl Pacer {
         self.start_ns = start_ns;
     }
 
-    /// When the next I/O may start, if that is after `now_ns`.
+    /// Returns when the next I/O may start, if that is after `now_ns`.
     #[inline]
     pub(crate) fn not_before(&self, now_ns: u64) -> Option<u64> {
         if !self.shut {
@@ -60,7 +60,7 @@ impl Pacer {
         self.arrivals.as_mut().map_or(0, |a| self.start_ns + a.take(length))
     }
 
-    /// Whether [`Pacer::ended`] is to be called.
+    /// Tells whether [`Pacer::ended`] is to be called.
     pub(crate) fn counts_ends(&self) -> bool {
         self.pauses.is_some()
     }

@@ -34,7 +34,7 @@ struct OpenedTargets {
     alignments: Vec<u64>,
     /// What verification has to know of each.
     verified: Vec<verify::TargetFacts>,
-    /// Whether the page cache is passed by everywhere.
+    /// Tells whether the page cache is passed by everywhere.
     direct: bool,
     /// Where io_uring may write the rest of a short write to the wrong place.
     ring_misplaces: Vec<String>,
@@ -253,7 +253,7 @@ impl Over<'_> {
     }
 }
 
-/// What was in flight: threads that have one I/O each cannot know how many others there were, so what was `seen` counts too.
+/// Returns what was in flight: threads that have one I/O each cannot know how many others there were, so what was `seen` counts too.
 fn in_flight(sum: &Sum, jobs: usize, seen: u64) -> DepthFigures {
     let figures = sum.in_flight(jobs);
     DepthFigures { max: figures.max.max((seen / jobs as u64) as u32), ..figures }
@@ -268,7 +268,7 @@ fn access(load: &Load) -> Access {
     }
 }
 
-/// What to say when io_uring was asked for where it may write to the wrong place.
+/// Returns what to say when io_uring was asked for where it may write to the wrong place.
 fn misplaced(path: &str) -> String {
     format!(
         "{path} is on FUSE: if its server takes less of a direct write than asked, the kernel's io_uring writes the rest to the wrong \
@@ -276,7 +276,7 @@ fn misplaced(path: &str) -> String {
     )
 }
 
-/// What to say about I/Os that failed.
+/// Returns what to say about I/Os that failed.
 fn failures(failed: u64, halt: StopReason) -> Option<String> {
     let end = match halt {
         StopReason::Errors => "; the target gave nothing else, so the load was ended",

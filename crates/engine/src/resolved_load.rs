@@ -49,11 +49,11 @@ pub(crate) struct ResolvedLoad {
     amount: Option<Amount>,
     /// Bytes of a block of content (4096, unless the spec says otherwise).
     pub unit: usize,
-    /// Whether every I/O is a whole number of content blocks.
+    /// Tells whether every I/O is a whole number of content blocks.
     whole: bool,
-    /// Whether every write begins at the start of a content block.
+    /// Tells whether every write begins at the start of a content block.
     aligned: bool,
-    /// Whether the content's shares are of what the addresses hold (live scope), not of what is written.
+    /// Tells whether the content's shares are of what the addresses hold (live scope), not of what is written.
     live: bool,
     /// Share of writes among I/Os, 0 to 1.
     write_share: f64,
@@ -184,19 +184,19 @@ impl ResolvedLoad {
         }
     }
 
-    /// How many first blocks each job keeps, for the census to pack in order; 0 where VDO's packer, which takes 4096 bytes at a time, would
+    /// Returns how many first blocks each job keeps, for the census to pack in order; 0 where VDO's packer, which takes 4096 bytes at a time, would
     /// not see the blocks.
     fn kept_of_the_beginning(&self, blocks: usize, jobs: usize) -> usize {
         let packed = self.writes && self.whole && self.unit == reduce::BLOCK;
         if packed { reduce::BEGINNING.div_ceil(jobs).min(blocks) } else { 0 }
     }
 
-    /// Whether every written buffer is a whole number of blocks: only then can the achieved content be measured.
+    /// Tells whether every written buffer is a whole number of blocks: only then can the achieved content be measured.
     pub(crate) fn blocks_are_whole(&self) -> bool {
         self.whole
     }
 
-    /// How many halvings larger the sample of live blocks is than that of written ones; 0 in the written scope, which does not measure live
+    /// Returns how many halvings larger the sample of live blocks is than that of written ones; 0 in the written scope, which does not measure live
     /// blocks.
     pub(crate) fn ahead(&self) -> u32 {
         if self.live { AHEAD } else { 0 }
@@ -262,7 +262,7 @@ impl ResolvedLoad {
         (0..).zip(samplers).map(job).collect()
     }
 
-    /// What the load does on each target, for verification to replay.
+    /// Returns what the load does on each target, for verification to replay.
     pub(crate) fn target_loads(&self, load: &Load) -> Vec<TargetLoad> {
         let target_load = |(target, &range): (usize, &Range)| TargetLoad {
             spec: self.part(load, target),

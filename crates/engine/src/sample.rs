@@ -250,9 +250,9 @@ fn stricter(shift: &Shift, has: impl Fn(u32) -> bool) {
 /// What one poll of the queues found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// Whether more may come.
+    /// Tells whether more may come.
     pub more: bool,
-    /// Whether more than 1/16 of a queue was in use.
+    /// Tells whether more than 1/16 of a queue was in use.
     pub much: bool,
 }
 
@@ -337,7 +337,7 @@ mod tests {
         block
     }
 
-    /// What comes through the queue of names.
+    /// Returns what comes through the queue of names.
     fn named(receiver: &mut SampleReceiver) -> Vec<(Name, Place)> {
         let mut seen = Vec::new();
         receiver.names.drain(|named, _| seen.push(named));

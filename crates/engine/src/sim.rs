@@ -83,7 +83,7 @@ impl Device {
         Self { model: model.clone(), free_ns, random }
     }
 
-    /// When an I/O that is submitted at `now_ns` ends.
+    /// Returns when an I/O that is submitted at `now_ns` ends.
     fn serve(&mut self, next: &Next, now_ns: u64) -> u64 {
         let moved = if next.transfer.verb.moves() { next.transfer.length } else { 0 };
         let base =

@@ -42,7 +42,7 @@ pub(crate) struct Capacity {
     pub places: usize,
     /// Payload bytes that each place has beside its entry.
     pub bytes: usize,
-    /// Whether all that is expected fits: then there is no back-pressure before the queue is full.
+    /// Tells whether all that is expected fits: then there is no back-pressure before the queue is full.
     pub holds_all: bool,
 }
 

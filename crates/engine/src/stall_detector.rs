@@ -55,7 +55,7 @@ impl StallDetector {
         now_ns.saturating_sub(self.seen.1)
     }
 
-    /// Whether workers that have not ended by now are stuck in the kernel: nothing ends any more.
+    /// Tells whether workers that have not ended by now are stuck in the kernel: nothing ends any more.
     pub(crate) fn is_lost(&mut self, now_ns: u64, halted: bool, level: Level) -> bool {
         if !halted && now_ns < self.deadline_ns {
             return false;

@@ -88,7 +88,7 @@ impl Outcome {
         })
     }
 
-    /// Why nothing was measured, where that is so and no failed I/O says it.
+    /// Returns why nothing was measured, where that is so and no failed I/O says it.
     fn nothing(&self, load: &Load, resolved: &ResolvedLoad) -> Option<String> {
         if self.total.ios() > 0 || self.total.errors() > 0 {
             return None;
@@ -164,7 +164,7 @@ fn facts(driven: &Driven, resolved: &ResolvedLoad) -> EngineFacts {
     }
 }
 
-/// What to say about a log that does not hold every I/O.
+/// Returns what to say about a log that does not hold every I/O.
 fn missing(log: &IoLogFacts) -> Option<String> {
     let why = match &log.error {
         Some(error) => error,
@@ -188,7 +188,7 @@ fn ended_by(halt: StopReason, by_time: bool, load: &Load) -> &'static str {
     }
 }
 
-/// What `spec` asks of content.
+/// Returns what `spec` asks of content.
 pub fn asked(spec: &content::ContentSpec) -> AskedContent {
     let expected = spec.expected();
     let live = spec.scope == content::Scope::Live;

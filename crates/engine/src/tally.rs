@@ -15,9 +15,9 @@ pub(crate) struct Shape {
     pub operations: usize,
     /// Targets of the load.
     pub targets: usize,
-    /// Whether submission and completion are kept apart.
+    /// Tells whether submission and completion are kept apart.
     pub split: bool,
-    /// Whether the load is an open loop, so that I/Os can be late.
+    /// Tells whether the load is an open loop, so that I/Os can be late.
     pub open: bool,
     /// How many of the worst I/Os are kept.
     pub worst: usize,
@@ -160,7 +160,7 @@ impl Tally {
         self.parts.iter().map(|t| t.errors.total()).sum()
     }
 
-    /// What one operation did on all targets.
+    /// Returns what one operation did on all targets.
     fn over_targets(&self, operation: usize) -> OpTally {
         let mut sum = OpTally::new(self.shape);
         for target in 0..self.shape.targets {

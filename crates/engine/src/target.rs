@@ -128,7 +128,7 @@ impl Target {
         Ok(Self { file, block, fresh: new, size, alignment, direct, ring_misplaces, notices })
     }
 
-    /// Whether the file has parts from `offset` on (`size` bytes) that were never written: holes or preallocated space. A device cannot
+    /// Tells whether the file has parts from `offset` on (`size` bytes) that were never written: holes or preallocated space. A device cannot
     /// tell, nor can some file systems.
     pub(crate) fn has_hole(&self, offset: Bytes, size: Option<Bytes>) -> bool {
         let end = size.map_or(u64::MAX, |size| offset.0.saturating_add(size.0)).min(self.size.0);
@@ -243,7 +243,7 @@ fn open(path: &Path, held: &File, access: Access) -> Result<(File, bool), Engine
     with(0).map(|file| (file, false)).map_err(|e| cannot("opened", path, e))
 }
 
-/// Whether a file is on one of these file systems, named by their numbers.
+/// Tells whether a file is on one of these file systems, named by their numbers.
 fn is_on(file: &File, systems: &[u32]) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|fs| systems.contains(&(fs.f_type as u32)))
 }
@@ -252,7 +252,7 @@ fn has_holes(file: &File) -> bool {
     file.metadata().is_ok_and(|m| m.blocks() * 512 < m.len())
 }
 
-/// What direct I/O on `file` must be aligned to: the device says it; for a file the kernel may (since 6.1), else 512.
+/// Returns what direct I/O on `file` must be aligned to: the device says it; for a file the kernel may (since 6.1), else 512.
 fn alignment(file: &File, block: bool) -> u64 {
     const SMALLEST: u64 = 512;
     if block {

@@ -38,7 +38,7 @@ const DRAIN_FINISH_NS: u64 = 4_000_000_000;
 /// How long all of them are waited for when the user wants to stop at once, nanoseconds.
 const DRAIN_NOW_NS: u64 = 2_000_000_000;
 
-/// How long a worker waits at its end, nanoseconds.
+/// Returns how long a worker waits at its end, nanoseconds.
 fn drain_ns(level: Level) -> u64 {
     match level {
         Level::None => DRAIN_NS,
@@ -60,7 +60,7 @@ pub(crate) struct Setting {
     pub ramp_ns: u64,
     /// I/Os that are submitted together, at least.
     pub batch: usize,
-    /// Whether a stamp is taken after each submitting call.
+    /// Tells whether a stamp is taken after each submitting call.
     pub split: bool,
     /// What the rest of a short transfer must be aligned to, by target, bytes.
     pub alignments: Box<[u64]>,
@@ -109,12 +109,12 @@ pub(crate) struct Worker<B, J> {
     free: Vec<u32>,
     /// Slots that were pushed and not yet stamped.
     fresh: Vec<u32>,
-    /// Whether what may start is submitted whole, and not in portions.
+    /// Tells whether what may start is submitted whole, and not in portions.
     whole: bool,
     reaped: Vec<Reaped>,
     /// The next I/O, when it is meant to start later.
     reserved: Option<Next>,
-    /// Whether it pauses between I/Os.
+    /// Tells whether it pauses between I/Os.
     pauses: bool,
     measured_from_ns: u64,
     ended: u64,
@@ -242,7 +242,7 @@ impl<B: Backend, J: JobHandle> Worker<B, J> {
         }
     }
 
-    /// Whether nothing more is to be submitted.
+    /// Tells whether nothing more is to be submitted.
     fn is_over(&mut self, now_ns: u64, deadline_ns: u64) -> bool {
         let status = &self.setting.status;
         if now_ns >= deadline_ns {

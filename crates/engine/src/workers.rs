@@ -56,7 +56,7 @@ pub(crate) struct Workers {
     census: JoinHandle<Taken>,
     /// Open until every worker has its own copies ([`Files::for_this_thread`]).
     files: Arc<Files>,
-    /// Whether every worker's buffers and files are registered.
+    /// Tells whether every worker's buffers and files are registered.
     pub registered: bool,
     /// The most I/Os that all workers together were seen to have in flight.
     pub seen_in_flight: u64,

@@ -26,7 +26,7 @@ struct Blocks {
     mapped: Vec<u64>,
     /// A bit for each block that holds more than zeros.
     data: Vec<u64>,
-    /// Whether the load that runs writes nothing but zeros.
+    /// Tells whether the load that runs writes nothing but zeros.
     zeros: bool,
     touched: WrittenSince,
 }
@@ -49,7 +49,7 @@ impl WrittenMap {
         self.blocks().zeros = zeros;
     }
 
-    /// What was written since the last call.
+    /// Returns what was written since the last call.
     pub fn take(&self) -> WrittenSince {
         std::mem::take(&mut self.blocks().touched)
     }

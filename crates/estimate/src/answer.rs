@@ -15,7 +15,7 @@ pub struct Answer {
     pub schema: u32,
     /// True when everything was read; false after an interrupt, or where something could not be read: all figures are of what was read.
     pub complete: bool,
-    /// Whether the LZ4 size of every content was taken.
+    /// Tells whether the LZ4 size of every content was taken.
     pub exact: bool,
     /// What was named.
     pub paths: Vec<String>,
@@ -109,7 +109,7 @@ pub struct VdoAnswer {
 pub struct IndexAnswer {
     /// Its memory.
     pub memory_bytes: u64,
-    /// Whether it is sparse.
+    /// Tells whether it is sparse.
     pub sparse: bool,
     /// Data that it remembers.
     pub window_bytes: u64,

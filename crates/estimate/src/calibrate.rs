@@ -95,7 +95,7 @@ impl Calibration {
         stratum.add(blocks.len() as f64, truth - mean);
     }
 
-    /// What all stretches say together.
+    /// Returns what all stretches say together.
     pub fn finish(mut self, content_shift: u32) -> Correction {
         self.close(content_shift);
         let stored: f64 = self.strata.iter().map(|stratum| stratum.stored).sum();

@@ -100,7 +100,7 @@ impl Records {
         self.0.extend(other.0);
     }
 
-    /// What they say.
+    /// Returns what they say.
     pub fn comparison(mut self) -> Comparison {
         self.0.sort_unstable_by_key(|looked| looked.job);
         let [lz4, zstd] = [0, 1].map(|at| self.other(at));
@@ -145,7 +145,7 @@ mod tests {
     /// Jobs of 2 GiB.
     const JOBS: u64 = 8192;
 
-    /// What is looked at when the sample is drawn by `seed`, of data that begins compressible and ends as noise.
+    /// Returns what is looked at when the sample is drawn by `seed`, of data that begins compressible and ends as noise.
     fn drawn(seed: u64, every: impl Fn(u64) -> u64) -> Records {
         let mut records = Records::default();
         for job in 0..JOBS {

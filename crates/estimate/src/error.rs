@@ -60,7 +60,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What to do about it.
+    /// Returns what to do about it.
     pub fn help(&self) -> String {
         match self {
             Self::Unreadable { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
@@ -82,7 +82,7 @@ impl Error {
         }
     }
 
-    /// Whether what was asked for is wrong, and not the environment.
+    /// Tells whether what was asked for is wrong, and not the environment.
     pub fn is_usage(&self) -> bool {
         matches!(self, Self::Kind { .. } | Self::Kernel { .. } | Self::Size { .. })
             || matches!(self, Self::Unreadable { source, .. } if source.kind() == io::ErrorKind::NotFound)

@@ -66,7 +66,7 @@ impl Scale {
         Some((share + self.correction.share).clamp(1.0 / reduce::SLOTS as f64, 1.0))
     }
 
-    /// What packing saves on the stored blocks whose packing no duplicate cancelled, percent: whoever makes the data again
+    /// Returns what packing saves on the stored blocks whose packing no duplicate cancelled, percent: whoever makes the data again
     /// brings near duplicates of its own.
     fn saving_undisturbed(&self) -> Option<f64> {
         let cancelled = self.figures.cancelled as f64;

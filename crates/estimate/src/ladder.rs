@@ -15,7 +15,7 @@ pub fn shift(position: u64, exact: bool) -> u8 {
     if exact { 0 } else { step.map_or(0, |step| step.1) }
 }
 
-/// Whether the content of this name is among those whose size is taken.
+/// Tells whether the content of this name is among those whose size is taken.
 #[inline]
 pub fn taken(name: u64, shift: u8) -> bool {
     // By other bits than the sample of contents and the names of the index.
@@ -27,7 +27,7 @@ pub const STRATA: usize = 6;
 /// Jobs of a stretch in which every size is taken: 2 MiB.
 const STRETCH: u64 = 8;
 
-/// Where sizes are taken of one content in 2^`shift`, one stretch in so many has all of them.
+/// Returns where sizes are taken of one content in 2^`shift`, one stretch in so many has all of them.
 pub fn stretches_to_one(shift: u8) -> u64 {
     2 << shift
 }
@@ -41,7 +41,7 @@ pub fn stretch(job: u64, shift: u8) -> Option<u64> {
     (shift > 0 && picked).then_some(stretch)
 }
 
-/// Whether a content would be in one of `samples` samples that share all contents.
+/// Tells whether a content would be in one of `samples` samples that share all contents.
 pub fn taken_by(name: u64, sample: u64, samples: u64) -> bool {
     name >> 44 & (samples - 1) == sample
 }

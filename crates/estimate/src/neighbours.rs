@@ -35,7 +35,7 @@ enum Held {
     Gap,
 }
 
-/// Where it is counted that the second step came right after the first.
+/// Returns where it is counted that the second step came right after the first.
 fn pair(first: usize, second: usize) -> usize {
     first * STEPS + second
 }

@@ -182,7 +182,7 @@ impl OrderedModel {
         }
     }
 
-    /// What all came to.
+    /// Returns what all came to.
     pub fn finish(self) -> Whole {
         let shift = self.model.shift();
         Whole {

@@ -58,7 +58,7 @@ fn sizes(figures: &Figures, near: &[f64], unique: u64) -> Vec<ProfileSize> {
     rows
 }
 
-/// How often contents came again, and how far apart, with as many duplicates as there are.
+/// Returns how often contents came again, and how far apart, with as many duplicates as there are.
 fn reuse(figures: &Figures, blocks: &Blocks) -> Vec<ProfileReuse> {
     let all: f64 = figures.reuse.iter().map(|row| row.duplicates).sum();
     if all == 0.0 {

@@ -47,7 +47,7 @@ fn name(id: u64) -> u64 {
     Seed(id).derive("name").0 | 1
 }
 
-/// What is made from a profile, from its bytes.
+/// Returns what is made from a profile, from its bytes.
 fn made(profile: &Profile, blocks: usize, seed: u64) -> Vec<(u64, u16)> {
     let profile = Profile::read(&profile.to_json().unwrap(), "p").unwrap();
     let profile = Some(ProfileSource::Loaded(Box::new(profile)));

@@ -69,7 +69,7 @@ pub struct Sizing {
     pub physical_bytes: u64,
     /// Memory of the index.
     pub index_memory_bytes: u64,
-    /// Whether it is sparse.
+    /// Tells whether it is sparse.
     pub index_sparse: bool,
     /// What it takes on the device.
     pub index_disk_bytes: u64,
@@ -114,7 +114,7 @@ fn slab_for(data_blocks: u64) -> SlabBits {
     slab
 }
 
-/// What an XFS takes beside data, by the defaults of mkfs.xfs: a log of 1/2048 of its size, 64 MiB to 2 GiB; inodes of 512
+/// Returns what an XFS takes beside data, by the defaults of mkfs.xfs: a log of 1/2048 of its size, 64 MiB to 2 GiB; inodes of 512
 /// bytes in chunks; about 100 bytes for a name and its place in a directory, and a block of extents for one file in 16.
 fn xfs_bytes(data: u64, files: u64) -> u64 {
     let log = (data / 2048).clamp(64 << 20, 2 << 30);

@@ -12,7 +12,7 @@ use crate::plan::{Aim, StagePlan, Target, Task};
 use crate::stages::StageHead;
 use crate::targets::{self, WrittenTarget};
 
-/// What the layers of this stack need by now, each driven at the device that stands over it; where the stage names a layer, what it
+/// Returns what the layers of this stack need by now, each driven at the device that stands over it; where the stage names a layer, what it
 /// and those under it need. A stack that needs nothing gives no stage.
 pub(crate) fn plan(
     stage: &StageHead,

@@ -35,7 +35,7 @@ impl<'a> RunningLayers<'a> {
         Some((layer, kind, self.run_tag))
     }
 
-    /// What the layer allocates on first write, by the settings and sizes that it has by now.
+    /// Returns what the layer allocates on first write, by the settings and sizes that it has by now.
     pub(crate) fn allocates(&self, name: &str) -> Option<Allocate> {
         let layer = self.layers.iter().find(|layer| layer.name == name)?;
         let parsed = (layers::kind(&layer.kind)?.parse)(&layer.settings).ok()?;

@@ -119,7 +119,7 @@ impl Command {
         self.figures.keys()
     }
 
-    /// What it needs of a machine, beside its trees.
+    /// Returns what it needs of a machine, beside its trees.
     pub(crate) fn needs(&self) -> Needs {
         let program = self.argv.first().filter(|word| parts(word).all(|part| part.is_text()));
         Needs {

@@ -22,7 +22,7 @@ use crate::stages::{self, Stage};
 use crate::trees::{self, AllTrees};
 use crate::trial::Trial;
 use crate::unused;
-use crate::variants::{self, Variant};
+use crate::variants::{self, Variant, Variants};
 use crate::{ExperimentError, estimate, order, steps};
 
 /// What the caller chooses, beside the file.
@@ -99,16 +99,7 @@ fn planned<'t>(
     mistakes.extend(repeat.check(&parsed, picked.len(), at));
     let whole = mistakes.is_empty();
     if whole {
-        let stages = distinct(&read.stages);
-        mistakes.extend(questions::check(&parsed.question, &stages, &read.stacks));
-        let (drawn, factors) = (&parsed.picture, &parsed.factor);
-        mistakes.extend(pictures::check(drawn, &stages, &read.stacks, factors));
-        let names: Vec<&str> = variants.all.iter().map(|variant| variant.name.as_str()).collect();
-        mistakes.extend(parsed.expect.iter().flat_map(|e| e.check(&stages, &read.stacks, &names)));
-        let reported = parsed.reported.iter();
-        mistakes.extend(reported.flat_map(|r| r.check(&stages, &read.stacks, &names)));
-        let scales: Vec<&str> = parsed.scale.iter().map(|scale| scale.name.as_str()).collect();
-        mistakes.extend(parsed.expect.iter().filter_map(|e| e.check_scale(&scales)));
+        mistakes.extend(of_figures(&parsed, &read, &variants));
     }
     let differ = devices::fit(&mut read.devices, &choices.sizes);
     // What layers and stages make of a file of which parts are missing says nothing.
@@ -144,6 +135,19 @@ fn planned<'t>(
         device.largest = differ.contains(role);
     }
     Ok(plan)
+}
+
+/// Returns what is wrong with what is asked, drawn, expected and reported.
+fn of_figures(parsed: &File, read: &Read, variants: &Variants) -> Vec<Diagnostic> {
+    let stages = distinct(&read.stages);
+    let names: Vec<&str> = variants.all.iter().map(|variant| variant.name.as_str()).collect();
+    let scales: Vec<&str> = parsed.scale.iter().map(|scale| scale.name.as_str()).collect();
+    let mut mistakes = questions::check(&parsed.question, &stages, &read.stacks);
+    mistakes.extend(pictures::check(&parsed.picture, &stages, &read.stacks, &parsed.factor));
+    mistakes.extend(parsed.expect.iter().flat_map(|e| e.check(&stages, &read.stacks, &names)));
+    mistakes.extend(parsed.reported.iter().flat_map(|r| r.check(&stages, &read.stacks, &names)));
+    mistakes.extend(parsed.expect.iter().filter_map(|e| e.check_scale(&scales)));
+    mistakes
 }
 
 /// Plans every variant on its own.
@@ -266,7 +270,7 @@ fn distinct(variants: &[Vec<Stage>]) -> Vec<Stage> {
     all
 }
 
-/// How often each variant is run.
+/// Returns how often each variant is run.
 fn repeat(file: &File, choices: &PlanOptions) -> Repeat {
     choices.repeat.unwrap_or(file.repeat)
 }

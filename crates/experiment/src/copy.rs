@@ -66,7 +66,7 @@ impl CopyStage {
         &self.from
     }
 
-    /// Where the blocks go, as a load would write them, and where they come from.
+    /// Returns where the blocks go, as a load would write them, and where they come from.
     pub(crate) fn plan(
         &self,
         devices: &Devices,

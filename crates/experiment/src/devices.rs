@@ -118,7 +118,7 @@ pub(crate) fn fit(variants: &mut [Devices], real: &BTreeMap<String, Bytes>) -> V
     differ
 }
 
-/// What a device is modelled like.
+/// Returns what a device is modelled like.
 fn model(device: &Device, size: u64) -> Result<Option<ModelPlan>, Diagnostic> {
     let faults = device.faults.as_ref();
     let Some(like) = &device.like else {

@@ -74,23 +74,23 @@ impl<'t> Table<'t> {
         self.what = what;
     }
 
-    /// Where it stands: its header, or all of an inline table.
+    /// Returns where it stands: its header, or all of an inline table.
     pub(crate) fn at(&self) -> Range<usize> {
         self.at.clone()
     }
 
-    /// Where a key stands; where it is not written, the table.
+    /// Returns where a key stands; where it is not written, the table.
     pub(crate) fn place(&self, name: &str) -> Range<usize> {
         let found = self.entries.get_key_value(name);
         found.map_or_else(|| self.at(), |(key, value)| places::place(&key.span(), &value.span()))
     }
 
-    /// Where its keys stand, those inside of its tables too.
+    /// Returns where its keys stand, those inside of its tables too.
     pub(crate) fn places(&self) -> Places {
         Places::of(&self.at, &self.entries)
     }
 
-    /// Whether a key is written.
+    /// Tells whether a key is written.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.entries.get(name).is_some()
     }
@@ -169,7 +169,7 @@ impl<'t> Table<'t> {
         list.into_iter().map(|each| inner(each.clone(), each.span(), key.name, key, what)).collect()
     }
 
-    /// What is left, each a table: `[devices.NAME]`.
+    /// Returns what is left, each a table: `[devices.NAME]`.
     pub(crate) fn named_tables(
         self,
         key: &Key,
@@ -184,7 +184,7 @@ impl<'t> Table<'t> {
         self.entries.into_iter().map(read).collect()
     }
 
-    /// What is left, each a list.
+    /// Returns what is left, each a list.
     pub(crate) fn lists(self, key: &Key) -> Result<Vec<Named<List<'t>>>, Diagnostic> {
         let read = |(name, value): (Spanned<Cow<'t, str>>, Written<'t>)| {
             let at = places::place(&name.span(), &value.span());
@@ -200,7 +200,7 @@ impl<'t> Table<'t> {
         self.entries.into_iter().map(read).collect()
     }
 
-    /// What is left, as values: settings that only the layer knows.
+    /// Returns what is left, as values: settings that only the layer knows.
     pub(crate) fn values(self) -> Result<Vec<Named<Value>>, Diagnostic> {
         let read = |(name, value): (Spanned<Cow<'t, str>>, Written<'t>)| {
             let at = places::place(&name.span(), &value.span());
@@ -225,7 +225,7 @@ impl<'t> Table<'t> {
         Ok(Some(List { at, values: list.iter().cloned().collect() }))
     }
 
-    /// What is left, read by serde, where no key takes a list; `key` describes the keys by their paths.
+    /// Returns what is left, read by serde, where no key takes a list; `key` describes the keys by their paths.
     pub(crate) fn read<T: DeserializeOwned>(
         self,
         key: fn(&str) -> Option<&'static Key>,

@@ -56,7 +56,7 @@ impl Plan {
         (Nanos(first.min(time)), Nanos(all.min(time)))
     }
 
-    /// Why no verdict can be expected of a run that takes as many repeats as are needed: its time ends before the first look.
+    /// Returns why no verdict can be expected of a run that takes as many repeats as are needed: its time ends before the first look.
     pub fn no_verdict(&self) -> Option<String> {
         let sequential = self.facts.sequential.as_ref()?;
         let (first, time) = (*sequential.looks.first()?, sequential.time?);

@@ -63,7 +63,7 @@ impl Copy<'_> {
                 continue;
             };
             let again = self.mended.iter().any(|(mended, _)| mended == span);
-            let line = if again { String::new() } else { format!("{}= {value}", key) };
+            let line = if again { String::new() } else { format!("{key}= {value}") };
             let without = [String::new()].into_iter();
             let with = (!value.is_empty()).then_some(line);
             for instead in with.into_iter().chain(without) {

@@ -170,7 +170,7 @@ fn bound(table: &mut Table) -> Result<Option<Bound>, Diagnostic> {
     }
 }
 
-/// How far from `value` a figure may be: `15 %` of it, or `3 points`.
+/// Returns how far from `value` a figure may be: `15 %` of it, or `3 points`.
 fn distance(tolerance: &Spanned<String>, value: f64) -> Result<f64, Diagnostic> {
     let text = tolerance.get_ref().trim();
     let (number, share) = match (text.strip_suffix('%'), text.strip_suffix("points")) {

@@ -20,7 +20,7 @@ pub struct Explained {
     pub least_ns: u64,
     /// I/Os per second that the time rests on where loads end by amount.
     pub assumed_iops: u64,
-    /// Whether stages are commands, whose time nobody knows: all times leave it out, or hold a guess of it.
+    /// Tells whether stages are commands, whose time nobody knows: all times leave it out, or hold a guess of it.
     pub commands: bool,
     /// Order of cells: `variant r1`, ...
     pub order: Vec<String>,
@@ -53,7 +53,7 @@ pub struct ExplainedDevice {
     pub stored_bytes: u64,
     /// The file that it shows, for reading only.
     pub file: Option<std::path::PathBuf>,
-    /// Whether variants ask for different sizes: this is the largest of them, for all.
+    /// Tells whether variants ask for different sizes: this is the largest of them, for all.
     pub largest: bool,
     /// What the lab models it like.
     pub like: Option<String>,

@@ -149,7 +149,7 @@ impl<'t> Level<'t> {
     }
 }
 
-/// What a level is called that is a plain value; switches are on or off.
+/// Returns what a level is called that is a plain value; switches are on or off.
 pub(crate) fn name_of(value: &DeValue) -> Option<String> {
     match value {
         DeValue::String(text) => Some(text.clone().into_owned()),
@@ -181,7 +181,7 @@ impl Exclude {
         Ok(Self { at, levels })
     }
 
-    /// Whether it leaves out the cell of these levels, of the variant of this name.
+    /// Tells whether it leaves out the cell of these levels, of the variant of this name.
     pub(crate) fn leaves_out(
         &self,
         variant: Option<&str>,

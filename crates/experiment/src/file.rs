@@ -95,7 +95,7 @@ pub(crate) struct Device<'t> {
     pub faults: Option<Spanned<Vec<Fault>>>,
     /// What it says of itself there, and what it is limited to.
     pub attributes: Attributes,
-    /// Whether writes to it are recorded, for the length of their runs.
+    /// Tells whether writes to it are recorded, for the length of their runs.
     pub write_runs: Option<Spanned<bool>>,
 }
 

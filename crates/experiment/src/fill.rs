@@ -85,7 +85,7 @@ impl Fill {
         Self { goal: Goal::Value { layer, metric, at_least }, ..self }
     }
 
-    /// Where the keys of the load stand; those of the `stage` where it is not written.
+    /// Returns where the keys of the load stand; those of the `stage` where it is not written.
     pub(crate) fn places<'a>(&'a self, stage: &'a Places) -> &'a Places {
         self.places.as_ref().unwrap_or(stage)
     }
@@ -179,7 +179,7 @@ impl FillPlan {
         spec
     }
 
-    /// How many rounds there can be; `None`: nothing but the deadline ends them.
+    /// Returns how many rounds there can be; `None`: nothing but the deadline ends them.
     pub fn most_rounds(&self) -> Option<u32> {
         match self.rounds {
             Rounds::Parts { count, .. } => Some(count),
@@ -198,7 +198,7 @@ fn in_order() -> LoadSpec {
     }
 }
 
-/// Whether a load works in order, alone.
+/// Tells whether a load works in order, alone.
 fn sequential(by: &LoadSpec) -> bool {
     let mut placed = by.ops.names().filter(|op| op.has_place()).peekable();
     placed.peek().is_some() && placed.all(|op| matches!(by.pattern_of(op), Pattern::Sequential))
@@ -262,7 +262,7 @@ fn load_of(mut table: Table, places: &Places, file: &str) -> Result<LoadSpec, Di
     Ok(spec)
 }
 
-/// What a fill does, in words.
+/// Returns what a fill does, in words.
 pub(crate) fn describe(fill: &FillPlan, deadline: Option<Nanos>) -> String {
     let value = layers::metric(&fill.metric)
         .map_or_else(|| fill.at_least.to_string(), |metric| metric.unit.show(fill.at_least));

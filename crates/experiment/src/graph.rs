@@ -103,7 +103,7 @@ impl StackPlan {
         Some(Target { name: name.to_owned(), offer })
     }
 
-    /// Whether writes to the device of this path are recorded.
+    /// Tells whether writes to the device of this path are recorded.
     pub(crate) fn records(&self, path: &str) -> bool {
         let device = self.nodes.iter().find(|node| node.path == path);
         device.is_some_and(|device| {
@@ -128,7 +128,7 @@ impl StackPlan {
         std::iter::successors(Some(name), |below| self.stands_on(below))
     }
 
-    /// Whether `name` is `upper`, or stands somewhere under it.
+    /// Tells whether `name` is `upper`, or stands somewhere under it.
     pub(crate) fn reaches(&self, name: &str, upper: &str) -> bool {
         self.upwards(name).any(|above| above == upper)
     }
@@ -236,7 +236,7 @@ impl StackPlan {
         Ok(())
     }
 
-    /// What is under a layer, by the names of its inputs.
+    /// Returns what is under a layer, by the names of its inputs.
     fn inputs(
         &mut self,
         kind: &Kind,
@@ -336,7 +336,7 @@ fn named_inputs(
     Ok(named)
 }
 
-/// What an input wants to be, where the offer is not that.
+/// Returns what an input wants to be, where the offer is not that.
 fn missed(wants: InputKind, offer: &Offer) -> Option<&'static str> {
     match (wants, offer) {
         (InputKind::Block, Offer::Block { .. })
@@ -346,7 +346,7 @@ fn missed(wants: InputKind, offer: &Offer) -> Option<&'static str> {
     }
 }
 
-/// How `on` is written for a kind of layer.
+/// Returns how `on` is written for a kind of layer.
 fn example(kind: &Kind) -> String {
     let each = |inputs: &mut dyn Iterator<Item = &Input>| {
         let inputs: Vec<_> = inputs.map(|i| format!("{} = \"...\"", i.name)).collect();

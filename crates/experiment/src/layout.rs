@@ -71,7 +71,7 @@ impl Layout {
         Ok(Self { files, size: size.into_inner(), load })
     }
 
-    /// What writes the files.
+    /// Returns what writes the files.
     pub(crate) fn load(&self) -> &LoadSpec {
         &self.load
     }

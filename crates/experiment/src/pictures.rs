@@ -92,7 +92,7 @@ impl Picture {
         self.facts.layer.as_deref()
     }
 
-    /// Where it stands.
+    /// Returns where it stands.
     fn at(&self) -> std::ops::Range<usize> {
         self.places.table()
     }

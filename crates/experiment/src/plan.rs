@@ -49,7 +49,7 @@ pub struct DevicePlan {
     /// The file or block device of the host that it shows, for reading only; `None`: it is empty and written to.
     #[serde(default)]
     pub file: Option<PathBuf>,
-    /// Whether variants ask for different sizes: it is the largest of them, for all.
+    /// Tells whether variants ask for different sizes: it is the largest of them, for all.
     #[serde(default)]
     pub largest: bool,
     /// What the virtual disk is modelled like; `None`: a file, as fast as the host.
@@ -119,9 +119,9 @@ pub struct StagePlan {
     pub kind: String,
     /// Its name.
     pub name: String,
-    /// Whether its figures are the measured ones.
+    /// Tells whether its figures are the measured ones.
     pub measured: bool,
-    /// Whether the stack is brought to rest, and read, before the next stage.
+    /// Tells whether the stack is brought to rest, and read, before the next stage.
     pub settle: bool,
     /// Steps that change settings of running layers, before it begins.
     pub before: Vec<Step>,
@@ -138,7 +138,7 @@ pub struct StagePlan {
     pub deadline: Option<Nanos>,
     /// What is done.
     pub task: Task,
-    /// Whether its hot places are its own; otherwise what is hot in one stage of a cell is hot in all.
+    /// Tells whether its hot places are its own; otherwise what is hot in one stage of a cell is hot in all.
     pub fresh_places: bool,
     /// The point of a sweep that it is.
     #[serde(default)]
@@ -171,7 +171,7 @@ impl StagePlan {
         }
     }
 
-    /// How long it may take at most, where nobody knows beforehand how long it will.
+    /// Returns how long it may take at most, where nobody knows beforehand how long it will.
     pub fn patience(&self) -> Option<Nanos> {
         let limit = self.command().map(|command| command.time_limit);
         limit.into_iter().chain(self.deadline).min()

@@ -67,7 +67,7 @@ impl Reported {
         self.values.iter().find_map(|(figure, _)| figure.subject.layer.as_deref())
     }
 
-    /// Where it stands.
+    /// Returns where it stands.
     pub(crate) fn at(&self) -> std::ops::Range<usize> {
         self.places.table()
     }

@@ -47,7 +47,7 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// Whether it, or a point of it, has this name.
+    /// Tells whether it, or a point of it, has this name.
     pub(crate) fn is_called(&self, name: &str) -> bool {
         self.names().any(|own| own == name)
     }
@@ -70,7 +70,7 @@ impl Stage {
         }
     }
 
-    /// What its figures can be called by: its name, and those of its points.
+    /// Returns what its figures can be called by: its name, and those of its points.
     pub fn names(&self) -> impl Iterator<Item = String> {
         let points = self.points().iter().map(|point| point.name.clone());
         std::iter::once(self.head.name.clone()).chain(points)
@@ -192,7 +192,7 @@ fn only(table: &mut Table) -> Result<Vec<String>, Diagnostic> {
     Ok(only.into_inner())
 }
 
-/// When the cell fails because the stage has not ended.
+/// Returns when the cell fails because the stage has not ended.
 fn deadline(table: &mut Table) -> Result<Option<Nanos>, Diagnostic> {
     let Some(deadline) = table.take::<Nanos>(&DEADLINE)? else { return Ok(None) };
     let value = *deadline.get_ref();
@@ -211,7 +211,7 @@ fn unmeasured(measured: bool, places: &Places, kind: &StageKind) -> Result<(), D
     Err(Diagnostic::at(places.at("measure"), message, help))
 }
 
-/// Whether a load draws hot places of its own.
+/// Tells whether a load draws hot places of its own.
 fn places_of(table: &mut Table) -> Result<bool, Diagnostic> {
     let Some(word) = table.take::<String>(&PLACES)? else { return Ok(false) };
     match word.get_ref().as_str() {

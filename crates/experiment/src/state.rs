@@ -61,7 +61,7 @@ impl StateStage {
         Ok(Self { state, otherwise, by })
     }
 
-    /// Whether a layer is discarded on the way there.
+    /// Tells whether a layer is discarded on the way there.
     pub(crate) fn trims(&self) -> bool {
         let states = layers::kinds().iter().flat_map(|kind| kind.states);
         let mut own = states.filter(|state| state.name == self.state.get_ref());
@@ -140,7 +140,7 @@ impl StateStage {
         })
     }
 
-    /// What brings the layer `name` there.
+    /// Returns what brings the layer `name` there.
     fn means(
         &self,
         stage: &StageHead,
@@ -186,7 +186,7 @@ fn told(criterion: Criterion, stack: &StackPlan) -> Criterion {
     criterion
 }
 
-/// What proves a state, in words.
+/// Returns what proves a state, in words.
 pub(crate) fn describe(plan: &StatePlan) -> String {
     let all: Vec<String> = plan.criteria.iter().map(criterion::describe).collect();
     let round = plan.round.as_ref().map_or_else(String::new, |Growth { metric, by }| {

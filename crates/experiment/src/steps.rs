@@ -59,7 +59,7 @@ impl Steps {
     }
 }
 
-/// How long a pause is.
+/// Returns how long a pause is.
 pub(crate) fn wait(table: &mut Table) -> Result<Nanos, Diagnostic> {
     let duration = table.need::<Nanos>(&DURATION)?;
     let (time, help) = (*duration.get_ref(), "wait more than 0s, and at most 24h");

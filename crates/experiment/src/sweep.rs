@@ -165,7 +165,7 @@ fn written<'t>(
     Ok(points)
 }
 
-/// Whether a load has such a key, or one that it is a part of.
+/// Tells whether a load has such a key, or one that it is a part of.
 fn of_load(key: &str) -> bool {
     LoadSpec::key(key).or_else(|| LoadSpec::key(key.split('.').next()?)).is_some()
 }

@@ -102,7 +102,7 @@ pub(crate) fn directory(stage: &StageHead, stack: &StackPlan) -> Result<Target, 
     Ok(target)
 }
 
-/// What the load of `stage` drives, of what was laid out before.
+/// Returns what the load of `stage` drives, of what was laid out before.
 pub(crate) fn aims(
     stage: &StageHead,
     stack: &StackPlan,

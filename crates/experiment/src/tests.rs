@@ -38,7 +38,7 @@ mod targets;
 mod trials;
 mod variants;
 
-/// What is said of the only mistake in `text`, which has to be in a line with `line` and to come with a remedy.
+/// Returns what is said of the only mistake in `text`, which has to be in a line with `line` and to come with a remedy.
 fn only_mistake(text: &str, line: &str) -> String {
     let error = plan(text).expect_err(text);
     let [mistake] = &error.mistakes[..] else { panic!("{text}\n{:?}", error.mistakes) };

@@ -76,7 +76,7 @@ pub(crate) struct AllTrees {
 }
 
 impl WrittenTree<'_> {
-    /// What tells it from what a variant sets in its place: the package, or the last part of the path.
+    /// Returns what tells it from what a variant sets in its place: the package, or the last part of the path.
     fn word(&self) -> String {
         let word = match &self.from {
             TreeSource::Package(package) => package.clone(),

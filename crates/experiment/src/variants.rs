@@ -128,7 +128,7 @@ fn written<'t>(file: &File<'t>) -> Vec<Variant<'t>> {
     file.variant.iter().map(variant).collect()
 }
 
-/// What is wrong with factors, levels and exclusions alone.
+/// Returns what is wrong with factors, levels and exclusions alone.
 fn check_factors(file: &File, variants: &[Variant]) -> Vec<Diagnostic> {
     let mut mistakes = Vec::new();
     for (i, factor) in file.factor.iter().enumerate() {
@@ -219,7 +219,7 @@ fn check_names(variants: &[Variant]) -> Vec<Diagnostic> {
 }
 
 impl<'t> Variant<'t> {
-    /// Whether it, or the `[[variant]]` that it comes from, is called `name`.
+    /// Tells whether it, or the `[[variant]]` that it comes from, is called `name`.
     pub(crate) fn is(&self, name: &str) -> bool {
         self.name == name || self.written.as_deref() == Some(name)
     }
@@ -244,7 +244,7 @@ impl<'t> Variant<'t> {
         devices.chain(layers).chain(stages).chain(trees)
     }
 
-    /// What `path` is for, and the key of it. Names may have dots: the longest that fits is meant.
+    /// Returns what `path` is for, and the key of it. Names may have dots: the longest that fits is meant.
     pub(crate) fn find<'a>(&self, path: &'a str) -> Option<(SettingTarget, &'a str)> {
         let fits = |(thing, name, _): (SettingTarget, String, Range<usize>)| {
             let key = path.strip_prefix(&*name)?.strip_prefix('.')?;
@@ -254,7 +254,7 @@ impl<'t> Variant<'t> {
         Some((thing, key))
     }
 
-    /// Whether a level of the factor changes anything of it.
+    /// Tells whether a level of the factor changes anything of it.
     fn has(&self, factor: &Factor) -> bool {
         let mut settings = factor.levels.iter().flat_map(|level| &level.set);
         settings.any(|setting| self.find(&setting.path).is_some())

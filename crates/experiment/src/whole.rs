@@ -79,7 +79,7 @@ fn scales(text: &str, asked: &str) -> Vec<String> {
     once
 }
 
-/// What the variants of a plan at the scale `name` do not have, though the file measures or expects it of them.
+/// Returns what the variants of a plan at the scale `name` do not have, though the file measures or expects it of them.
 fn inconsistent(text: &str, facts: &PlanFacts, name: &str) -> Vec<Diagnostic> {
     let Ok(mut root) = Table::parse(text, "An experiment") else { return Vec::new() };
     let variants = root.tables(&keys::VARIANT, "A variant").unwrap_or_default();

@@ -80,7 +80,7 @@ pub enum What {
 }
 
 impl What {
-    /// Whether it spoils stored blocks, as against requests.
+    /// Tells whether it spoils stored blocks, as against requests.
     pub(crate) fn is_corruption(&self) -> bool {
         matches!(self, Self::Torn(_) | Self::Stale | Self::Misplaced(_) | Self::Flipped(_))
     }

@@ -25,7 +25,7 @@ const LARGEST: u32 = 1 << 20;
 #[derive(Debug)]
 pub(crate) struct Shared {
     store: Mutex<Store>,
-    /// Whether stalls are over.
+    /// Tells whether stalls are over.
     released: Mutex<bool>,
     release: Condvar,
 }
@@ -56,7 +56,7 @@ impl Shared {
 /// The file system.
 pub(crate) struct Files {
     pub shared: Arc<Shared>,
-    /// Whether direct I/O may complete later than the call that asks for it.
+    /// Tells whether direct I/O may complete later than the call that asks for it.
     pub asynchronous: bool,
 }
 

@@ -67,7 +67,7 @@ impl Faulty {
         self.store().arm(faults);
     }
 
-    /// What was injected so far.
+    /// Returns what was injected so far.
     pub fn injected(&self) -> Vec<Injected> {
         self.store().injected().to_vec()
     }

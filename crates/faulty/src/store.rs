@@ -42,7 +42,7 @@ struct Armed {
 }
 
 impl Armed {
-    /// Whether it happens to the request or block at `at`.
+    /// Tells whether it happens to the request or block at `at`.
     fn strikes(&mut self, at: u64) -> bool {
         let when = &self.fault.when;
         if when.within.as_ref().is_some_and(|within| !within.contains(&at)) {
@@ -95,17 +95,17 @@ impl Store {
         self.bytes.len()
     }
 
-    /// What was injected so far, in order.
+    /// Returns what was injected so far, in order.
     pub fn injected(&self) -> &[Injected] {
         &self.injected
     }
 
-    /// What is stored, past all faults.
+    /// Returns what is stored, past all faults.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// What is stored, to be spoilt by hand.
+    /// Returns what is stored, to be spoilt by hand.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.bytes
     }
@@ -151,7 +151,7 @@ impl Store {
         self.ask(On::Flush, 0, 0)
     }
 
-    /// What the faults of requests make of one. A request that stalls may fail too.
+    /// Returns what the faults of requests make of one. A request that stalls may fail too.
     fn ask(&mut self, on: On, at: u64, length: usize) -> Answer {
         let mut answer = Answer { result: Ok(length), stall: None };
         let (request, written) = (self.requests, self.written);

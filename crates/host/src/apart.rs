@@ -26,7 +26,7 @@ pub enum Overlap {
 }
 
 impl Overlap {
-    /// What to do about it, where that does not depend on what the paths were given for.
+    /// Returns what to do about it, where that does not depend on what the paths were given for.
     pub fn help(&self) -> Option<&'static str> {
         match self {
             Self::Same { .. } => None,

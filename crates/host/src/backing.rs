@@ -80,18 +80,18 @@ impl BackingChain {
         }
     }
 
-    /// Whether both are the same device or file.
+    /// Tells whether both are the same device or file.
     pub fn is(&self, other: &Self) -> bool {
         self.0.first().map(|part| part.place) == other.0.first().map(|part| part.place)
     }
 
-    /// Whether this lies on `other`, which is something else.
+    /// Tells whether this lies on `other`, which is something else.
     pub(crate) fn lies_on(&self, other: &Self) -> bool {
         let itself = other.0.first().map(|part| part.place);
         self.0.iter().skip(1).any(|part| Some(part.place) == itself)
     }
 
-    /// Whether a write to one may change the other.
+    /// Tells whether a write to one may change the other.
     pub fn shares_bytes(&self, other: &Self) -> bool {
         let meet = |a: &Part, b: &Part| {
             a.place == b.place && a.start < b.end && b.start < a.end && (a.all || b.all)
@@ -131,7 +131,7 @@ fn size(number: Number) -> u64 {
     counted(number, "size").unwrap_or_default().saturating_mul(SECTOR)
 }
 
-/// What a loop device stands on.
+/// Returns what a loop device stands on.
 pub(crate) fn backing(number: Number) -> Option<Backing> {
     let here = sysfs(number);
     let text = std::fs::read_to_string(here.join("loop/backing_file")).ok()?;

@@ -29,7 +29,7 @@ pub struct Capability {
     pub id: &'static str,
     /// Its name.
     pub name: String,
-    /// Whether it is there.
+    /// Tells whether it is there.
     pub state: CapabilityState,
     /// What was found.
     pub detail: String,
@@ -115,7 +115,7 @@ fn device_mapper() -> Capability {
     capability("device_mapper", "device mapper", state, detail, REMEDY)
 }
 
-/// Whether stacks with this kind of layer can be raised here: its programs are installed, and the kernel has its modules.
+/// Tells whether stacks with this kind of layer can be raised here: its programs are installed, and the kernel has its modules.
 fn layer(kind: &'static layers::Kind, targets: &BTreeSet<String>) -> Capability {
     let name = format!("layer {}", kind.name);
     let programs = kind.needs.tools.iter().filter(|tool| program(tool).is_none());
@@ -142,7 +142,7 @@ fn layer(kind: &'static layers::Kind, targets: &BTreeSet<String>) -> Capability 
     capability(kind.name, name, state, detail, &remedy)
 }
 
-/// Whether the running kernel has a module, loaded or not, or built in.
+/// Tells whether the running kernel has a module, loaded or not, or built in.
 pub(crate) fn module(name: &str) -> bool {
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
     let listed = |list: &str| {
@@ -155,14 +155,14 @@ pub(crate) fn module(name: &str) -> bool {
     loaded(name) || listed("modules.dep") || listed("modules.builtin")
 }
 
-/// Whether a module is loaded; a file system may be built in and have no module at all.
+/// Tells whether a module is loaded; a file system may be built in and have no module at all.
 fn loaded(name: &str) -> bool {
     let filesystems = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
     Path::new(&format!("/sys/module/{}", name.replace('-', "_"))).exists()
         || filesystems.lines().any(|line| line.split_whitespace().last() == Some(name))
 }
 
-/// Where a program is.
+/// Returns where a program is.
 pub(crate) fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var("PATH").unwrap_or_default();
     let system = ["/usr/local/sbin", "/usr/sbin", "/sbin"];

@@ -26,7 +26,7 @@ pub struct CommandOutput {
     pub stdout: String,
     /// Standard error, bounded.
     pub stderr: String,
-    /// Whether it was killed because its deadline had passed.
+    /// Tells whether it was killed because its deadline had passed.
     pub overdue: bool,
     /// Command lines of processes that it had started, that outlived it, and that were killed.
     pub killed: Vec<String>,

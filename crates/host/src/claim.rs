@@ -82,7 +82,7 @@ impl Claim {
         Identity::of(&self.held.0)
     }
 
-    /// What it is, so that a person can tell it from its neighbours: node, model, serial number, size.
+    /// Returns what it is, so that a person can tell it from its neighbours: node, model, serial number, size.
     pub fn identity(&self) -> &str {
         &self.identity
     }
@@ -130,12 +130,12 @@ impl ClaimError {
         Self { source: Some(source), ..Self::new(kind, message, help) }
     }
 
-    /// What kind of refusal it is: it decides the exit code.
+    /// Returns what kind of refusal it is: it decides the exit code.
     pub fn kind(&self) -> ClaimKind {
         self.kind
     }
 
-    /// What to do about it.
+    /// Returns what to do about it.
     pub fn help(&self) -> &str {
         &self.help
     }

@@ -104,7 +104,7 @@ pub enum StepError {
 }
 
 impl StepError {
-    /// Whether it was the user's wish and no failure.
+    /// Tells whether it was the user's wish and no failure.
     pub fn interrupted(&self) -> bool {
         matches!(self, Self::Interrupted { .. })
     }

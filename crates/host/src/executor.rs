@@ -72,7 +72,7 @@ impl Executor {
         self.names.insert(name.to_owned(), value.to_owned());
     }
 
-    /// What steps found out, by name (`vdo.instance`).
+    /// Returns what steps found out, by name (`vdo.instance`).
     pub fn facts(&self) -> &BTreeMap<String, String> {
         &self.facts
     }
@@ -125,22 +125,22 @@ impl Executor {
         std::mem::take(&mut self.transcript)
     }
 
-    /// Whether anything is still to be undone.
+    /// Tells whether anything is still to be undone.
     pub fn owes(&self) -> bool {
         !self.owed.is_empty()
     }
 
-    /// What is still there of the run with this tag.
+    /// Returns what is still there of the run with this tag.
     pub fn leftovers(&mut self, tag: &str) -> Vec<String> {
         self.machine.leftovers(tag)
     }
 
-    /// What removes what is still there of the run with this tag, in this order.
+    /// Returns what removes what is still there of the run with this tag, in this order.
     pub fn removals(&mut self, tag: &str) -> Vec<Removal> {
         self.machine.removals(tag)
     }
 
-    /// Whether something of the run with this tag stands on a device.
+    /// Tells whether something of the run with this tag stands on a device.
     pub fn bears(&mut self, device: &str, tag: &str) -> bool {
         self.machine.bears(device, tag)
     }
@@ -468,7 +468,7 @@ fn failed(context: &ActionContext, action: &Action, source: io::Error) -> StepEr
     StepError::Action { about: context.about.to_owned(), action: action.show(), source }
 }
 
-/// Whether the way a command ended is a failure.
+/// Tells whether the way a command ended is a failure.
 fn judge(
     context: &ActionContext,
     argv: &[String],

@@ -73,7 +73,7 @@ fn virtualisation() -> String {
     if names.is_empty() { "a virtual machine".to_owned() } else { names.join(" ") }
 }
 
-/// Whether the kernel was told to leave out protections that cost speed.
+/// Tells whether the kernel was told to leave out protections that cost speed.
 fn mitigations() -> Option<String> {
     let line = file("/proc/cmdline")?;
     let word = line.split_whitespace().find_map(|word| word.strip_prefix("mitigations="))?;

@@ -126,7 +126,7 @@ pub(crate) fn removals(tag: &str, owned: &BTreeSet<String>) -> Vec<Removal> {
     of(tag, |_| true).iter().filter_map(|left| left.removal(&ours, owned)).collect()
 }
 
-/// Whether an object of a layer's tools with this tag stands on `device`.
+/// Tells whether an object of a layer's tools with this tag stands on `device`.
 pub(crate) fn bears(device: &str, tag: &str) -> bool {
     let whole = |path: &str| std::fs::canonicalize(path).ok();
     let (ours, Some(device)) = (format!("fathom_{tag}"), whole(device)) else { return false };
@@ -137,13 +137,13 @@ pub(crate) fn bears(device: &str, tag: &str) -> bool {
     })
 }
 
-/// Whether `source` is `device` or a partition of it.
+/// Tells whether `source` is `device` or a partition of it.
 fn is_of(source: &str, device: &str) -> bool {
     let rest = source.strip_prefix(device);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('p'))
 }
 
-/// What a tool of a layer lists; nothing where it is not there or does not answer.
+/// Returns what a tool of a layer lists; nothing where it is not there or does not answer.
 fn lines(argv: &[&str]) -> Vec<String> {
     let argv: Vec<_> = argv.iter().map(ToString::to_string).collect();
     let output = crate::child::run(&argv, Duration::from_secs(60), &Interrupt::new());

@@ -124,15 +124,15 @@ pub trait Machine: Send {
         path.to_owned()
     }
 
-    /// What is still there of the run with this tag.
+    /// Returns what is still there of the run with this tag.
     fn leftovers(&mut self, tag: &str) -> Vec<String>;
 
-    /// What removes that, in this order.
+    /// Returns what removes that, in this order.
     fn removals(&mut self, _tag: &str) -> Vec<Removal> {
         Vec::new()
     }
 
-    /// Whether something of the run with this tag stands on a device.
+    /// Tells whether something of the run with this tag stands on a device.
     fn bears(&mut self, _device: &str, _tag: &str) -> bool {
         false
     }
@@ -143,7 +143,7 @@ pub trait Machine: Send {
     /// Tells a simulated machine that something worked on it of which nobody knows what it wrote.
     fn lost_track(&mut self) {}
 
-    /// Whether a wait counts as over though its condition does not hold: on a simulated machine, where nothing would ever bring it about.
+    /// Tells whether a wait counts as over though its condition does not hold: on a simulated machine, where nothing would ever bring it about.
     fn grants(&mut self, _source: &Source, _until: &Condition) -> bool {
         false
     }
@@ -155,7 +155,7 @@ pub struct RealMachine {
     reader: Reader,
     /// Programs that were run: only these are asked what they left.
     ran: BTreeSet<String>,
-    /// Whether another process may have run any.
+    /// Tells whether another process may have run any.
     after_another: bool,
     /// Processes that were started and not stopped.
     processes: BTreeMap<String, Process>,

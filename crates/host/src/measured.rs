@@ -33,9 +33,9 @@ pub struct MeasuredCommand {
     pub argv: Vec<String>,
     /// The directory or block device that it works on.
     pub target: String,
-    /// Whether that is a directory: the command starts in it then.
+    /// Tells whether that is a directory: the command starts in it then.
     pub directory: bool,
-    /// Whether what it wrote is brought to stable storage, which is measured too.
+    /// Tells whether what it wrote is brought to stable storage, which is measured too.
     pub sync: bool,
     /// When it is killed.
     pub time_limit: Nanos,
@@ -48,9 +48,9 @@ pub struct CommandOutcome {
     pub figures: CommandFigures,
     /// The signal that ended it.
     pub signal: Option<i32>,
-    /// Whether it was killed because its time was over.
+    /// Tells whether it was killed because its time was over.
     pub overdue: bool,
-    /// Whether it was killed because the user wished to stop.
+    /// Tells whether it was killed because the user wished to stop.
     pub interrupted: bool,
     /// Processes that it had started and that could not be killed.
     pub left: Vec<String>,
@@ -133,7 +133,7 @@ fn with_end(mut ran: CommandOutcome, end: End) -> CommandOutcome {
     ran
 }
 
-/// What the file system of the target counts as used.
+/// Returns what the file system of the target counts as used.
 fn used(work: &MeasuredCommand) -> Option<u64> {
     if !work.directory {
         return None;

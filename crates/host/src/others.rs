@@ -37,7 +37,7 @@ impl Meter {
         })
     }
 
-    /// What was done since it was made.
+    /// Returns what was done since it was made.
     pub fn read(&self) -> io::Result<MachineLoad> {
         let now = read()?;
         let micros = self.began.elapsed().as_micros() as f64;
@@ -78,7 +78,7 @@ fn stolen(before: Ticks, now: Ticks) -> Option<f64> {
     Some(now.steal.saturating_sub(before.steal) as f64 / all as f64)
 }
 
-/// How long some thread waited so far, microseconds; `None` where the kernel does not count it.
+/// Returns how long some thread waited so far, microseconds; `None` where the kernel does not count it.
 fn waited(what: &str) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/pressure/{what}")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("some "))?;

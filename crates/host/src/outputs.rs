@@ -33,7 +33,7 @@ impl Kept {
         self.dropped += over as u64;
     }
 
-    /// What is kept, as text; where something is missing before an end, it says how much.
+    /// Returns what is kept, as text; where something is missing before an end, it says how much.
     pub(crate) fn text(&self) -> String {
         let tail: Vec<u8> = self.tail.iter().copied().collect();
         let (head, tail) = (String::from_utf8_lossy(&self.head), String::from_utf8_lossy(&tail));

@@ -45,7 +45,7 @@ impl Schedule {
         (Self { probes, due_ns }, slow.into_iter().map(|(probe, _)| probe).collect())
     }
 
-    /// When the next probe is due.
+    /// Returns when the next probe is due.
     fn next_ns(&self) -> Option<u64> {
         self.due_ns.iter().min().copied()
     }
@@ -142,7 +142,7 @@ impl Samplers {
         Ok(Self { shared, probes, clock: clock.clone(), thread, slow, idle })
     }
 
-    /// Why something is read at marks only, or not at all: its thread could not be started.
+    /// Returns why something is read at marks only, or not at all: its thread could not be started.
     pub fn trouble(&self) -> Option<String> {
         let quick = self.thread.as_ref().err().map(|error| {
             let sources: Vec<_> = self.probes.iter().map(|probe| probe.id.as_str()).collect();

@@ -54,7 +54,7 @@ const FROM_END: [(u64, &[u8], &str); 3] = [
 /// How much of each end must be zero where nobody else can be asked, bytes.
 const BLANK: u64 = 1 << 20;
 
-/// What is on the device, in words; empty when nothing that anybody would miss was found.
+/// Returns what is on the device, in words; empty when nothing that anybody would miss was found.
 pub(crate) fn find(path: &Path, file: &File) -> io::Result<Vec<String>> {
     let mut found = known(file)?;
     match blkid(path) {
@@ -90,7 +90,7 @@ fn known(file: &File) -> io::Result<Vec<String>> {
     Ok(found)
 }
 
-/// Whether the first sector is a partition table with at least one entry: its magic alone is that of boot sectors too,
+/// Tells whether the first sector is a partition table with at least one entry: its magic alone is that of boot sectors too,
 /// which other signatures find.
 fn has_partitions(file: &File) -> io::Result<bool> {
     let mut sector = [0u8; 512];

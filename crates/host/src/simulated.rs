@@ -34,7 +34,7 @@ pub struct SimulatedMachine {
     clock: Clock,
     /// What stages do, placeholders allowed: it is done though no twin models it.
     staged: Vec<Action>,
-    /// Whether anything was done that a twin need not model.
+    /// Tells whether anything was done that a twin need not model.
     worked_on: bool,
     /// Attributes of the kernel that were written, directories where something is mounted, processes that run.
     attributes: BTreeMap<String, String>,

@@ -32,7 +32,7 @@ pub struct Reader {
     threads: Vec<Threads>,
     /// Recorded writes by the name of the trace instance; of those that are not recorded, why.
     writes: BTreeMap<String, Result<WriteRuns, String>>,
-    /// Whether commands may take long.
+    /// Tells whether commands may take long.
     patient: bool,
     /// Kills the command that is being read.
     interrupt: Interrupt,
@@ -112,7 +112,7 @@ impl Reader {
         self.printed(&argv)
     }
 
-    /// What a command prints on standard output.
+    /// Returns what a command prints on standard output.
     fn printed(&self, argv: &[String]) -> io::Result<String> {
         let deadline = if self.patient { PATIENT_DEADLINE } else { COMMAND_DEADLINE };
         let output = crate::child::run(argv, deadline, &self.interrupt)?;
@@ -217,7 +217,7 @@ fn diskstats(devices: &[NamedDevice]) -> io::Result<String> {
     Ok(text)
 }
 
-/// What follows `major minor name` in a line of diskstats, when it is of that device.
+/// Returns what follows `major minor name` in a line of diskstats, when it is of that device.
 fn columns_of(line: &str, major: u32, minor: u32) -> Option<&str> {
     let (first, rest) = line.trim_start().split_once(char::is_whitespace)?;
     let (second, rest) = rest.trim_start().split_once(char::is_whitespace)?;

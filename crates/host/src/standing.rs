@@ -42,7 +42,7 @@ pub enum PathError {
 }
 
 impl PathError {
-    /// What to do about it.
+    /// Returns what to do about it.
     pub fn help(&self) -> &'static str {
         match self {
             Self::Dangling { .. } => "name the file itself, or remove the link",
@@ -66,7 +66,7 @@ impl PathError {
     }
 }
 
-/// What stands at `path`.
+/// Returns what stands at `path`.
 pub fn standing(path: &Path) -> Result<TargetPresence, PathError> {
     match std::fs::metadata(path) {
         Ok(found) if found.is_file() && found.len() == 0 => return Ok(TargetPresence::Empty),

@@ -33,7 +33,7 @@ fn directory(instance: &Path, event: &str) -> PathBuf {
     instance.join("events").join(event.replacen(':', "/", 1))
 }
 
-/// What keeps all events but writes to a block device out of an instance; the error says why it cannot be told what is written to it.
+/// Returns what keeps all events but writes to a block device out of an instance; the error says why it cannot be told what is written to it.
 fn writes_to(device: &str) -> io::Result<Result<String, String>> {
     let Some(number) = sys::block::number(Path::new(device))? else {
         return Ok(Err(format!("{device} is no block device")));

@@ -106,7 +106,7 @@ fn node(name: &str, number: Number) -> Option<PathBuf> {
     (sys::block::number(&node).ok().flatten() == Some(number)).then_some(node)
 }
 
-/// Whether the kernel holds the device for somebody, wherever it is mounted.
+/// Tells whether the kernel holds the device for somebody, wherever it is mounted.
 fn is_taken(name: &str, number: Number) -> bool {
     let Some(node) = node(name, number) else { return false };
     let opened = OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(node);

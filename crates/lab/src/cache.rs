@@ -36,7 +36,7 @@ pub struct CachedImage {
     pub age: Duration,
     /// Time since a machine was last started from it.
     pub unused_for: Duration,
-    /// Whether a machine holds it right now.
+    /// Tells whether a machine holds it right now.
     pub in_use: bool,
     /// What is in it; `None` for a directory that is no whole image.
     pub manifest: Option<Manifest>,

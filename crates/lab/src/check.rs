@@ -8,7 +8,7 @@ use crate::spec::VmSpec;
 use crate::{Error, Result};
 
 impl VmSpec {
-    /// Whether it can be a machine, its disks make sense, and what will be written to them fits, before anything is started.
+    /// Tells whether it can be a machine, its disks make sense, and what will be written to them fits, before anything is started.
     pub fn check(&self) -> Result<()> {
         let bad = |what: String, help: String| Error::BadSpec { what, help };
         if self.memory < LEAST_MEMORY {

@@ -164,7 +164,7 @@ fn throttling(limit: &Limit) -> String {
     all.iter().filter_map(|(key, value)| Some(format!(",throttling.{key}={}", (*value)?))).collect()
 }
 
-/// What a disk says of itself, as QEMU's virtio-blk takes it; whether it turns is told in the guest.
+/// Returns what a disk says of itself, as QEMU's virtio-blk takes it; whether it turns is told in the guest.
 fn properties(attributes: &Attributes) -> String {
     let word = |on: bool| if on { "on" } else { "off" };
     let block = attributes

@@ -150,7 +150,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What to do about it, when there is something to do.
+    /// Returns what to do about it, when there is something to do.
     pub fn help(&self) -> Option<String> {
         Some(match self {
             Self::MissingProgram { package, .. } => {

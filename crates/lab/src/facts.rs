@@ -20,7 +20,7 @@ pub struct LabFacts {
     pub kernel: String,
     /// The guest kernel's command line.
     pub command_line: String,
-    /// Whether that is the tuned one, whose switches change measured performance.
+    /// Tells whether that is the tuned one, whose switches change measured performance.
     pub tuned_command_line: bool,
     /// The virtual disks.
     pub disks: Vec<DiskFacts>,

@@ -131,12 +131,12 @@ impl Server {
         self.name.clone()
     }
 
-    /// What it serves.
+    /// Returns what it serves.
     pub(crate) fn facts(&self) -> DiskFacts {
         self.facts.clone()
     }
 
-    /// How its process ended, and what to do about it; `None` while it serves. As long as the machine runs it should not end.
+    /// Returns how its process ended, and what to do about it; `None` while it serves. As long as the machine runs it should not end.
     pub(crate) fn lost(&mut self) -> Option<String> {
         let ended = self.wait(Duration::ZERO)?;
         let said = self.said();

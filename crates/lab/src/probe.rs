@@ -51,7 +51,7 @@ impl Accelerator {
         Ok(chosen)
     }
 
-    /// What is known without a probe boot: the node is refused, or an earlier probe of this boot said so.
+    /// Returns what is known without a probe boot: the node is refused, or an earlier probe of this boot said so.
     /// `None` when only a probe could tell.
     pub fn known(cache: &Cache, image: &Image) -> Option<Self> {
         match openable() {

@@ -33,7 +33,7 @@ impl Disk {
         Self { role: role.to_owned(), size, image: None, model: None, attributes }
     }
 
-    /// Whether it says that it turns; `None`: whatever the guest takes it for. A modelled disk says what it is.
+    /// Tells whether it says that it turns; `None`: whatever the guest takes it for. A modelled disk says what it is.
     pub(crate) fn rotational(&self) -> Option<bool> {
         let kind = self.model.as_ref().and_then(|model| Some(model.like.profile().ok()?.kind()));
         self.attributes.rotational.or_else(|| match kind? {

@@ -28,12 +28,12 @@ pub struct SupplySpec {
 }
 
 impl SupplySpec {
-    /// Whether nothing is asked for.
+    /// Tells whether nothing is asked for.
     pub fn is_empty(&self) -> bool {
         self.packages.is_empty() && self.package_trees.is_empty() && self.directories.is_empty()
     }
 
-    /// What the guest's root must have for it.
+    /// Returns what the guest's root must have for it.
     pub fn needs(&self) -> ImageNeeds {
         if self.is_empty() { ImageNeeds::default() } else { ImageNeeds::new(&[], &MODULES, &[]) }
     }
@@ -45,7 +45,7 @@ impl SupplySpec {
 pub enum Content {
     /// Packages: programs, and trees of files.
     Packages {
-        /// Whether there are programs, to be laid over the guest's root.
+        /// Tells whether there are programs, to be laid over the guest's root.
         programs: bool,
     },
     /// A directory of this machine.
@@ -86,7 +86,7 @@ pub(crate) struct Mount {
     pub(crate) serial: String,
     /// Where it is mounted.
     pub(crate) place: String,
-    /// Whether it is laid over the root.
+    /// Tells whether it is laid over the root.
     pub(crate) over_root: bool,
 }
 
@@ -104,12 +104,12 @@ impl Supply {
     }
 }
 
-/// Where the guest has the directory called `name`.
+/// Returns where the guest has the directory called `name`.
 pub fn directory(name: &str) -> String {
     format!("{TREES}/{name}")
 }
 
-/// Where the guest has the files of the package that is only read.
+/// Returns where the guest has the files of the package that is only read.
 pub fn package_tree(package: &str) -> String {
     format!("{PACKAGES}/trees/{package}")
 }
@@ -119,7 +119,7 @@ pub(crate) fn serial(position: usize) -> String {
     format!("-supply-{position}")
 }
 
-/// What the guest is told of all supplies.
+/// Returns what the guest is told of all supplies.
 pub(crate) fn mounts(supplies: &[Supply]) -> Vec<Mount> {
     let mount = |(position, supply): (usize, &Supply)| Mount {
         serial: serial(position),

@@ -133,7 +133,7 @@ impl Vm {
         self.handle.kill();
     }
 
-    /// What is known about the machine; complete when the first step has begun.
+    /// Returns what is known about the machine; complete when the first step has begun.
     pub fn facts(&self) -> LabFacts {
         self.state.facts()
     }
@@ -148,7 +148,7 @@ impl Vm {
         tail(&self.console)
     }
 
-    /// What modelled disks were asked for, once the machine has ended.
+    /// Returns what modelled disks were asked for, once the machine has ended.
     pub fn take_traces(&mut self) -> Vec<Trace> {
         std::mem::take(&mut self.traces)
     }

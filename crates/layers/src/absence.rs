@@ -3,7 +3,7 @@
 
 use crate::kinds;
 
-/// Whether a command of teardown failed because its object is not there: `program` said so in `stderr`.
+/// Tells whether a command of teardown failed because its object is not there: `program` said so in `stderr`.
 pub fn is_absent(program: &str, stderr: &str) -> bool {
     let name = program.rsplit('/').next().unwrap_or(program);
     let says = |words: &[&str]| words.iter().any(|word| stderr.contains(word));

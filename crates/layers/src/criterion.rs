@@ -13,7 +13,7 @@ fn shown(criterion: &Criterion, value: f64) -> String {
     known.map_or_else(|| value.to_string(), |known| known.unit.show(value))
 }
 
-/// What must hold: `physical_used_percent of vdo is at least 50 %`.
+/// Returns what must hold: `physical_used_percent of vdo is at least 50 %`.
 pub fn describe(criterion: &Criterion) -> String {
     let must = match criterion.must {
         Requirement::BeAtLeast(least) => format!("is at least {}", shown(criterion, least)),
@@ -24,7 +24,7 @@ pub fn describe(criterion: &Criterion) -> String {
     format!("{} of {} {must}", criterion.metric, subject(criterion))
 }
 
-/// What was read: `60 %`, or `60 %, 59.9 % a round before`.
+/// Returns what was read: `60 %`, or `60 %, 59.9 % a round before`.
 pub fn found(judged: &CriterionResult) -> String {
     let value = |value: Option<f64>| {
         value.map_or_else(|| "unknown".to_owned(), |value| shown(&judged.criterion, value))

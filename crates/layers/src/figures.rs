@@ -185,7 +185,7 @@ impl<'a> Window<'a> {
         None
     }
 
-    /// What a source said at both ends; `None` when one is missing or could not be read.
+    /// Returns what a source said at both ends; `None` when one is missing or could not be read.
     pub fn ends(&self, source: &str) -> Option<Endpoints<'a>> {
         let (before, after) = (self.before.get(source)?, self.after.get(source)?);
         (after.at_ns >= before.at_ns)
@@ -212,12 +212,12 @@ pub struct Endpoints<'a> {
 }
 
 impl Endpoints<'_> {
-    /// How much a field grew; `None` when either sample has no such figure.
+    /// Returns how much a field grew; `None` when either sample has no such figure.
     pub fn growth(&self, field: &str) -> Option<f64> {
         Some(self.end(field)? - self.before.get(field).copied().flatten()?)
     }
 
-    /// What a field was in the end.
+    /// Returns what a field was in the end.
     pub fn end(&self, field: &str) -> Option<f64> {
         self.after.get(field).copied().flatten()
     }

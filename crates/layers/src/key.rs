@@ -18,7 +18,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// What kind of value it takes: `switch`, `number`, `size` or `word`.
+    /// Returns what kind of value it takes: `switch`, `number`, `size` or `word`.
     pub fn takes(&self) -> &'static str {
         let size = || self.example.trim_matches('"').parse::<Bytes>().is_ok();
         match self.default.parse::<u64>() {

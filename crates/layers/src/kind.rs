@@ -62,12 +62,12 @@ pub struct Kind {
     pub objects: &'static [Objects],
     /// Facts of a machine that its figures depend on.
     pub facts: &'static [Fact],
-    /// Whether its device refuses I/O that may not wait (`RWF_NOWAIT`), so that io_uring hands each I/O to a worker thread of the
+    /// Tells whether its device refuses I/O that may not wait (`RWF_NOWAIT`), so that io_uring hands each I/O to a worker thread of the
     /// kernel: targets of device-mapper without `DM_TARGET_NOWAIT`.
     pub refuses_nowait: bool,
-    /// Whether it answers reads of places that nothing has written by itself, without its device: what is not mapped reads as zeros.
+    /// Tells whether it answers reads of places that nothing has written by itself, without its device: what is not mapped reads as zeros.
     pub answers_for_holes: bool,
-    /// Whether it stores duplicates once and compressed blocks together, so that warnings of content about that are for it.
+    /// Tells whether it stores duplicates once and compressed blocks together, so that warnings of content about that are for it.
     pub reduces: bool,
     /// What is known of its kernel threads.
     pub threads: Threads,
@@ -177,7 +177,7 @@ pub struct Input {
     pub wants: InputKind,
     /// What the layer uses it for.
     pub help: &'static str,
-    /// Whether the layer can go without it.
+    /// Tells whether the layer can go without it.
     pub optional: bool,
 }
 
@@ -272,7 +272,7 @@ pub struct ActionKind {
     pub about: &'static str,
     /// Its settings.
     pub keys: &'static [Key],
-    /// Whether nothing may stand on the layer meanwhile.
+    /// Tells whether nothing may stand on the layer meanwhile.
     pub alone: bool,
     /// It may lose writes that were not flushed before.
     pub loses: bool,
@@ -315,7 +315,7 @@ pub struct Chart {
     pub series: &'static [Series],
     /// Unit of the plotted values.
     pub unit: Unit,
-    /// Whether the rate of change per second is plotted, not the value.
+    /// Tells whether the rate of change per second is plotted, not the value.
     pub rate: bool,
 }
 

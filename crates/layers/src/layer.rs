@@ -15,11 +15,11 @@ pub trait Layer: Send + Sync {
     /// Every setting as text, defaults included.
     fn settings(&self) -> BTreeMap<String, String>;
 
-    /// What raises it at `at`, and what it is then; the error names the setting that cannot work there, its value and the
+    /// Returns what raises it at `at`, and what it is then; the error names the setting that cannot work there, its value and the
     /// remedy.
     fn raise(&self, at: &Place) -> Result<RaisePlan, SettingError>;
 
-    /// What brings the layer that runs at `at` to the value that its setting `key` has here, without taking it down; `None`
+    /// Returns what brings the layer that runs at `at` to the value that its setting `key` has here, without taking it down; `None`
     /// when the setting cannot change while it runs.
     fn change(&self, _at: &Place, _key: &str) -> Option<Vec<Step>> {
         None
@@ -30,19 +30,19 @@ pub trait Layer: Send + Sync {
         &[]
     }
 
-    /// What an action that its kind declares ([`crate::Kind::actions`]) takes on the layer that stands at `at`. Settings of the action
+    /// Returns what an action that its kind declares ([`crate::Kind::actions`]) takes on the layer that stands at `at`. Settings of the action
     /// that are settings of the layer too have their new values here already. The error names the one that cannot work.
     fn act(&self, _at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {
         let message = format!("the layer does nothing called '{}'", asked.action);
         Err(SettingError::new("action", message, "fathom layers NAME shows what it can do"))
     }
 
-    /// What proves that the layer at `at` is in a state that its kind declares ([`crate::Kind::states`]).
+    /// Returns what proves that the layer at `at` is in a state that its kind declares ([`crate::Kind::states`]).
     fn proof(&self, _at: &Place, _state: &str) -> Proof {
         Proof::default()
     }
 
-    /// Whether a load can bring the layer at `at` to a state at all: the one that its kind declares (`usual`), or one that the experiment
+    /// Tells whether a load can bring the layer at `at` to a state at all: the one that its kind declares (`usual`), or one that the experiment
     /// says. The error names the setting that stands in the way.
     fn reachable(&self, _at: &Place, _state: &str, _usual: bool) -> Result<(), SettingError> {
         Ok(())
@@ -219,7 +219,7 @@ pub struct RaisePlan {
 pub struct Allocate {
     /// Distance from the start of one write to the start of the next, bytes.
     pub stride_bytes: u64,
-    /// Whether the last block of the device must be written too.
+    /// Tells whether the last block of the device must be written too.
     pub last_block: bool,
     /// Size of each write, bytes.
     pub block_bytes: u64,

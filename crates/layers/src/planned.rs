@@ -7,7 +7,7 @@ pub struct PlannedStage {
     pub kind: String,
     /// Its name.
     pub name: String,
-    /// Whether its figures are the measured ones.
+    /// Tells whether its figures are the measured ones.
     pub measured: bool,
     /// Its load, or that of each round of a fill.
     pub load: Option<PlannedLoad>,
@@ -15,7 +15,7 @@ pub struct PlannedStage {
     pub targets: Vec<String>,
     /// Of a command: whether what it wrote is brought to stable storage, and that is measured.
     pub synced: Option<bool>,
-    /// Whether it is one point of a sweep, whose settings are the sweep's.
+    /// Tells whether it is one point of a sweep, whose settings are the sweep's.
     pub swept: bool,
 }
 
@@ -36,7 +36,7 @@ pub struct PlannedLoad {
     pub depth: u64,
     /// Blocks of 4 KiB that it writes, where that is known beforehand.
     pub written_blocks: Option<u64>,
-    /// Whether it runs until a metric has settled.
+    /// Tells whether it runs until a metric has settled.
     pub until_steady: bool,
     /// The window over which that metric has to keep still, seconds.
     pub steady_window_s: Option<f64>,
@@ -54,13 +54,13 @@ pub struct PlannedLoad {
     pub zero_percent: f64,
     /// Compression as written (`none`, `2.5x`).
     pub compress: String,
-    /// Whether it is to compress at all.
+    /// Tells whether it is to compress at all.
     pub compresses: bool,
     /// The mean LZ4 size of its blocks, bytes.
     pub lz4_bytes: Option<f64>,
     /// Blocks that VDO's packer puts into one; 1 when it can do nothing.
     pub fragments_per_block: Option<u32>,
-    /// Whether all blocks have one LZ4 size.
+    /// Tells whether all blocks have one LZ4 size.
     pub alike: bool,
     /// What is doubtful about its content, in sentences.
     pub doubts: Vec<String>,
@@ -108,14 +108,14 @@ pub enum Order {
 }
 
 impl PlannedLoad {
-    /// What it writes of its range within the window over which it has to keep still, at so many bytes a second, percent; `None` where it
+    /// Returns what it writes of its range within the window over which it has to keep still, at so many bytes a second, percent; `None` where it
     /// has no such window, or its range is not known.
     pub fn window_percent(&self, written_per_s: f64) -> Option<f64> {
         let range = self.range_bytes.filter(|bytes| *bytes > 0)?;
         Some(100.0 * written_per_s * self.steady_window_s? / range as f64)
     }
 
-    /// Whether it has an operation that does this.
+    /// Tells whether it has an operation that does this.
     pub fn does(&self, what: OperationKind) -> bool {
         self.operations.iter().any(|op| op.does == what)
     }

@@ -23,7 +23,7 @@ pub(crate) struct Recorded {
     made: Vec<usize>,
     /// How often each parser's text was read.
     reads: BTreeMap<&'static str, usize>,
-    /// Whether something worked on the layer.
+    /// Tells whether something worked on the layer.
     worked_on: bool,
 }
 

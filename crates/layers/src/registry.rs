@@ -31,7 +31,7 @@ pub fn kind(name: &str) -> Option<&'static Kind> {
     kinds().iter().find(|kind| kind.name == name)
 }
 
-/// Whether any of these kinds deduplicates and packs what is written ([`Kind::reduces`]).
+/// Tells whether any of these kinds deduplicates and packs what is written ([`Kind::reduces`]).
 pub fn any_reduces<'a>(names: impl IntoIterator<Item = &'a str>) -> bool {
     names.into_iter().filter_map(kind).any(|kind| kind.reduces)
 }
@@ -56,7 +56,7 @@ pub struct MetricOwners {
     pub kinds: Vec<&'static str>,
 }
 
-/// What has a figure of the metric with this id; nothing where there is no such metric.
+/// Returns what has a figure of the metric with this id; nothing where there is no such metric.
 pub fn measured(id: &str) -> MetricOwners {
     let among = |metrics: &[Metric]| metrics.iter().any(|metric| metric.id == id);
     let kinds = kinds().iter().filter(|kind| among(kind.metrics));
@@ -68,12 +68,12 @@ pub fn measured(id: &str) -> MetricOwners {
     }
 }
 
-/// Whether a metric is what a kind of layer is there for.
+/// Tells whether a metric is what a kind of layer is there for.
 pub fn is_headline(id: &str) -> bool {
     headlines().any(|headline| headline.metric == id)
 }
 
-/// What follows the value of a metric in a sentence, where a kind of layer that is there for it says so.
+/// Returns what follows the value of a metric in a sentence, where a kind of layer that is there for it says so.
 pub fn headline_words(id: &str) -> Option<&'static str> {
     headlines().find(|headline| headline.metric == id)?.words
 }

@@ -51,7 +51,7 @@ impl Threshold {
         Some(Self { above: false, value, unit })
     }
 
-    /// Whether `value` is where the rule fires.
+    /// Tells whether `value` is where the rule fires.
     pub fn passed(&self, value: f64) -> bool {
         if self.above { value > self.value } else { value < self.value }
     }
@@ -167,18 +167,18 @@ impl<C> Rule<C> {
 }
 
 impl LayerRule {
-    /// Whether it looks at the plan.
+    /// Tells whether it looks at the plan.
     pub fn is_before(&self) -> bool {
         matches!(self.check, Check::Plan(_))
     }
 
-    /// What it finds in the plan of a variant.
+    /// Returns what it finds in the plan of a variant.
     pub fn check_plan(&self, facts: &PlannedFacts) -> Option<Finding> {
         let Check::Plan(check) = self.check else { return None };
         check(facts, self.threshold_test()).map(|noticed| self.finding(facts.layer, noticed))
     }
 
-    /// What it finds in a cell.
+    /// Returns what it finds in a cell.
     pub fn examine(&self, facts: &RuleFacts) -> Option<Finding> {
         match self.check {
             Check::Plan(_) => None,
@@ -331,12 +331,12 @@ impl<'a> Span<'a> {
         (self.last.at_ns - self.first.at_ns) as f64 / 1e9
     }
 
-    /// How much a field grew; `None` where it is missing, or shrank because what counts began anew.
+    /// Returns how much a field grew; `None` where it is missing, or shrank because what counts began anew.
     pub fn growth(&self, field: &str) -> Option<f64> {
         Some(self.end(field)? - self.first.fields.get(field).copied().flatten()?)
     }
 
-    /// How much a counter grew; `None` where it began anew.
+    /// Returns how much a counter grew; `None` where it began anew.
     pub fn counted(&self, field: &str) -> Option<f64> {
         self.growth(field).filter(|grew| *grew >= 0.0)
     }
@@ -346,7 +346,7 @@ impl<'a> Span<'a> {
         Some(self.counted(field)? / self.seconds())
     }
 
-    /// What a field was in the end.
+    /// Returns what a field was in the end.
     pub fn end(&self, field: &str) -> Option<f64> {
         self.last.fields.get(field).copied().flatten()
     }

@@ -29,7 +29,7 @@ pub trait Twin: Send {
     /// Something worked on the layer of which nobody knows what it wrote: a command that was not run.
     fn lost_track(&mut self) {}
 
-    /// What is still there of the layer.
+    /// Returns what is still there of the layer.
     fn leftovers(&self) -> Vec<String>;
 }
 

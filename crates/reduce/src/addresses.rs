@@ -36,7 +36,7 @@ pub struct AddressCounts {
 #[derive(Debug, Default)]
 pub struct Addresses {
     words: Box<[AtomicU64]>,
-    /// Whether only one thread at a time sets it.
+    /// Tells whether only one thread at a time sets it.
     alone: bool,
 }
 
@@ -51,7 +51,7 @@ impl Addresses {
         Self { words, alone }
     }
 
-    /// Whether there are none.
+    /// Tells whether there are none.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
@@ -104,7 +104,7 @@ impl Addresses {
         }
     }
 
-    /// What an address holds.
+    /// Returns what an address holds.
     #[inline]
     pub fn holds(&self, address: u64) -> AddressState {
         let word = self.words.get((address / EACH) as usize);
@@ -117,7 +117,7 @@ impl Addresses {
         }
     }
 
-    /// What all of them hold.
+    /// Returns what all of them hold.
     pub fn held(&self) -> AddressCounts {
         /// The lower bit of each address.
         const LOW: u64 = u64::MAX / 3;

@@ -17,13 +17,13 @@ impl Name {
         Self { print: Fingerprint::of(block), pick: pick(block) }
     }
 
-    /// Whether it belongs to the sample of one in 2^`shift` contents.
+    /// Tells whether it belongs to the sample of one in 2^`shift` contents.
     #[inline]
     pub fn passes(&self, shift: u32) -> bool {
         passes(self.pick, shift)
     }
 
-    /// Whether the size of such a block is taken at this strictness. By other bits than the sample, so that a strict
+    /// Tells whether the size of such a block is taken at this strictness. By other bits than the sample, so that a strict
     /// census still keeps blocks to size.
     #[inline]
     pub fn is_sized(&self, shift: u32) -> bool {

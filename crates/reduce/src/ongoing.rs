@@ -34,7 +34,7 @@ impl Ongoing {
         physical
     }
 
-    /// What they save of all blocks, percent.
+    /// Returns what they save of all blocks, percent.
     pub fn saving_percent(&self) -> f64 {
         100.0 * (1.0 - self.physical() / self.blocks.max(1.0))
     }

@@ -10,7 +10,7 @@ pub fn fragments_per_block(lz4_bytes: usize) -> u32 {
     (PAYLOAD / lz4_bytes.max(1)).clamp(1, SLOTS) as u32
 }
 
-/// What the packer saves on blocks that all have the LZ4 size `lz4_bytes`, percent: 100 (1 - 1/k).
+/// Returns what the packer saves on blocks that all have the LZ4 size `lz4_bytes`, percent: 100 (1 - 1/k).
 pub fn uniform_saving_percent(lz4_bytes: usize) -> f64 {
     100.0 * (1.0 - 1.0 / f64::from(fragments_per_block(lz4_bytes)))
 }

@@ -9,7 +9,7 @@ pub const MAX_SHIFT: u32 = 40;
 /// Bytes at the head of a block that decide.
 const HEAD: usize = 32;
 
-/// Whether a block belongs to the sample of one in 2^`shift` contents. A cheap function of its first 32 bytes:
+/// Tells whether a block belongs to the sample of one in 2^`shift` contents. A cheap function of its first 32 bytes:
 /// meant for blocks whose heads differ, as generated content's do. Zero blocks are to be counted apart ([`crate::is_zero`]).
 #[inline]
 pub fn picked(block: &[u8], shift: u32) -> bool {
@@ -37,7 +37,7 @@ pub(crate) fn level(pick: u64) -> u32 {
     pick.trailing_zeros().min(MAX_SHIFT)
 }
 
-/// Whether a block with this number is in the sample of one in 2^`shift`.
+/// Tells whether a block with this number is in the sample of one in 2^`shift`.
 #[inline]
 pub(crate) fn passes(pick: u64, shift: u32) -> bool {
     pick.trailing_zeros() >= shift.min(MAX_SHIFT)

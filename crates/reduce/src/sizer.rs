@@ -30,7 +30,7 @@ pub struct Sizer {
     slots: Box<Slots>,
     /// What [`is_noise`] has seen.
     seen: Box<[u16; ENTRIES]>,
-    /// Whether the last block had no match at all: blocks of noise come in rows.
+    /// Tells whether the last block had no match at all: blocks of noise come in rows.
     noise: bool,
 }
 
@@ -153,7 +153,7 @@ impl Sizer {
     }
 }
 
-/// Whether the block has no match, found without a table of positions. `seen` keeps for each hash other bits of the product that the hash
+/// Tells whether the block has no match, found without a table of positions. `seen` keeps for each hash other bits of the product that the hash
 /// comes from; equal words have equal bits. Leftovers of other blocks, and words that differ only in the three bits not kept, can make a
 /// match appear: then the block is searched as usual. No match is hidden.
 fn is_noise(text: &[u8; TEXT], seen: &mut [u16; ENTRIES]) -> bool {
@@ -166,7 +166,7 @@ fn is_noise(text: &[u8; TEXT], seen: &mut [u16; ENTRIES]) -> bool {
     first(1, |at| saw(at).then_some(())).is_none()
 }
 
-/// What the literals from `anchor` to the end of the block take.
+/// Returns what the literals from `anchor` to the end of the block take.
 fn rest(anchor: usize) -> usize {
     let literals = BLOCK - anchor;
     1 + length_bytes(literals) + literals

@@ -86,7 +86,7 @@ pub fn outside_slabs(index: Geometry) -> u64 {
     FIXED + index.disk_blocks() + ROOTS + JOURNAL + SUMMARY
 }
 
-/// How a device is divided; `None` when it has not room for one slab.
+/// Returns how a device is divided; `None` when it has not room for one slab.
 pub fn layout(device_blocks: u64, index: Geometry, slab: SlabBits) -> Option<VolumeLayout> {
     let slabs = (device_blocks.checked_sub(outside_slabs(index))? / slab.blocks()).min(MOST_SLABS);
     let data_blocks = slabs * slab.data_blocks();

@@ -1,6 +1,6 @@
 //! Zero blocks: the ones that a reducing layer stores nothing for.
 
-/// Whether every byte of `block` is zero. Ends at the first chunk that is not, so that data costs next to nothing.
+/// Tells whether every byte of `block` is zero. Ends at the first chunk that is not, so that data costs next to nothing.
 #[inline]
 pub fn is_zero(block: &[u8]) -> bool {
     let Some((head, _)) = block.split_first_chunk::<16>() else {

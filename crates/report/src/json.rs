@@ -45,7 +45,7 @@ pub fn json(view: &View) -> Value {
     })
 }
 
-/// What each factor does in one metric.
+/// Returns what each factor does in one metric.
 fn effects(found: &FactorEffects) -> Value {
     let change = |change: &LevelChange| json!({"factor": change.factor, "from": change.from, "to": change.to});
     let effect = |effect: &FactorEffect| {
@@ -76,7 +76,7 @@ fn effects(found: &FactorEffects) -> Value {
     })
 }
 
-/// How throughput went on within the runs.
+/// Returns how throughput went on within the runs.
 fn course(view: &View, row: &CourseRow) -> Value {
     let RunCourse { runs, change, warm_up_s, growth } = &row.course;
     json!({
@@ -122,7 +122,7 @@ fn cell(cell: &Cell) -> Value {
     })
 }
 
-/// How it was decided how many repeats were needed.
+/// Returns how it was decided how many repeats were needed.
 fn sequential(sequential: &Sequential) -> Value {
     json!({
         "planned_looks": sequential.planned.looks,

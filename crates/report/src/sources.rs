@@ -84,7 +84,7 @@ fn experiment(page: &mut String, view: &View) {
     }
 }
 
-/// Why an experiment ran once: the catalogue chose it where nobody named a number.
+/// Returns why an experiment ran once: the catalogue chose it where nobody named a number.
 fn why_once(view: &View, repeats: &str) -> &'static str {
     let command =
         view.run.iter().find(|(key, _)| key == "command").map(|(_, value)| value.as_str());
@@ -123,7 +123,7 @@ fn reported(page: &mut String, table: &Reported) {
     }
 }
 
-/// Whether a figure of threads is expected or was reported: then all kinds of threads are of interest.
+/// Tells whether a figure of threads is expected or was reported: then all kinds of threads are of interest.
 fn asks_of_threads(view: &View) -> bool {
     let expected = view.expectations.iter().map(|held| &held.expected.figure);
     let reported = view.reported.iter().flat_map(|table| &table.rows).map(|row| &row.figure);
@@ -157,7 +157,7 @@ fn thread_kinds(page: &mut String, view: &View) {
     }
 }
 
-/// What became of an expectation, in the words of whoever repeats a source's work.
+/// Returns what became of an expectation, in the words of whoever repeats a source's work.
 fn said(held: &Expectation) -> String {
     match held.outcome {
         ExpectationOutcome::Met => "as the source found".to_owned(),

@@ -169,7 +169,7 @@ fn findings(out: &mut String, findings: &[Finding], width: usize, ink: &Ink) {
     }
 }
 
-/// How what is asked was compared: `IOPS and CPU per I/O are paired, repeat by repeat; p99 latency is compared by ranks.`
+/// Returns how what is asked was compared: `IOPS and CPU per I/O are paired, repeat by repeat; p99 latency is compared by ranks.`
 fn compared(view: &View) -> Option<String> {
     let asked = || view.figures.iter().filter(|row| row.asked);
     let by = |test: Test| {

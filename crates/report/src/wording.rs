@@ -15,7 +15,7 @@ pub const NONE: &str = "–";
 /// Digits of a source's figure: as many as it gave.
 pub const SOURCE_DIGITS: usize = 6;
 
-/// When a verdict claims a difference.
+/// Returns when a verdict claims a difference.
 pub fn claims() -> String {
     format!(
         "a verdict is given where its p-value, corrected for all that is asked, is below 0.05 and there are {LEAST_REPEATS} repeats or \
@@ -23,7 +23,7 @@ pub fn claims() -> String {
     )
 }
 
-/// How it was decided how many repeats were needed, and what its verdicts are of; nothing where the number was fixed.
+/// Returns how it was decided how many repeats were needed, and what its verdicts are of; nothing where the number was fixed.
 pub fn sequential(view: &View) -> String {
     let of = "A verdict is of the first look that decided; what is decided stays so.";
     view.sequential.as_ref().map_or_else(String::new, |s| format!(" {} {of}", s.text))
@@ -56,7 +56,7 @@ pub fn interval(unit: Unit, figure: &Figure) -> Option<String> {
     Some(format!("[{}, {}]", value(unit, figure.low?), value(unit, figure.high?)))
 }
 
-/// What an interval over so many repeats is: few cover the truth too seldom to be called one of 95 %.
+/// Returns what an interval over so many repeats is: few cover the truth too seldom to be called one of 95 %.
 pub fn interval_name(repeats: usize) -> String {
     if repeats < RANGE_BELOW {
         format!("range of {repeats} repeats")
@@ -65,7 +65,7 @@ pub fn interval_name(repeats: usize) -> String {
     }
 }
 
-/// What intervals are called where one name has to fit all figures of a page.
+/// Returns what intervals are called where one name has to fit all figures of a page.
 pub fn intervals_name(view: &View) -> &'static str {
     let repeats = || view.variants.iter().map(|v| v.repeats).filter(|n| *n > 0);
     let few = |n: usize| n < RANGE_BELOW;
@@ -99,7 +99,7 @@ pub fn ratio_interval(unit: Unit, comparison: &MetricComparison) -> Option<Strin
     Some(format!("[{}, {}]", show::bound(comparison.low?), show::bound(comparison.high?)))
 }
 
-/// How new and base compare: a ratio, `0.37×`, or where there is none a difference, `+20`.
+/// Returns how new and base compare: a ratio, `0.37×`, or where there is none a difference, `+20`.
 pub fn compared(unit: Unit, comparison: &MetricComparison) -> String {
     if equal(comparison) {
         return "equal, no ratio".to_owned();
@@ -121,7 +121,7 @@ fn signed(unit: Unit, number: f64) -> String {
     format!("{sign}{}", amount(unit, number.abs()))
 }
 
-/// How much more or less: of two shares, percentage points.
+/// Returns how much more or less: of two shares, percentage points.
 pub fn amount(unit: Unit, number: f64) -> String {
     match unit {
         Unit::Percent => format!("{} points", value(unit, number).trim_end_matches(" %")),
@@ -129,7 +129,7 @@ pub fn amount(unit: Unit, number: f64) -> String {
     }
 }
 
-/// How the repeats were compared, in a word or two, with the repeats that were left out.
+/// Returns how the repeats were compared, in a word or two, with the repeats that were left out.
 pub fn tested(comparison: &MetricComparison) -> String {
     let test = match comparison.test {
         Test::Paired => "paired",
@@ -166,7 +166,7 @@ pub fn p_value(p: Option<f64>) -> String {
     }
 }
 
-/// What a verdict rests on beside its interval: `adjusted p 0.016`; `None` without a verdict.
+/// Returns what a verdict rests on beside its interval: `adjusted p 0.016`; `None` without a verdict.
 pub fn rests_on(comparison: &MetricComparison) -> Option<String> {
     comparison.verdict?;
     Some(format!("adjusted p {}", p_value(Some(comparison.p_adjusted?))))
@@ -221,7 +221,7 @@ pub fn times(ratio: f64) -> String {
     format!("{}×", Unit::Ratio.show(ratio))
 }
 
-/// Why a figure is otherwise than expected: what the experiment says of it, and the figures that show it; `None` where it is as
+/// Returns why a figure is otherwise than expected: what the experiment says of it, and the figures that show it; `None` where it is as
 /// expected, or nothing is said.
 pub fn why_otherwise(held: &Expectation) -> Option<String> {
     if held.outcome != ExpectationOutcome::Missed {
@@ -236,7 +236,7 @@ pub fn why_otherwise(held: &Expectation) -> Option<String> {
     (!all.is_empty()).then(|| all.join("; "))
 }
 
-/// What a row of a source's table stands for: of its metric, stage and variant those of which the rows have several.
+/// Returns what a row of a source's table stands for: of its metric, stage and variant those of which the rows have several.
 pub fn reported(row: &ReportedRow, rows: &[ReportedRow]) -> String {
     let FigureName { metric, stage, variant, .. } = &row.figure;
     let several = |other: fn(&FigureName, &FigureName) -> bool| {
@@ -260,7 +260,7 @@ pub fn found_here(row: &ReportedRow) -> String {
     }
 }
 
-/// What a table of a source's figures is called: `throughput of randwrite in full, table 5.3`; the stage only where all rows have it, the
+/// Returns what a table of a source's figures is called: `throughput of randwrite in full, table 5.3`; the stage only where all rows have it, the
 /// metric too.
 pub fn reported_title(table: &Reported) -> String {
     let Reported { what, rows, .. } = table;

@@ -30,7 +30,7 @@ pub enum Seal {
 }
 
 impl Seal {
-    /// What is wrong, in one line; `None` when nothing is known to be.
+    /// Returns what is wrong, in one line; `None` when nothing is known to be.
     pub fn broken(&self) -> Option<String> {
         match self {
             Self::Broken(wrong) => Some(wrong.join(", ")),

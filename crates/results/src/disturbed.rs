@@ -8,7 +8,7 @@ const TAKEN_PERCENT: f64 = 5.0;
 /// Waiting for memory, percent of the time, that disturbs a cell.
 const MEMORY_PERCENT: f64 = 5.0;
 
-/// What disturbed a cell, each in a few words; nothing where nothing did, or where nobody looked.
+/// Returns what disturbed a cell, each in a few words; nothing where nothing did, or where nobody looked.
 pub fn disturbances(cell: &CellData) -> Vec<String> {
     let mut all = Vec::new();
     if let Some(percent) = cell.entry.disturbed_percent {

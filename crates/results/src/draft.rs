@@ -27,7 +27,7 @@ enum To {
     },
 }
 
-/// Whether something is written as it is, and never replaced.
+/// Tells whether something is written as it is, and never replaced.
 pub fn is_stream(found: &Metadata) -> bool {
     let kind = found.file_type();
     kind.is_fifo() || kind.is_char_device()

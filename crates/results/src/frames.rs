@@ -92,7 +92,7 @@ enum Frame<'a> {
     None(DamageKind),
 }
 
-/// What stands at the start of `bytes`.
+/// Returns what stands at the start of `bytes`.
 fn frame_at(bytes: &[u8]) -> Frame<'_> {
     if bytes.len() < HEADER {
         let mark = bytes.len().min(MARK.len());
@@ -111,7 +111,7 @@ fn frame_at(bytes: &[u8]) -> Frame<'_> {
     }
 }
 
-/// Where the next whole frame begins at or after `from`; the log's end when there is none.
+/// Returns where the next whole frame begins at or after `from`; the log's end when there is none.
 fn next_frame(log: &[u8], from: usize) -> usize {
     (from..log.len())
         .filter(|&at| log[at..].starts_with(&MARK))

@@ -184,12 +184,12 @@ impl<R: BufRead> Reader<R> {
         Ok(Self { input, header, closing: None })
     }
 
-    /// What the log is of.
+    /// Returns what the log is of.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// How the log ended, once all records were read; `None` for one that was cut off.
+    /// Returns how the log ended, once all records were read; `None` for one that was cut off.
     pub fn closing(&self) -> Option<Closing> {
         self.closing
     }

@@ -24,7 +24,7 @@ pub struct KeptProof {
 }
 
 impl KeptProof {
-    /// Whether it is of this finding.
+    /// Tells whether it is of this finding.
     pub fn is_of(&self, finding: &Finding) -> bool {
         self.rule == finding.rule && self.subject == finding.subject
     }

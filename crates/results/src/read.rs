@@ -33,7 +33,7 @@ pub struct ResultSet {
     pub proofs: Vec<KeptProof>,
     /// Why it is not whole; `None` when it is.
     pub incomplete: Option<String>,
-    /// Whether its files are as the run left them.
+    /// Tells whether its files are as the run left them.
     pub seal: Seal,
 }
 
@@ -53,7 +53,7 @@ pub struct CellData {
 }
 
 impl CellData {
-    /// Where it stands, by its record and the manifest. They differ in what a kill left (the record is
+    /// Returns where it stands, by its record and the manifest. They differ in what a kill left (the record is
     /// written first), and when a guest died: the manifest has the last word on failure then.
     pub fn state(&self) -> CellState {
         let record = self.record.as_ref().map(|record| record.state);
@@ -66,13 +66,13 @@ impl CellData {
         }
     }
 
-    /// Whether its figures count: all stages ran, the stack is down, and there is a record of it.
+    /// Tells whether its figures count: all stages ran, the stack is down, and there is a record of it.
     pub fn done(&self) -> bool {
         let recorded = self.record.as_ref().is_some_and(|record| record.state == CellState::Done);
         recorded && self.state() == CellState::Done
     }
 
-    /// Why it failed or was interrupted.
+    /// Returns why it failed or was interrupted.
     pub fn reason(&self) -> Option<&str> {
         let record = self.record.as_ref().and_then(|record| record.reason.as_deref());
         record.or(self.entry.reason.as_deref())
@@ -80,7 +80,7 @@ impl CellData {
 }
 
 impl ResultSet {
-    /// Whether nothing is missing from it.
+    /// Tells whether nothing is missing from it.
     pub fn complete(&self) -> bool {
         self.incomplete.is_none()
     }

@@ -14,7 +14,7 @@ pub struct RecoveredStage {
     pub index: usize,
     /// Its name; `None` when the row that tells it was lost.
     pub name: Option<String>,
-    /// Whether its figures are the measured ones; `None` when that was lost.
+    /// Tells whether its figures are the measured ones; `None` when that was lost.
     pub measured: Option<bool>,
     /// Start, nanoseconds since the run's epoch.
     pub start_ns: Option<u64>,

@@ -21,7 +21,7 @@ pub struct TranscriptEntry {
     pub argv: Vec<String>,
     /// The command or action as a person would type or say it.
     pub action: String,
-    /// Whether it took something down.
+    /// Tells whether it took something down.
     pub undo: bool,
     /// Exit code; `None` for an action, and for a command that was killed or could not be started.
     pub exit_code: Option<i32>,

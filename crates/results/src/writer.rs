@@ -86,7 +86,7 @@ impl CellWriter {
 }
 
 impl CellState {
-    /// Whether a cell in this state will not change any more.
+    /// Tells whether a cell in this state will not change any more.
     pub fn ended(self) -> bool {
         matches!(self, Self::Done | Self::Failed | Self::Interrupted | Self::Skipped)
     }

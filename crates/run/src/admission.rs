@@ -17,7 +17,7 @@ pub struct DeviceOffer {
     pub role: String,
     /// The device.
     pub path: PathBuf,
-    /// Whether what is on it may be lost.
+    /// Tells whether what is on it may be lost.
     pub destroy: bool,
 }
 
@@ -135,7 +135,7 @@ pub enum AdmissionError {
 }
 
 impl AdmissionError {
-    /// What to do about it; `experiment` is what the user calls the experiment.
+    /// Returns what to do about it; `experiment` is what the user calls the experiment.
     pub fn help(&self, experiment: &str) -> String {
         match self {
             Self::Command { .. } => format!(

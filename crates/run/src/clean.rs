@@ -65,7 +65,7 @@ pub struct Cleaning {
     left_alone: Vec<String>,
 }
 
-/// Where the run of `result` made what it made.
+/// Returns where the run of `result` made what it made.
 pub fn run_place(result: &ResultSet) -> RunPlace {
     match (result.manifest.simulated, result.manifest.accelerator) {
         (true, _) => RunPlace::Nowhere,
@@ -170,7 +170,7 @@ impl Cleaning {
         found
     }
 
-    /// Whether an action touches only what carries the tag, or a device on which something of the run stands.
+    /// Tells whether an action touches only what carries the tag, or a device on which something of the run stands.
     fn is_ours(&mut self, action: &Action) -> bool {
         let ours = format!("fathom_{}", self.tag);
         match action {
@@ -194,7 +194,7 @@ impl Cleaning {
         }
     }
 
-    /// What is there, and what takes it down.
+    /// Returns what is there, and what takes it down.
     pub fn remains(&mut self) -> Remains {
         let found = self.found();
         let (above, below) = self.removals();
@@ -228,7 +228,7 @@ impl Cleaning {
         if found.is_empty() { Vec::new() } else { self.owed.iter().map(due).collect() }
     }
 
-    /// What goes before the layers, and what after them.
+    /// Returns what goes before the layers, and what after them.
     fn removals(&mut self) -> (Vec<Removal>, Vec<Removal>) {
         self.executor.removals(&self.tag).into_iter().partition(|removal| removal.above)
     }
@@ -296,7 +296,7 @@ fn steps(planned: &CellPlan, tag: &str) -> Vec<Step> {
     steps
 }
 
-/// Whether a command names `object`, or something in it.
+/// Tells whether a command names `object`, or something in it.
 fn names(command: &str, object: &str) -> bool {
     let of = |word: &str| {
         word.strip_prefix(object).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -304,7 +304,7 @@ fn names(command: &str, object: &str) -> bool {
     command.split(' ').any(of)
 }
 
-/// What the placeholders in `template` stand for in `text`, where the words around them are the same.
+/// Returns what the placeholders in `template` stand for in `text`, where the words around them are the same.
 fn bindings(template: &str, text: &str) -> BTreeMap<String, String> {
     let (template, text) = (template.split(' '), text.split(' '));
     let whole = |word: &str| Some(word.strip_prefix('{')?.strip_suffix('}')?.to_owned());

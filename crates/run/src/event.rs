@@ -24,7 +24,7 @@ pub enum Event {
         cell: usize,
         /// What the step is for.
         about: String,
-        /// Whether it takes something down.
+        /// Tells whether it takes something down.
         undo: bool,
     },
     /// A stage of the cell began.
@@ -33,7 +33,7 @@ pub enum Event {
         cell: usize,
         /// Name of the stage.
         name: String,
-        /// Whether its figures are the measured ones.
+        /// Tells whether its figures are the measured ones.
         measured: bool,
     },
     /// An interval of a load went by.
@@ -87,7 +87,7 @@ pub struct QuestionState {
     pub question: String,
     /// The variant that is held against the base.
     pub variant: String,
-    /// Whether it is decided.
+    /// Tells whether it is decided.
     pub decided: bool,
     /// The verdict.
     pub verdict: Option<String>,

@@ -10,7 +10,7 @@ use results::model::{
 };
 use units::Basis;
 
-/// What every layer's figures are from the first measured stage to the end.
+/// Returns what every layer's figures are from the first measured stage to the end.
 pub(crate) fn of_cell(
     plan: &CellPlan,
     samples: &[SampleRow],
@@ -65,7 +65,7 @@ pub(crate) fn reached(
     of_layer(kind, name, [&own, &since], (None, None)).get(metric).copied().flatten()
 }
 
-/// What a criterion is about: a layer's metric as [`reached`] reads it, or since the round that had ended at `since_ns` where only rounds
+/// Returns what a criterion is about: a layer's metric as [`reached`] reads it, or since the round that had ended at `since_ns` where only rounds
 /// count; a device's always since then.
 pub(crate) fn judged(
     plan: &CellPlan,

@@ -22,9 +22,9 @@ pub(crate) trait FillStage {
     fn read(&mut self) -> Option<f64>;
     /// Waits until the layers have done all that was written.
     fn settle(&mut self) -> Result<(), Stop>;
-    /// Whether the layer is in the state that the stage is to bring it to, by what was read last.
+    /// Tells whether the layer is in the state that the stage is to bring it to, by what was read last.
     fn in_state(&self) -> bool;
-    /// Whether nothing is filled, whatever is done.
+    /// Tells whether nothing is filled, whatever is done.
     fn is_simulated(&self) -> bool;
 }
 
@@ -118,7 +118,7 @@ fn full(fill: &FillPlan, figures: &FillFigures, reason: &str) -> String {
     )
 }
 
-/// What was not reached, and what to do.
+/// Returns what was not reached, and what to do.
 fn missed(fill: &FillPlan, figures: &FillFigures, past: Nanos) -> String {
     let FillPlan { layer, metric, at_least, .. } = fill;
     let rounds = rounds(figures.rounds);

@@ -170,7 +170,7 @@ impl Ledger {
         self.sink.root()
     }
 
-    /// How loads are driven, by stage, as far as that was chosen.
+    /// Returns how loads are driven, by stage, as far as that was chosen.
     pub fn choices(&self) -> &BTreeMap<String, engine::Choice> {
         &self.choices
     }
@@ -221,17 +221,17 @@ impl Ledger {
         self.save()
     }
 
-    /// Whether the run takes no more repeats.
+    /// Tells whether the run takes no more repeats.
     pub(crate) fn stopped(&self) -> bool {
         self.manifest.stopped.is_some()
     }
 
-    /// Where the run stopped that takes as many repeats as are needed, and why, in words.
+    /// Returns where the run stopped that takes as many repeats as are needed, and why, in words.
     pub(crate) fn stopped_text(&self) -> Option<String> {
         self.manifest.stopped_text()
     }
 
-    /// Where the run takes as many repeats as are needed: its looks, those that came in place of planned ones among them.
+    /// Returns where the run takes as many repeats as are needed: its looks, those that came in place of planned ones among them.
     pub(crate) fn sequential(&self) -> Option<&SequentialFacts> {
         self.manifest.plan.sequential.as_ref()
     }

@@ -64,7 +64,7 @@ pub(crate) struct Real<'a> {
     plan: &'a Plan,
     /// How loads with `backend = "auto"` are driven, by what [`alike`] calls them: chosen once, for all variants and repeats.
     choices: BTreeMap<String, Choice>,
-    /// Whether the next load's target is overwritten behind its back.
+    /// Tells whether the next load's target is overwritten behind its back.
     spoil: bool,
     /// The known contents of the targets of this cell.
     known: Option<KnownInCell>,
@@ -76,7 +76,7 @@ impl<'a> Real<'a> {
         Self { plan, choices, spoil: false, known: None }
     }
 
-    /// How `load` of `stage` is driven, and what is to be told of it where that was chosen just now.
+    /// Returns how `load` of `stage` is driven, and what is to be told of it where that was chosen just now.
     fn choice(
         &mut self,
         stage: &StagePlan,
@@ -93,7 +93,7 @@ impl<'a> Real<'a> {
     }
 }
 
-/// Which loads have one driver with that of `stage`, or their figures would differ by it: those of all variants, of all points of a
+/// Returns which loads have one driver with that of `stage`, or their figures would differ by it: those of all variants, of all points of a
 /// sweep and of all measured stages, as far as the page cache is passed by or not. The other stages only prepare. `None` where the
 /// experiment says how it is driven.
 fn alike(stage: &StagePlan) -> Option<&'static str> {
@@ -204,7 +204,7 @@ impl Loader for Real<'_> {
     }
 }
 
-/// What a stage drives; in a round of a fill of a file system, one more file.
+/// Returns what a stage drives; in a round of a fill of a file system, one more file.
 pub(crate) fn aims(stage: &StagePlan, turn: LoadId) -> Vec<Aim> {
     let mut aims = stage.aims.clone();
     if let (Task::Fill(fill), Some(round)) = (&stage.task, turn.round)
@@ -256,7 +256,7 @@ pub(crate) fn load_of(plan: &CellPlan, turn: LoadId) -> Load {
     Load { stage: turn.stage, ..Load::new(spec, seed) }
 }
 
-/// Why a load was not done within the deadline of its stage, if so.
+/// Returns why a load was not done within the deadline of its stage, if so.
 pub(crate) fn late(stage: &StagePlan, load: &LoadSummary) -> Option<String> {
     let deadline = stage.deadline.filter(|_| load.ended_by == "duration")?;
     let own = stage.load()?.duration;
@@ -313,10 +313,11 @@ mod tests {
         RunRequest::once().plan(&ExperimentSource::find(name).unwrap(), LAB).unwrap()
     }
 
-    /// How the measured loads of a variant are driven that runs first, on a target that does not block.
+    /// Returns how the measured loads of a variant are driven that runs first, on a target that does not block.
     fn chosen(plan: &Plan, variant: &str) -> Vec<(Driver, String)> {
-        let folder =
-            tempfile::tempdir_in(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target")).unwrap();
+        // Beside the test itself: on a disk, wherever programs are built.
+        let test = std::env::current_exe().unwrap();
+        let folder = tempfile::tempdir_in(test.parent().unwrap()).unwrap();
         let path = folder.path().join("target");
         std::fs::write(&path, vec![1; 1 << 20]).unwrap();
         let mut real = Real::new(plan, BTreeMap::new());

@@ -76,7 +76,7 @@ impl Looks {
         Ok(())
     }
 
-    /// Whether another repeat would not end in the time there is, by the mean of those so far.
+    /// Tells whether another repeat would not end in the time there is, by the mean of those so far.
     fn late(&self, repeat: u32, now: Nanos) -> bool {
         let Some(time) = self.planned.time.filter(|_| repeat < self.most()) else { return false };
         let spent = now.0.saturating_sub(self.began.0);
@@ -96,7 +96,7 @@ impl Looks {
     }
 }
 
-/// What is asked, and how it stands.
+/// Returns what is asked, and how it stands.
 fn claims(analysis: &Analysis) -> Vec<QuestionState> {
     let claim = |c: &MetricComparison| {
         let label = layers::metric(&c.metric).map_or(c.metric.as_str(), |metric| metric.name);

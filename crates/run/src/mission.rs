@@ -65,7 +65,7 @@ pub struct NoVariant {
 }
 
 impl NoVariant {
-    /// What to do about it.
+    /// Returns what to do about it.
     pub fn help(&self) -> String {
         format!("its variants are: {}", self.variants.join(", "))
     }
@@ -92,7 +92,7 @@ impl<Order: Serialize + DeserializeOwned> Mission<Order> {
         serde_json::to_vec(self).map_err(|error| RunError::Plan(error.to_string()))
     }
 
-    /// What the bytes that a guest got tell it to do.
+    /// Returns what the bytes that a guest got tell it to do.
     pub fn decode(bytes: &[u8]) -> Result<Self, RunError> {
         serde_json::from_slice(bytes).map_err(|error| RunError::Mission(error.to_string()))
     }

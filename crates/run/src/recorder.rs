@@ -69,7 +69,7 @@ impl Recorder {
         self.hand_in(|shared| shared.post.post(message));
     }
 
-    /// What could not be handed in since the last call.
+    /// Returns what could not be handed in since the last call.
     pub(crate) fn failure(&self) -> Option<RunError> {
         self.with(|shared| shared.failed.take())
     }

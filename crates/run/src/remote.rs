@@ -51,7 +51,7 @@ const DEADLINE_FACTOR: u64 = 5;
 /// ... and never less than this.
 const LEAST_DEADLINE: Duration = Duration::from_secs(600);
 
-/// When a guest that runs `plan` is given up.
+/// Returns when a guest that runs `plan` is given up.
 pub fn deadline(plan: &Plan) -> Duration {
     let about: u64 = plan.cells.iter().map(|cell| cell.about.0).sum();
     // How long a command or a fill takes nobody knows beforehand.
@@ -71,7 +71,7 @@ impl GuestNumber {
         Self((1..).find(free).unwrap_or(usize::MAX))
     }
 
-    /// Whether no other guest was before it.
+    /// Tells whether no other guest was before it.
     pub fn is_first(self) -> bool {
         self.0 <= 1
     }
@@ -81,7 +81,7 @@ impl GuestNumber {
         if self.is_first() { what.to_owned() } else { format!("{what}-{}", self.0) }
     }
 
-    /// Where a log of it lies in the result: `lab/console.log`.
+    /// Returns where a log of it lies in the result: `lab/console.log`.
     pub fn file(self, what: &str) -> String {
         format!("lab/{}.log", self.name(what))
     }
@@ -93,7 +93,7 @@ pub trait Guests {
     type Guest: Guest;
     /// Starts a guest with fresh disks and gives it the mission (opaque bytes).
     fn start(&mut self, mission: &[u8]) -> Result<Self::Guest, RunError>;
-    /// What is known of a guest that runs; read once after its first message.
+    /// Returns what is known of a guest that runs; read once after its first message.
     fn facts(&self, guest: &Self::Guest) -> serde_json::Value;
     /// Ends a guest, by force if it still runs, and tells what it leaves.
     fn end(&mut self, guest: Self::Guest) -> Farewell;
@@ -149,7 +149,7 @@ impl<'a> Between<'a> {
         self.looks.as_mut().map_or(Ok(()), |looks| looks.consider(ledger, now))
     }
 
-    /// Whether a cell is needed; if it is, the machine is as quiet as it becomes when this returns.
+    /// Tells whether a cell is needed; if it is, the machine is as quiet as it becomes when this returns.
     fn needed(&mut self, cell: usize, ledger: &mut Ledger) -> Result<bool, RunError> {
         self.look(ledger)?;
         let needed = ledger.pending().contains(&cell);

@@ -64,7 +64,7 @@ pub enum ResumeError {
 }
 
 impl ResumeError {
-    /// What to do about it.
+    /// Returns what to do about it.
     pub fn help(&self) -> &'static str {
         match self {
             Self::Read(_) => "name the directory that a run wrote with --out",
@@ -109,12 +109,12 @@ impl Earlier {
         &self.set.manifest.run_id
     }
 
-    /// How many cells have not ended well and are needed.
+    /// Returns how many cells have not ended well and are needed.
     pub fn left(&self) -> usize {
         self.set.cells.len() - self.skipped() - self.kept().iter().filter(|kept| **kept).count()
     }
 
-    /// How many were not needed; what there was no time for is left.
+    /// Returns how many were not needed; what there was no time for is left.
     pub fn skipped(&self) -> usize {
         let stopped = self.set.manifest.stopped;
         if stopped.is_some_and(|stopped| stopped.why == StopReason::Time) {
@@ -124,7 +124,7 @@ impl Earlier {
         self.set.cells.iter().filter(skipped).count()
     }
 
-    /// Whether `plan`, made with the seed and the tag of this run, is its plan, and whether the machine is the same.
+    /// Tells whether `plan`, made with the seed and the tag of this run, is its plan, and whether the machine is the same.
     pub fn check(&self, plan: &Plan, start: &Start) -> Result<(), ResumeError> {
         let manifest = &self.set.manifest;
         let old = &manifest.plan;

@@ -52,7 +52,7 @@ pub(crate) fn machine(
     Ok(SimulatedMachine::new(placed, clock).letting(staged(cell, &devices)))
 }
 
-/// What is under a layer, with the devices that a simulated machine has.
+/// Returns what is under a layer, with the devices that a simulated machine has.
 fn resolved(
     inputs: &BTreeMap<String, Offer>,
     devices: &BTreeMap<String, String>,
@@ -74,7 +74,7 @@ fn on_devices(text: &str, devices: &BTreeMap<String, String>) -> String {
     devices.iter().fold(text.to_owned(), one)
 }
 
-/// What the stages of a cell do by steps.
+/// Returns what the stages of a cell do by steps.
 fn staged(cell: &CellPlan, devices: &BTreeMap<String, String>) -> Vec<Action> {
     let steps = |stage: &StagePlan| match &stage.task {
         Task::Steps(steps) => [&stage.before[..], steps].concat(),
@@ -170,7 +170,7 @@ fn model(plan: &CellPlan) -> SimModel {
     SimModel { write: Nanos(plain.write.0 * slower), ..plain }
 }
 
-/// What the twins of layers are told of the blocks that a stage writes.
+/// Returns what the twins of layers are told of the blocks that a stage writes.
 fn asked(stage: &StagePlan) -> AskedContent {
     let Some(load) = stage.driven() else { return AskedContent::default() };
     let asked = engine::asked(&load.content);

@@ -34,7 +34,7 @@ pub enum SourceError {
 }
 
 impl SourceError {
-    /// What to do about it.
+    /// Returns what to do about it.
     pub fn help(&self) -> String {
         let Self::Unknown { near, .. } = self else {
             return "give the path of a TOML file, or the name of a shipped experiment".into();
@@ -62,7 +62,7 @@ impl ExperimentSource {
         Err(SourceError::Unknown { name: experiment.to_owned(), near })
     }
 
-    /// Whether it is one that comes with the program.
+    /// Tells whether it is one that comes with the program.
     pub fn is_shipped(&self) -> bool {
         experiment::SHIPPED.iter().any(|shipped| shipped.text == self.text)
     }

@@ -15,7 +15,7 @@ pub struct Start {
     pub accelerator: Accelerator,
     /// Why not a better one.
     pub accelerator_reason: Option<String>,
-    /// Whether layers and engine are twins.
+    /// Tells whether layers and engine are twins.
     pub simulated: bool,
     /// The machine it was started on.
     pub host: MachineFacts,

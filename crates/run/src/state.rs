@@ -46,7 +46,7 @@ impl Criteria {
         self.since_ns = ends.map(|row| row.at_ns).max().unwrap_or(since_ns);
     }
 
-    /// Whether what counts rounds has grown by enough. The first reading ends none, and is where the first one begins.
+    /// Tells whether what counts rounds has grown by enough. The first reading ends none, and is where the first one begins.
     fn ends_round(&self, grown: impl Fn(&str) -> Option<f64>) -> bool {
         let Some(Growth { metric, by }) = &self.round else { return true };
         self.since_ns == 0 || grown(metric).is_some_and(|grown| grown >= *by)
@@ -67,18 +67,18 @@ impl Criteria {
         self.since_ns
     }
 
-    /// Whether all are met.
+    /// Tells whether all are met.
     pub(crate) fn are_met(&self) -> bool {
         self.figures.as_ref().is_none_or(|figures| figures.reached)
     }
 
-    /// What was read of them; `None` where there are none.
+    /// Returns what was read of them; `None` where there are none.
     pub(crate) fn figures(self) -> Option<StateFigures> {
         self.figures
     }
 }
 
-/// Whether the state is reached, in a sentence, with the proof.
+/// Tells whether the state is reached, in a sentence, with the proof.
 pub(crate) fn sentence(stage: &str, figures: &StateFigures) -> String {
     let StateFigures { layer, state, reached, criteria } = figures;
     let (word, shown): (_, Vec<_>) = if *reached {

@@ -99,7 +99,7 @@ impl CellSamplers {
         samplers.map(|samplers| Self { samplers, stream }).map_err(|error| crate::chain(&error))
     }
 
-    /// Why nothing is read but at marks; `None` where the samplers run.
+    /// Returns why nothing is read but at marks; `None` where the samplers run.
     pub(crate) fn trouble(&self) -> Option<String> {
         match &self.samplers {
             Kind::Threaded(samplers) => samplers.trouble(),

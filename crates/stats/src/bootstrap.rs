@@ -111,7 +111,7 @@ mod tests {
         assert!((4_600..5_400).contains(&beyond), "{beyond}");
     }
 
-    /// How often the interval of the ratio covers the truth, in `trials` experiments with `n` repeats a side.
+    /// Returns how often the interval of the ratio covers the truth, in `trials` experiments with `n` repeats a side.
     fn coverage(n: usize, trials: u64, sample: Sample) -> f64 {
         let mut covered = 0.0;
         for trial in 0..trials {

@@ -69,7 +69,7 @@ pub struct Growth {
     pub high: f64,
 }
 
-/// What the positive values of a series do; `None` for fewer than [`LEAST_VALUES`], and where half of them are zero.
+/// Returns what the positive values of a series do; `None` for fewer than [`LEAST_VALUES`], and where half of them are zero.
 ///
 /// The step is the place that leaves the least squares of the logarithms about the means of either side (Bai and Perron 1998). It
 /// counts where the two levels are five standard errors apart, these widened by what the residuals' values are worth (Geyer 1992), and
@@ -120,7 +120,7 @@ fn gradual(values: &[f64], logs: &[f64], slope: f64, error: f64) -> Course {
     Course::Gradual(Gradual { before, after, half: half(values, before, after) })
 }
 
-/// Where a series is half of the way from one level to another: see [`Gradual::half`].
+/// Returns where a series is half of the way from one level to another: see [`Gradual::half`].
 fn half(values: &[f64], before: f64, after: f64) -> Option<usize> {
     const MEDIANS: usize = 5;
     let border = (before * after).sqrt();
@@ -170,7 +170,7 @@ pub fn growth(values: &[f64], positions: &[f64]) -> Option<Growth> {
     Some(Growth { rate, low: rate - half, high: rate + half })
 }
 
-/// How many values at the start of a series are not typical of the rest: as many as have to be left out so that the mean of the rest is
+/// Returns how many values at the start of a series are not typical of the rest: as many as have to be left out so that the mean of the rest is
 /// known best, looked for in batches of five (MSER-5, White, Cobb and Spratt 2000). `None` where it is more than half, so that the rest
 /// says nothing, and for fewer than [`LEAST_VALUES`]. A start that differs from the rest by less than [`LEAST_CHANGE`], or by less than
 /// two standard deviations of the rest's batches, is typical.
@@ -211,7 +211,7 @@ fn floored(values: &[f64]) -> Option<Vec<f64>> {
     Some(values.iter().map(|v| v.max(least).ln()).collect())
 }
 
-/// What a straight line leaves of the squares, the error of its slope, and the slope in each step.
+/// Returns what a straight line leaves of the squares, the error of its slope, and the slope in each step.
 fn line(logs: &[f64]) -> (f64, f64, f64) {
     let n = logs.len() as f64;
     let (centre, middle) = (mean(logs), (n - 1.0) / 2.0);
@@ -257,7 +257,7 @@ impl Sums {
         self.centre + self.between(from, to).0 / (to - from).max(1) as f64
     }
 
-    /// What the values leave about their own mean.
+    /// Returns what the values leave about their own mean.
     fn squares(&self, from: usize, to: usize) -> f64 {
         let (sum, squares) = self.between(from, to);
         (squares - sum * sum / (to - from).max(1) as f64).max(0.0)

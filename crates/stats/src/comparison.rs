@@ -67,7 +67,7 @@ impl Comparison {
         Some(Interval { low: self.low?, high: self.high? })
     }
 
-    /// What the estimate points to and how sure that is: a two-sided p-value, that of "it differs by less" too.
+    /// Returns what the estimate points to and how sure that is: a two-sided p-value, that of "it differs by less" too.
     pub(crate) fn claim(&self) -> Option<(Claim, f64)> {
         let Tested { evidence, zone: Some(zone) } = self.tested.as_ref()? else { return None };
         Some((Claim::of(evidence.estimate(), *zone), self.p?))
@@ -241,7 +241,7 @@ pub fn judge(family: &mut [(&mut Comparison, Better)]) {
     }
 }
 
-/// What was computed, in words, with the reason for what is missing.
+/// Returns what was computed, in words, with the reason for what is missing.
 fn method(evidence: &Evidence, scale: Scale, n: usize, bounded: bool) -> String {
     let (logs, what) = match scale {
         Scale::Values => ("differences", "; differences of values: some are zero or negative"),

@@ -12,7 +12,7 @@ use crate::{holm, student};
 pub struct Factor {
     /// How many levels it has.
     pub levels: usize,
-    /// Whether they have an order: each is held against its neighbour then, else each against the first.
+    /// Tells whether they have an order: each is held against its neighbour then, else each against the first.
     pub ordered: bool,
 }
 
@@ -165,7 +165,7 @@ fn effect(
     }
 }
 
-/// Whether every combination ran just once in a block.
+/// Tells whether every combination ran just once in a block.
 fn complete(factors: &[Factor], trials: &[Trial], block: u32, combinations: usize) -> bool {
     let fits = |trial: &&Trial| {
         trial.levels.len() == factors.len()

@@ -18,7 +18,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Whether `value` lies within the bounds.
+    /// Tells whether `value` lies within the bounds.
     pub fn contains(&self, value: f64) -> bool {
         (self.low..=self.high).contains(&value)
     }

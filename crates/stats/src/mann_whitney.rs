@@ -30,7 +30,7 @@ impl Pairs {
         Self { base, new, at_most }
     }
 
-    /// Whether every way to deal out the values is counted.
+    /// Tells whether every way to deal out the values is counted.
     pub(crate) fn is_exact(&self) -> bool {
         !self.at_most.is_empty()
     }

@@ -63,7 +63,7 @@ pub fn compare_at_looks(asked: &AtLooks) -> Comparison {
     whole
 }
 
-/// What the looks were, in words.
+/// Returns what the looks were, in words.
 fn said(asked: &AtLooks, decided_after: Option<u32>) -> String {
     let Some((last, before)) = asked.looks.split_last() else {
         return "not looked at yet: a look comes after five repeats".to_owned();

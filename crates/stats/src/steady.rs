@@ -64,12 +64,12 @@ pub fn window(values: &[f64]) -> Option<Window> {
 }
 
 impl SteadyRule {
-    /// What the last whole window of `values` shows; `None` before there is one.
+    /// Returns what the last whole window of `values` shows; `None` before there is one.
     pub fn last(&self, values: &[f64]) -> Option<Window> {
         values.len().checked_sub(self.window.max(2)).and_then(|from| window(&values[from..]))
     }
 
-    /// Whether a window keeps the rule.
+    /// Tells whether a window keeps the rule.
     pub fn holds(&self, window: &Window) -> bool {
         window.slope_percent.abs() <= self.slope_percent
             && window.spread_percent <= self.spread_percent

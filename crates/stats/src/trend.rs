@@ -176,7 +176,7 @@ fn most(values: &[f64], stretches: impl Iterator<Item = (usize, usize)>) -> Opti
     (at.1 > 0).then(|| (at, ((n as f64 - 2.0) * between / within).sqrt()))
 }
 
-/// What is left of each result beside the median of its stretch.
+/// Returns what is left of each result beside the median of its stretch.
 fn residuals(values: &[f64], edges: &[(usize, f64)]) -> Vec<f64> {
     let mut ends: Vec<usize> = vec![0];
     ends.extend(edges.iter().map(|edge| edge.0));
@@ -189,7 +189,7 @@ fn residuals(values: &[f64], edges: &[(usize, f64)]) -> Vec<f64> {
     stretches.collect()
 }
 
-/// How much each follows the one before; 0 where nothing varies.
+/// Returns how much each follows the one before; 0 where nothing varies.
 fn lag_one(residuals: &[f64]) -> f64 {
     let squares: f64 = residuals.iter().map(|r| r * r).sum();
     if squares <= 0.0 {

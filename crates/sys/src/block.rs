@@ -40,7 +40,7 @@ impl std::fmt::Display for Number {
     }
 }
 
-/// Whether `file` is a block device.
+/// Tells whether `file` is a block device.
 pub fn is_block(file: &File) -> io::Result<bool> {
     Ok(file.metadata()?.file_type().is_block_device())
 }
@@ -71,7 +71,7 @@ pub fn holders(number: Number) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// Where this device itself is mounted, as the calling process sees it; its partitions are devices of their own.
+/// Returns where this device itself is mounted, as the calling process sees it; its partitions are devices of their own.
 pub fn mount_points(number: Number) -> io::Result<Vec<PathBuf>> {
     Ok(mounts_of(number, &std::fs::read_to_string("/proc/self/mountinfo")?))
 }
@@ -120,7 +120,7 @@ pub fn logical_block_size(file: &File) -> io::Result<Bytes> {
     Ok(Bytes(size as u64))
 }
 
-/// Whether the device refuses writes.
+/// Tells whether the device refuses writes.
 pub fn is_read_only(file: &File) -> io::Result<bool> {
     let mut flag: libc::c_int = 0;
     // SAFETY: BLKROGET writes one int.
@@ -142,7 +142,7 @@ pub enum Backing {
     },
 }
 
-/// What the loop device stands on, whatever that is called by now. Fails with `ENXIO` where it stands on nothing.
+/// Returns what the loop device stands on, whatever that is called by now. Fails with `ENXIO` where it stands on nothing.
 pub fn loop_backing(device: &File) -> io::Result<Backing> {
     let mut info = [0u64; LOOP_INFO_WORDS];
     // SAFETY: LOOP_GET_STATUS64 writes one loop_info64, which has so many words.

@@ -23,7 +23,7 @@ struct Found {
     recently_evicted: u64,
 }
 
-/// How many pages of `length` bytes from `offset` on are in the page cache; pages that the part touches count whole. Looking
+/// Returns how many pages of `length` bytes from `offset` on are in the page cache; pages that the part touches count whole. Looking
 /// changes nothing: nothing is read, nothing is read ahead. See cachestat(2).
 ///
 /// `None` where the kernel does not say: before Linux 6.5, or where the file is neither the caller's nor one that it may write to.
@@ -31,7 +31,7 @@ pub fn pages(file: impl AsFd, offset: u64, length: u64) -> Option<u64> {
     look(file, offset, length).map(|found| found.cached)
 }
 
-/// How many pages of such a part wait to be written, or are being written: as [`pages`].
+/// Returns how many pages of such a part wait to be written, or are being written: as [`pages`].
 pub fn unsaved(file: impl AsFd, offset: u64, length: u64) -> Option<u64> {
     look(file, offset, length).map(|found| found.dirty + found.writeback)
 }

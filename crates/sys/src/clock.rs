@@ -66,7 +66,7 @@ impl Clock {
         }
     }
 
-    /// Whether time is virtual.
+    /// Tells whether time is virtual.
     pub fn is_simulated(&self) -> bool {
         matches!(&*self.0, Kind::Simulated { .. })
     }

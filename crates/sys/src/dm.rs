@@ -175,7 +175,7 @@ fn flags(answer: &[u8]) -> io::Result<u32> {
     u32_at(answer, FLAGS_AT)
 }
 
-/// What follows the header.
+/// Returns what follows the header.
 fn body(answer: &[u8]) -> io::Result<&[u8]> {
     let start = u32_at(answer, DATA_START_AT)? as usize;
     let size = (u32_at(answer, DATA_SIZE_AT)? as usize).min(answer.len());

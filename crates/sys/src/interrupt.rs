@@ -63,7 +63,7 @@ impl Interrupt {
         self.0.fetch_max(level as u8, Ordering::AcqRel);
     }
 
-    /// What is asked for now. One relaxed load: cheap enough for every turn of a loop.
+    /// Returns what is asked for now. One relaxed load: cheap enough for every turn of a loop.
     #[inline]
     pub fn level(&self) -> Level {
         Level::of(self.0.load(Ordering::Relaxed))

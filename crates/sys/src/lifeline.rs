@@ -23,7 +23,7 @@ pub fn tie(command: &mut Command, inherited: Vec<OwnedFd>) {
     }
 }
 
-/// What the child does before it becomes the other program.
+/// Returns what the child does before it becomes the other program.
 fn prepare(parent: Pid, inherited: &[OwnedFd]) -> std::io::Result<()> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
     // The parent may have died before the request above: then nobody would ever send the signal.

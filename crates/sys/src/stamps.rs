@@ -97,7 +97,7 @@ impl Stamps {
         }
     }
 
-    /// How far the stamps can be trusted, drift included; `None` in virtual time.
+    /// Returns how far the stamps can be trusted, drift included; `None` in virtual time.
     pub fn check(&self) -> Option<StampCheck> {
         if self.clock.is_simulated() {
             return None;

@@ -72,7 +72,7 @@ fn measure() -> Result<Tsc, &'static str> {
     Ok(Tsc { apart_ns, cpus, ..alone })
 }
 
-/// How far the counters of the CPUs are apart, and how many there were.
+/// Returns how far the counters of the CPUs are apart, and how many there were.
 fn compare(
     tsc: &Tsc,
     first: u64,
@@ -136,7 +136,7 @@ pub(crate) fn read() -> u64 {
     0
 }
 
-/// Whether the CPU says that its counter runs at one rate always (CPUID 8000_0007h, EDX bit 8).
+/// Tells whether the CPU says that its counter runs at one rate always (CPUID 8000_0007h, EDX bit 8).
 #[cfg(target_arch = "x86_64")]
 fn is_invariant() -> bool {
     // Older compilers call the instruction unsafe, newer ones do not.

@@ -12,7 +12,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// Whether this describes the key at `path`.
+    /// Tells whether this describes the key at `path`.
     pub fn is(&self, path: &str) -> bool {
         let (mut names, mut parts) = (self.name.split('.'), path.split('.'));
         loop {
@@ -24,7 +24,7 @@ impl Key {
         }
     }
 
-    /// What to write at `path`: `depth takes a whole number from 1 to 32768, as in depth = 32`.
+    /// Returns what to write at `path`: `depth takes a whole number from 1 to 32768, as in depth = 32`.
     pub fn help(&self, path: &str) -> String {
         format!("{path} takes {}, as in {path} = {}", self.takes, self.example)
     }

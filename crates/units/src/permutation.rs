@@ -44,7 +44,7 @@ impl Permutation {
         }
     }
 
-    /// How many entries there are.
+    /// Returns how many entries there are.
     pub fn len(&self) -> u64 {
         self.n
     }
@@ -84,7 +84,7 @@ impl Permutation {
         x
     }
 
-    /// Which entry `value` is: `index_of(at(i))` is `i`.
+    /// Returns which entry `value` is: `index_of(at(i))` is `i`.
     #[inline]
     pub fn index_of(&self, value: u64) -> u64 {
         let mut x = self.back(value);
@@ -126,7 +126,7 @@ mod tests {
 
     const BATCH: usize = 64;
 
-    /// Whether every value comes once; all ways to compute it agree.
+    /// Tells whether every value comes once; all ways to compute it agree.
     fn is_bijection(n: u64, seed: u64) -> bool {
         let permutation = Permutation::new(n, Seed(seed));
         let mut seen = vec![0u64; (n as usize).div_ceil(64)];

@@ -14,7 +14,7 @@ pub struct Amount {
 }
 
 impl LoadSpec {
-    /// What the load does on `range`, all jobs together; `None` when only time or a settled metric ends it.
+    /// Returns what the load does on `range`, all jobs together; `None` when only time or a settled metric ends it.
     pub fn amount(&self, range: &Range) -> Option<Amount> {
         if !self.has_amount() {
             return None;
@@ -43,7 +43,7 @@ impl LoadSpec {
         part
     }
 
-    /// What the load does on a target of `target_bytes` bytes, about: to the I/O where several sizes come in random
+    /// Returns what the load does on a target of `target_bytes` bytes, about: to the I/O where several sizes come in random
     /// order. `None` when only time ends it, or the load does not fit.
     pub fn plan(&self, target_bytes: u64) -> Option<Amount> {
         self.amount(&self.check_target(target_bytes, 1).ok()?)

@@ -53,7 +53,7 @@ impl Arrivals {
         arrivals
     }
 
-    /// When the next I/O is meant to start, nanoseconds since the start of the load.
+    /// Returns when the next I/O is meant to start, nanoseconds since the start of the load.
     #[inline]
     pub fn next_ns(&self) -> u64 {
         self.next.ns

@@ -10,7 +10,7 @@ const SHARE_STEPS: f64 = 100.0;
 /// Most cards in a deck.
 pub(crate) const MOST_CARDS: usize = 1 << 16;
 
-/// How many steps a share in percent is; `None` when it lies between two, or is none.
+/// Returns how many steps a share in percent is; `None` when it lies between two, or is none.
 pub(crate) fn steps(percent: f64) -> Option<u64> {
     let steps = percent * SHARE_STEPS;
     (steps >= 0.5 && (steps - steps.round()).abs() <= 1e-6).then(|| steps.round() as u64)
@@ -87,7 +87,7 @@ impl Deck {
         (0..n % self.len()).for_each(|_| _ = self.draw());
     }
 
-    /// What the first `n` cards count for together, when each kind counts for `worth`.
+    /// Returns what the first `n` cards count for together, when each kind counts for `worth`.
     pub(crate) fn sum(&self, n: u64, worth: impl Fn(u16) -> u64) -> u64 {
         let whole: u64 = self.sorted.iter().map(|&card| worth(card)).sum();
         let (decks, rest) = (n / self.len(), n % self.len());

@@ -26,7 +26,7 @@ pub struct OperationOverride {
 pub struct PerOperation(BTreeMap<OpName, OperationOverride>);
 
 impl PerOperation {
-    /// What `op` has of its own.
+    /// Returns what `op` has of its own.
     pub fn of(&self, op: OpName) -> Option<&OperationOverride> {
         self.0.get(&op)
     }
@@ -36,7 +36,7 @@ impl PerOperation {
         self.0.keys().copied()
     }
 
-    /// Whether no operation has.
+    /// Tells whether no operation has.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -17,7 +17,7 @@ fn exact(size: Bytes) -> String {
     }
 }
 
-/// Where a range starts, unless that is the target's start.
+/// Returns where a range starts, unless that is the target's start.
 fn behind(offset: Bytes) -> String {
     if offset.0 == 0 { String::new() } else { format!(" from offset {} on", exact(offset)) }
 }
@@ -203,7 +203,7 @@ pub enum WorkloadError {
 }
 
 impl WorkloadError {
-    /// Where the key whose value is wrong stands in a load stage: its name, behind those of the tables around it.
+    /// Returns where the key whose value is wrong stands in a load stage: its name, behind those of the tables around it.
     pub fn path(&self) -> String {
         match self {
             Self::OperationOverride { op, .. } => format!("each.{op}"),
@@ -237,7 +237,7 @@ impl WorkloadError {
         }
     }
 
-    /// What to do about it.
+    /// Returns what to do about it.
     pub fn help(&self) -> String {
         match self {
             Self::NoOps => "say what it does, as in ops = { randwrite = 100 }".into(),

@@ -45,7 +45,7 @@ impl Grid {
         Some(Self { start: part.start, cell, places, align, bytes: part.bytes, cut })
     }
 
-    /// Where an I/O of `length` bytes at `place` starts: earlier than the place where it would reach beyond the end.
+    /// Returns where an I/O of `length` bytes at `place` starts: earlier than the place where it would reach beyond the end.
     #[inline]
     pub(crate) fn offset(&self, place: u64, length: u64) -> u64 {
         let at = place * self.cell;

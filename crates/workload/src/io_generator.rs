@@ -189,7 +189,7 @@ impl IoGenerator {
         self.at = n;
     }
 
-    /// How many I/Os may be made now.
+    /// Returns how many I/Os may be made now.
     fn room(&mut self) -> u64 {
         let Some(shared) = &mut self.shared else { return self.end - self.at };
         if self.at == shared.end {

@@ -27,7 +27,7 @@ impl Limiter {
         Self { caps: rates.into_iter().flatten().map(cap).collect() }
     }
 
-    /// When the next I/O may start, nanoseconds since the start of the load.
+    /// Returns when the next I/O may start, nanoseconds since the start of the load.
     #[inline]
     pub fn ready_ns(&self) -> u64 {
         self.caps.iter().map(|(_, next)| next.ns).max().unwrap_or(0)

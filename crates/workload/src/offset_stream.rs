@@ -81,7 +81,7 @@ impl OffsetStream {
         Some(Self { grid, order, sizes, pieces, share, places, at: BATCH, batch: 0, pass: 0, left })
     }
 
-    /// Where the next I/O goes.
+    /// Returns where the next I/O goes.
     #[inline]
     pub(crate) fn next(&mut self) -> Spot {
         self.supply();
@@ -164,7 +164,7 @@ impl OffsetStream {
         }
     }
 
-    /// Whether [`OffsetStream::bytes`] is quick: where sizes differ and a pass has no plain order, it walks.
+    /// Tells whether [`OffsetStream::bytes`] is quick: where sizes differ and a pass has no plain order, it walks.
     pub(crate) fn sums(&self) -> bool {
         self.pieces.is_none() || self.order.is_straight()
     }
@@ -198,7 +198,7 @@ impl OffsetStream {
         whole.saturating_add(walked)
     }
 
-    /// Whether the first `n` I/Os make `passes` passes.
+    /// Tells whether the first `n` I/Os make `passes` passes.
     pub(crate) fn has_passed(&self, n: u64, passes: u64) -> bool {
         self.share.is_none_or(|share| n >= share.saturating_mul(passes))
     }
@@ -209,14 +209,14 @@ impl OffsetStream {
         self.share
     }
 
-    /// Where its first I/O goes and how long each is, bytes, where each begins where the one before ended.
+    /// Returns where its first I/O goes and how long each is, bytes, where each begins where the one before ended.
     pub(crate) fn row(&self) -> Option<(u64, u64)> {
         let Sizes::Fixed(size) = self.sizes else { return None };
         let closed = self.grid.cell == u64::from(size);
         (closed && self.order.is_row()).then_some((self.grid.start, u64::from(size)))
     }
 
-    /// Which I/O of this job in pass number `pass` covers the byte at `offset` of the target; `None` when none does, or
+    /// Returns which I/O of this job in pass number `pass` covers the byte at `offset` of the target; `None` when none does, or
     /// the pattern or sizes do not say.
     #[inline]
     pub(crate) fn index_of(&self, pass: u32, offset: u64) -> Option<u64> {

@@ -55,7 +55,7 @@ impl OpName {
         Self::Flush,
     ];
 
-    /// What it asks of the target.
+    /// Returns what it asks of the target.
     pub const fn kind(self) -> OpKind {
         match self {
             Self::Read | Self::Randread => OpKind::Read,
@@ -66,22 +66,22 @@ impl OpName {
         }
     }
 
-    /// Whether it moves bytes to the target.
+    /// Tells whether it moves bytes to the target.
     pub const fn is_write(self) -> bool {
         matches!(self.kind(), OpKind::Write)
     }
 
-    /// Whether it changes what the target holds.
+    /// Tells whether it changes what the target holds.
     pub const fn changes(self) -> bool {
         matches!(self.kind(), OpKind::Write | OpKind::Discard | OpKind::WriteZeroes)
     }
 
-    /// Whether it goes to a place and has a size.
+    /// Tells whether it goes to a place and has a size.
     pub const fn has_place(self) -> bool {
         !matches!(self, Self::Flush)
     }
 
-    /// Whether its own pattern is random.
+    /// Tells whether its own pattern is random.
     pub const fn is_random(self) -> bool {
         matches!(self, Self::Randread | Self::Randwrite | Self::Randdiscard | Self::Randwritezeroes)
     }

@@ -31,7 +31,7 @@ impl Ops {
         self.0.iter().copied()
     }
 
-    /// Whether there is none.
+    /// Tells whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -111,17 +111,17 @@ impl Order {
         }
     }
 
-    /// Whether each pass goes through all places from the first on.
+    /// Tells whether each pass goes through all places from the first on.
     pub(crate) fn is_row(&self) -> bool {
         matches!(self, Self::Walked { walk: Walk::Strided { stride: 1, first: 0, .. }, .. })
     }
 
-    /// Whether each pass goes through neighbours in their order, from the same place on.
+    /// Tells whether each pass goes through neighbours in their order, from the same place on.
     pub(crate) fn is_straight(&self) -> bool {
         matches!(self, Self::Walked { walk: Walk::Strided { stride: 1, .. }, .. })
     }
 
-    /// Which I/O of this job goes to `place` in pass number `wanted`; `None` when none does or there are no passes.
+    /// Returns which I/O of this job goes to `place` in pass number `wanted`; `None` when none does or there are no passes.
     #[inline]
     pub(crate) fn index_of(&self, wanted: u64, place: u64, share: u64) -> Option<u64> {
         match self {

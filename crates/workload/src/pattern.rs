@@ -59,7 +59,7 @@ const EXAMPLE: &str = "sequential, interleaved[:CHUNK], strided:N[:shift], rando
 pareto:H, normal:SIGMA%[@CENTRE%], zones:SHARE%/SIZE,... or single[:BLOCK]";
 
 impl Pattern {
-    /// Whether there is a last block of a pass.
+    /// Tells whether there is a last block of a pass.
     pub const fn has_passes(&self) -> bool {
         matches!(
             self,
@@ -67,12 +67,12 @@ impl Pattern {
         )
     }
 
-    /// Whether it draws blocks at random, each without regard to the ones before.
+    /// Tells whether it draws blocks at random, each without regard to the ones before.
     pub const fn is_drawn(&self) -> bool {
         !self.has_passes() && !matches!(self, Self::Single { .. })
     }
 
-    /// Where its hot blocks are unless said; `None` when no block is hotter than another.
+    /// Returns where its hot blocks are unless said; `None` when no block is hotter than another.
     pub const fn own_hot(&self) -> Option<Hot> {
         match self {
             Self::Zipf { .. } | Self::Pareto { .. } => Some(Hot::Scattered),

@@ -73,7 +73,7 @@ pub struct SyncPolicy {
 }
 
 impl SyncPolicy {
-    /// Whether a flush of its own follows writes: it counts under the name `flush`.
+    /// Tells whether a flush of its own follows writes: it counts under the name `flush`.
     pub fn adds_flushes(self) -> bool {
         matches!(self.how, SyncMethod::Fsync | SyncMethod::Fdatasync)
     }

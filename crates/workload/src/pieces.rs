@@ -43,7 +43,7 @@ impl Row {
     }
 }
 
-/// What a piece takes of the range: the next one starts at a multiple of `align` again.
+/// Returns what a piece takes of the range: the next one starts at a multiple of `align` again.
 fn span(length: u32, align: u64) -> u64 {
     u64::from(length).div_ceil(align) * align
 }
@@ -63,7 +63,7 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// What pieces of `sizes` are made of on a range: a multiple of this, bytes. Never more than the smallest of them takes.
+    /// Returns what pieces of `sizes` are made of on a range: a multiple of this, bytes. Never more than the smallest of them takes.
     pub(crate) fn unit(sizes: &BlockSize, align: u64) -> u64 {
         Self::units(&Sizes::new(sizes, align, Seed(0)), align).0
     }
@@ -107,7 +107,7 @@ impl Pieces {
         Self { row, whole: decks * deck_len, rest: Row::of(rest.into_iter(), align), rest_at }
     }
 
-    /// How many there are.
+    /// Returns how many there are.
     pub(crate) fn count(&self) -> u64 {
         self.whole + self.rest.pieces.len() as u64
     }
@@ -117,7 +117,7 @@ impl Pieces {
         self.rest_at.before + self.rest.bytes
     }
 
-    /// Where piece number `place` starts, counted from the start of the range, and how long it is.
+    /// Returns where piece number `place` starts, counted from the start of the range, and how long it is.
     #[inline]
     pub(crate) fn at(&self, place: u64) -> (u64, u32) {
         if let Some(place) = place.checked_sub(self.whole) {

@@ -14,7 +14,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// Where it ends, bytes.
+    /// Returns where it ends, bytes.
     pub fn end(&self) -> u64 {
         self.start + self.bytes
     }

@@ -28,7 +28,7 @@ const EXAMPLE: &str =
     "I/Os per second (5000/s), or bytes per second with their unit (100M/s, 64KiB/s)";
 
 impl Rate {
-    /// Whether nothing would ever come.
+    /// Tells whether nothing would ever come.
     pub fn is_zero(self) -> bool {
         matches!(self, Self::Ios(0) | Self::Bytes(Bytes(0)))
     }

@@ -136,7 +136,7 @@ impl LoadSpec {
         self.ops.names().chain(added.then_some(OpName::Flush))
     }
 
-    /// Whether it changes what the target holds: writes, discards or zeroes.
+    /// Tells whether it changes what the target holds: writes, discards or zeroes.
     pub fn writes(&self) -> bool {
         self.ops.names().any(OpName::changes)
     }
@@ -146,7 +146,7 @@ impl LoadSpec {
         self.verify != Verify::Off
     }
 
-    /// Whether it moves bytes to the target, so that `content` matters.
+    /// Tells whether it moves bytes to the target, so that `content` matters.
     pub fn has_content(&self) -> bool {
         self.ops.names().any(OpName::is_write)
     }
@@ -189,7 +189,7 @@ impl LoadSpec {
         self
     }
 
-    /// How it makes writes durable, as far as content is concerned.
+    /// Returns how it makes writes durable, as far as content is concerned.
     pub fn durable(&self) -> Option<Durable> {
         let sync = self.sync?;
         let every = u64::from(sync.every);
@@ -221,12 +221,12 @@ impl LoadSpec {
         }
     }
 
-    /// Whether how it is driven is left to the engine.
+    /// Tells whether how it is driven is left to the engine.
     pub fn is_auto(&self) -> bool {
         self.backend == Backend::Auto
     }
 
-    /// Whether the number of I/Os or bytes ends it; else only time, errors or a settled metric do.
+    /// Tells whether the number of I/Os or bytes ends it; else only time, errors or a settled metric do.
     pub fn has_amount(&self) -> bool {
         self.bytes.is_some() || self.ios.is_some() || self.passes.is_some()
     }
@@ -244,12 +244,12 @@ impl LoadSpec {
         own.or(self.pattern.as_ref()).cloned().unwrap_or(unless)
     }
 
-    /// What the starts of an operation's I/Os are multiples of, counted from the start of the range, bytes.
+    /// Returns what the starts of an operation's I/Os are multiples of, counted from the start of the range, bytes.
     pub fn align_of(&self, op: OpName) -> u64 {
         self.align.map_or_else(|| self.block_size_of(op).common(), |align| align.0.max(1))
     }
 
-    /// Where the hot blocks of an operation are; contiguous where no block is hotter than another.
+    /// Returns where the hot blocks of an operation are; contiguous where no block is hotter than another.
     pub fn hot_of(&self, op: OpName) -> Hot {
         self.hot.or(self.pattern_of(op).own_hot()).unwrap_or_default()
     }

@@ -88,14 +88,14 @@ impl Stream {
         done
     }
 
-    /// Which I/O of this job, of those that its pattern makes in pass number `pass`, covers the byte at `offset` of the
+    /// Returns which I/O of this job, of those that its pattern makes in pass number `pass`, covers the byte at `offset` of the
     /// target: known for one pattern with passes and one block size, `None` where another job or no I/O goes there.
     #[inline]
     pub fn index_in_pass(&self, pass: u32, offset: u64) -> Option<u64> {
         self.generator.only_offsets()?.index_of(pass, offset)
     }
 
-    /// Where its first I/O goes and how long each is, bytes, where every pass goes from there on without a gap: I/O number n of a
+    /// Returns where its first I/O goes and how long each is, bytes, where every pass goes from there on without a gap: I/O number n of a
     /// pass begins n lengths behind the first.
     pub fn row(&self) -> Option<(u64, u64)> {
         self.generator.only_offsets()?.row()

@@ -72,7 +72,7 @@ impl LoadSpec {
         self.block_size_of(op).sizes().map(end).max()
     }
 
-    /// Whether every job finds a place for its I/Os.
+    /// Tells whether every job finds a place for its I/Os.
     fn check_places(&self, range: &Range) -> Result<(), WorkloadError> {
         for op in self.placed() {
             let jobs = u64::from(self.jobs.max(1));

@@ -38,7 +38,7 @@ fn senseless<T: std::fmt::Display>(
 }
 
 impl LoadSpec {
-    /// Whether this load makes sense on some target. The first mistake, with its key and what to do.
+    /// Tells whether this load makes sense on some target. The first mistake, with its key and what to do.
     pub fn validate(&self) -> Result<(), WorkloadError> {
         self.validate_ops()?;
         self.validate_own()?;
@@ -388,7 +388,7 @@ fn validate_pattern(pattern: &Pattern) -> Result<(), WorkloadError> {
     }
 }
 
-/// Whether an operation's starts and lengths have to be multiples of the logical block even past no cache: the kernel
+/// Tells whether an operation's starts and lengths have to be multiples of the logical block even past no cache: the kernel
 /// gives back and zeroes whole blocks only.
 pub(crate) fn whole_blocks(op: OpName) -> bool {
     op.changes() && !op.is_write()

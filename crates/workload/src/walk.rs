@@ -68,7 +68,7 @@ impl Walk {
         }
     }
 
-    /// Which I/O of the job goes to `place` in pass number `pass`; `None` when none does.
+    /// Returns which I/O of the job goes to `place` in pass number `pass`; `None` when none does.
     #[inline]
     pub(crate) fn index_of(&self, pass: u64, place: u64, share: u64) -> Option<u64> {
         let at = match *self {

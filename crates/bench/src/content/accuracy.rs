@@ -45,7 +45,7 @@ pub struct Accuracy {
 }
 
 impl Accuracy {
-    /// How far what was written lies from the ask, percentage points: duplicates or the packer's saving, whichever is
+    /// Returns how far what was written lies from the ask, percentage points: duplicates or the packer's saving, whichever is
     /// farther.
     pub fn error_points(&self, found: &Found) -> f64 {
         let packer = found.packer_percent.unwrap_or(0.0) - self.ask.packer_percent;

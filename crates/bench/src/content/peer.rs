@@ -28,7 +28,7 @@ pub struct PeerSpeed {
 }
 
 impl PeerSpeed {
-    /// How many times as fast Fathom's best path makes this content, into one block that stays in the nearest cache. The interval
+    /// Returns how many times as fast Fathom's best path makes this content, into one block that stays in the nearest cache. The interval
     /// lies between the ends of both.
     pub fn fathom_times_as_fast(&self, speeds: &[Speed]) -> Figure {
         let same = |s: &&Speed| s.what == "fill" && s.content == Some(self.content);

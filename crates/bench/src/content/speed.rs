@@ -44,7 +44,7 @@ impl WrittenKind {
         }
     }
 
-    /// What a job is asked to write.
+    /// Returns what a job is asked to write.
     fn spec(self) -> ContentSpec {
         let half = Percent(50.0);
         let compress = match self {

@@ -75,7 +75,7 @@ pub struct EstimateComparison {
     pub goals: Vec<Judged>,
     /// What `--exact` and the sample say VDO saves, percent, and the error that the sample states, points.
     pub saving_percent: [Option<f64>; 3],
-    /// Whether it was stopped before all repeats were done.
+    /// Tells whether it was stopped before all repeats were done.
     pub interrupted: bool,
     /// Who was not measured, and why.
     pub left_out: Vec<String>,
@@ -236,7 +236,7 @@ fn judged(
     ]
 }
 
-/// Whether duperemove read anything: where it can read nothing it says so for every file, and ends well.
+/// Tells whether duperemove read anything: where it can read nothing it says so for every file, and ends well.
 fn hashes(stdout: &str) -> bool {
     let files = stdout.lines().find_map(|line| line.strip_prefix("Total files:"));
     files.is_some_and(|files| files.trim().parse::<u64>().is_ok_and(|files| files > 0))

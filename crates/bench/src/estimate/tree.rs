@@ -101,7 +101,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Where it is.
+    /// Returns where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -111,7 +111,7 @@ impl Tree {
         self.bytes
     }
 
-    /// What it is made of, in words.
+    /// Returns what it is made of, in words.
     pub fn sources(&self) -> Vec<String> {
         let from = self.sources.iter().map(|path| path.display().to_string());
         let sizes = [

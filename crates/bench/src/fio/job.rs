@@ -22,7 +22,7 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// Whether it keeps more than one I/O in flight.
+    /// Tells whether it keeps more than one I/O in flight.
     pub fn asynchronous(self) -> bool {
         !matches!(self, Self::Psync | Self::Pvsync2)
     }
@@ -46,7 +46,7 @@ pub struct Candidate {
     pub engine: Engine,
     /// I/Os submitted in one call.
     pub batch: u32,
-    /// Whether it waits until a whole batch is complete, and not for the next one only.
+    /// Tells whether it waits until a whole batch is complete, and not for the next one only.
     pub whole: bool,
 }
 
@@ -100,7 +100,7 @@ pub struct FioJob {
     pub more: Vec<String>,
     /// I/Os in flight.
     pub depth: u32,
-    /// Whether the page cache is passed by.
+    /// Tells whether the page cache is passed by.
     pub direct: bool,
     /// Milliseconds; `None` runs a single I/O, to know what starting costs.
     pub millis: Option<u64>,

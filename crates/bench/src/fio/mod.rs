@@ -52,7 +52,7 @@ pub(crate) fn search(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
-/// Whose build it is, as far as the package manager knows.
+/// Returns whose build it is, as far as the package manager knows.
 fn build(path: &Path) -> String {
     let ask = |program: &str, arguments: &[&str]| {
         let arguments = arguments.iter().map(ToString::to_string).collect();

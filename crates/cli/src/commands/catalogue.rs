@@ -270,7 +270,7 @@ impl Planned {
     }
 }
 
-/// Whether something in the plan can be decided by as many repeats as are needed.
+/// Tells whether something in the plan can be decided by as many repeats as are needed.
 fn decides(plan: &Plan) -> bool {
     let facts = &plan.facts;
     facts.factors.is_empty() && facts.variants.len() > 1 && !facts.questions.is_empty()

@@ -74,7 +74,7 @@ fn live(error: SinkError, result: &Path) -> Failure {
     }
 }
 
-/// What was found and what takes it down, for people.
+/// Returns what was found and what takes it down, for people.
 fn listed(remains: &Remains) -> Text {
     let mut text = Text::new();
     let lines = |text: &mut Text, title: &str, lines: &[String]| {

@@ -18,7 +18,7 @@ pub fn begin(plan: &Plan, out: &Path, accelerator: Option<&str>) {
     }
 }
 
-/// What is about to happen, one line.
+/// Returns what is about to happen, one line.
 fn headline(plan: &Plan, out: &Path, accelerator: Option<&str>) -> String {
     let (least, most) = plan.takes();
     let first = plan.facts.sequential.as_ref().and_then(|s| s.looks.first().copied());

@@ -138,7 +138,7 @@ fn takes(text: &mut Text, explained: &Explained) {
     }
 }
 
-/// What is said of a variant, under titles.
+/// Returns what is said of a variant, under titles.
 fn sections(variant: &ExplainedVariant) -> [(&'static str, Vec<String>); 6] {
     [
         ("up", variant.up.clone()),

@@ -80,7 +80,7 @@ fn work(
     Ok(())
 }
 
-/// Where the guest has a tree.
+/// Returns where the guest has a tree.
 fn tree(name: &str, tree: &Tree) -> String {
     match tree {
         Tree::Package(package) => lab::supply::package_tree(package),

@@ -45,7 +45,7 @@ pub fn execute_own(
     results::open(&out).map(Ok).map_err(Failure::data)
 }
 
-/// What a run that the program starts itself is given.
+/// Returns what a run that the program starts itself is given.
 pub fn own_args(experiment: String, out: PathBuf, machine: &GuestArgs) -> LabRunArgs {
     LabRunArgs {
         common: Common {

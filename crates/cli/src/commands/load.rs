@@ -117,7 +117,7 @@ pub(super) fn reading(args: &LoadArgs) -> Result<Load, Failure> {
     Ok(Load { targets: aims(args, new_size(args)?), recording, verification, ..load })
 }
 
-/// What is said of a load of which more than half failed: its figures are those of the rest.
+/// Returns what is said of a load of which more than half failed: its figures are those of the rest.
 fn mostly_failed(operations: &BTreeMap<String, OperationSummary>) -> Option<String> {
     let ended: u64 = operations.values().map(|op| op.ios).sum();
     let failed: u64 = operations.values().flat_map(|op| op.errors.values()).sum();
@@ -161,7 +161,7 @@ fn inputs(args: &LoadArgs) -> Vec<Input<'_>> {
     targets.chain(profile.map(|path| Input { path, what: "the profile of the content" })).collect()
 }
 
-/// What is recorded beyond counts.
+/// Returns what is recorded beyond counts.
 fn recording(args: &LoadArgs) -> Recording {
     Recording {
         io_log: args.record.io_log.clone(),
@@ -170,7 +170,7 @@ fn recording(args: &LoadArgs) -> Recording {
     }
 }
 
-/// What the I/Os go to. A target without a share has as much as the others without one: 100 parts.
+/// Returns what the I/Os go to. A target without a share has as much as the others without one: 100 parts.
 fn aims(args: &LoadArgs, size: Option<Bytes>) -> Vec<Aim> {
     let aim = |target: &TargetArg| Aim {
         target: match target.is_null() {

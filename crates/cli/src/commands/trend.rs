@@ -79,7 +79,7 @@ fn changes(series: &TrendSeries) -> &[LevelShift] {
     if let Trend::Changes(changes) = &series.trend { changes } else { &[] }
 }
 
-/// Whether a change is one for the better.
+/// Tells whether a change is one for the better.
 fn verdict(series: &TrendSeries, shift: &LevelShift) -> Verdict {
     match (series.better, shift.by > 0.0) {
         (Better::Neither, _) => Verdict::Differs,

@@ -18,7 +18,7 @@ impl EstimateView {
         Self { bar: live().then(bar) }
     }
 
-    /// Whether somebody can look at it.
+    /// Tells whether somebody can look at it.
     pub fn is_shown(&self) -> bool {
         self.bar.is_some()
     }

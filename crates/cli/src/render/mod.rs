@@ -12,7 +12,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use units::{Nanos, Unit};
 
-/// Whether a live view makes sense: standard error is a terminal that can move its cursor.
+/// Tells whether a live view makes sense: standard error is a terminal that can move its cursor.
 fn live() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
 }

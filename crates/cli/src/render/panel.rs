@@ -69,7 +69,7 @@ impl<W: Write> Panel<W> {
         }
     }
 
-    /// What moves the cursor to the start of the panel and erases from there. Where the terminal has become narrower
+    /// Returns what moves the cursor to the start of the panel and erases from there. Where the terminal has become narrower
     /// than a line, the line has been folded into several rows.
     fn erased(&self, columns: usize) -> String {
         if self.drawn.is_empty() {

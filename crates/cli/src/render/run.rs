@@ -176,7 +176,7 @@ impl RunView {
     }
 }
 
-/// What a look saw: `after 5 repeats decided: IOPS of randwrite (vdo worse)`, and what is still open.
+/// Returns what a look saw: `after 5 repeats decided: IOPS of randwrite (vdo worse)`, and what is still open.
 fn looked(
     after: u32,
     claims: &[run::QuestionState],

@@ -51,7 +51,7 @@ impl BlockCheck {
         (id != ContentId::ZERO).then(|| Root::of(id))
     }
 
-    /// Whether `block` holds the bytes that grow from `root`.
+    /// Tells whether `block` holds the bytes that grow from `root`.
     #[inline]
     pub fn grows(&self, root: Root, block: &[u8]) -> bool {
         #[cfg(target_arch = "x86_64")]

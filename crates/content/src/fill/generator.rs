@@ -52,7 +52,7 @@ impl Path {
         &ALL[..1]
     }
 
-    /// Whether the path makes the bytes of the portable one, and finds others wrong.
+    /// Tells whether the path makes the bytes of the portable one, and finds others wrong.
     fn is_sound(self) -> bool {
         let generator = Generator { path: self };
         makes_the_bytes(
@@ -77,7 +77,7 @@ impl Path {
     }
 }
 
-/// Whether `fill` makes the bytes of the portable path, and `wrong` finds a changed batch.
+/// Tells whether `fill` makes the bytes of the portable path, and `wrong` finds a changed batch.
 pub(super) fn makes_the_bytes(
     fill: impl Fn(ContentId, &mut [[u8; BATCH]]),
     wrong: impl Fn(ContentId, &[[u8; BATCH]]) -> Option<usize>,
@@ -130,7 +130,7 @@ impl Generator {
         self.path
     }
 
-    /// Whether `block` holds the bytes of `id`, which are made again in registers and compared there.
+    /// Tells whether `block` holds the bytes of `id`, which are made again in registers and compared there.
     ///
     /// # Errors
     /// The first byte that differs.
@@ -157,7 +157,7 @@ impl Generator {
         crate::identify(block).filter(|&id| self.matches(id, layout, block).is_ok())
     }
 
-    /// Whether `block` holds the bytes of `id`: faster than [`Generator::matches`], but says not where it differs.
+    /// Tells whether `block` holds the bytes of `id`: faster than [`Generator::matches`], but says not where it differs.
     #[inline]
     pub fn holds(self, id: ContentId, layout: BlockLayout, block: &[u8]) -> bool {
         #[cfg(target_arch = "x86_64")]

@@ -44,7 +44,7 @@ impl BlockLayout {
         self.random
     }
 
-    /// How many random bytes stand in front of a block of `length` bytes, where all others are zeros behind them.
+    /// Returns how many random bytes stand in front of a block of `length` bytes, where all others are zeros behind them.
     #[inline]
     pub(crate) fn head_of(self, length: usize) -> Option<usize> {
         (self.run == usize::MAX).then_some(self.random.min(length))

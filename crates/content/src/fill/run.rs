@@ -50,7 +50,7 @@ fn end_before_zeros(at: usize, bytes: &mut [u8], random: usize) {
     }
 }
 
-/// Whether the last random byte of the run must not be zero, since zeros follow it. Not in the lane that identifies the block, and not
+/// Tells whether the last random byte of the run must not be zero, since zeros follow it. Not in the lane that identifies the block, and not
 /// where the run ends with a whole batch (a sector): a reader may then see only the head of the block.
 pub(super) fn ends_before_zeros(at: usize, length: usize, random: usize) -> bool {
     at + random > size_of::<Lane>() && random < length && !random.is_multiple_of(BATCH)

@@ -37,7 +37,7 @@ pub(super) fn rooted(block: &[u8], random: usize) -> Option<NonZero<u128>> {
     unsafe { rooted_wide(block, random) }
 }
 
-/// Whether `block` holds the bytes that grow from `root`.
+/// Tells whether `block` holds the bytes that grow from `root`.
 #[inline]
 pub(super) fn grows(root: Root, block: &[u8], random: usize) -> bool {
     // SAFETY: as for `fill`.
@@ -182,7 +182,7 @@ fn grows_wide(root: Root, block: &[u8], random: usize) -> bool {
     is_of(key(root.0), block, random)
 }
 
-/// Whether `block` is what grows from `base`: differences are collected by OR, with one test at the end.
+/// Tells whether `block` is what grows from `base`: differences are collected by OR, with one test at the end.
 #[inline]
 #[target_feature(enable = "aes,avx2,vaes,avx512f,avx512bw")]
 fn is_of(base: __m128i, block: &[u8], random: usize) -> bool {
@@ -272,7 +272,7 @@ fn differs(mut generator: BatchGenerator, batches: &[[u8; BATCH]]) -> Option<usi
     None
 }
 
-/// Whether all bytes are zero. Only for a processor that has the instructions.
+/// Tells whether all bytes are zero. Only for a processor that has the instructions.
 #[inline]
 pub(super) fn is_zero(bytes: &[u8]) -> bool {
     // SAFETY: as for `fill`.

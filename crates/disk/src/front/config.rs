@@ -14,7 +14,7 @@ const PHYSICAL: u32 = 4096;
 /// Sectors of 512 bytes in a discard at most: 1 GiB.
 const DISCARD: u32 = 1 << 21;
 
-/// What the device can do, as bits: whether it has a volatile cache, and whether it takes discards.
+/// Returns what the device can do, as bits: whether it has a volatile cache, and whether it takes discards.
 pub(super) fn features(volatile: bool, discard: bool) -> u64 {
     let always = [VIRTIO_BLK_F_SEG_MAX, VIRTIO_BLK_F_BLK_SIZE, VIRTIO_BLK_F_TOPOLOGY];
     let features = always.into_iter().fold(0, |features, bit| features | 1 << bit);

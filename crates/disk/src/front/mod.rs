@@ -95,7 +95,7 @@ struct Front {
     role: String,
     config: [u8; config::LENGTH],
     features: u64,
-    /// Whether every write is on the medium when it is replied to: the guest was told of no cache, and flushes nothing.
+    /// Tells whether every write is on the medium when it is replied to: the guest was told of no cache, and flushes nothing.
     through: bool,
     memory: Memory,
     began: Instant,

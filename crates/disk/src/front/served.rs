@@ -15,7 +15,7 @@ pub struct ServingStats {
     pub late_max_ns: u64,
     /// The median latency that the model computed.
     pub model_p50_ns: u64,
-    /// Whether the thread that keeps time ran before all usual ones, or why not.
+    /// Tells whether the thread that keeps time ran before all usual ones, or why not.
     #[serde(default)]
     pub priority: Option<String>,
     /// Why the trace is not whole.

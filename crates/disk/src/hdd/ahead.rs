@@ -20,7 +20,7 @@ struct Stream {
 }
 
 impl Stream {
-    /// When the bytes up to `byte` are read.
+    /// Returns when the bytes up to `byte` are read.
     fn when(&self, geometry: &Geometry, byte: u64) -> f64 {
         if byte <= self.from { f64::MIN } else { self.since + geometry.transfer(self.from, byte) }
     }
@@ -58,7 +58,7 @@ impl ReadAhead {
         }
     }
 
-    /// Whether all of a range is there at `now`. A hit on the running stream lets it read further.
+    /// Tells whether all of a range is there at `now`. A hit on the running stream lets it read further.
     pub(crate) fn has(&mut self, geometry: &Geometry, range: Range, now: f64) -> bool {
         if let Some(stream) = self.stream
             && stream.begin <= range.0
@@ -77,7 +77,7 @@ impl ReadAhead {
         true
     }
 
-    /// When the stream will have read a range, if that is on its way.
+    /// Returns when the stream will have read a range, if that is on its way.
     pub(crate) fn comes(&self, geometry: &Geometry, range: Range) -> Option<f64> {
         let stream = self.stream?;
         (stream.begin <= range.0 && range.0 <= stream.limit && range.1 <= stream.limit)
@@ -110,7 +110,7 @@ impl ReadAhead {
         self.stream = Some(Stream { begin, from: end, since, limit });
     }
 
-    /// Where the head is at `now`, while it reads on.
+    /// Returns where the head is at `now`, while it reads on.
     pub(crate) fn head(&self, geometry: &Geometry, now: f64) -> Option<Place> {
         Some(geometry.place(self.stream?.reached(geometry, now)))
     }

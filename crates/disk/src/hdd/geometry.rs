@@ -68,7 +68,7 @@ impl Geometry {
         Self { zones, turn, skew, seek: Seek::new(profile) }
     }
 
-    /// Where `byte` lies.
+    /// Returns where `byte` lies.
     pub(crate) fn place(&self, byte: u64) -> Place {
         let at = byte as f64;
         let number = self.zones.partition_point(|zone| zone.first <= at).saturating_sub(1);
@@ -95,7 +95,7 @@ impl Geometry {
         (zone.first + (track + on_track) * zone.track_bytes) as u64
     }
 
-    /// How long bytes `from` to `to` take to pass below the head.
+    /// Returns how long bytes `from` to `to` take to pass below the head.
     pub(crate) fn transfer(&self, from: u64, to: u64) -> f64 {
         (self.place(to).spin - self.place(from).spin).max(0.0)
     }

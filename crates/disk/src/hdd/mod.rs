@@ -67,7 +67,7 @@ pub(crate) struct Hdd {
     link_free: f64,
     /// Since when there is something in the write cache.
     dirty_since: f64,
-    /// Whether the cache had the arm last, while writes or flushes waited for it.
+    /// Tells whether the cache had the arm last, while writes or flushes waited for it.
     cache_had_turn: bool,
 }
 
@@ -232,7 +232,7 @@ impl Hdd {
         }
     }
 
-    /// How long until a place is below the head. What comes up before the arm has settled on a track is missed once.
+    /// Returns how long until a place is below the head. What comes up before the arm has settled on a track is missed once.
     fn positioning(&self, head: &Place, now: f64, place: &Place, writes: bool) -> f64 {
         let seek = self.geometry.seek(head, place);
         if seek == 0.0 {

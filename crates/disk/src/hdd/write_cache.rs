@@ -35,7 +35,7 @@ impl WriteCache {
         self.extents.is_empty()
     }
 
-    /// Whether a write finds room, beside `leaving` bytes that are on their way to the medium.
+    /// Tells whether a write finds room, beside `leaving` bytes that are on their way to the medium.
     pub(crate) fn has_room(&self, begin: u64, end: u64, leaving: u64) -> bool {
         let used = self.bytes + leaving;
         let touches =
@@ -44,7 +44,7 @@ impl WriteCache {
             && (touches || self.extents.len() < self.most_extents)
     }
 
-    /// Whether all of a range is here.
+    /// Tells whether all of a range is here.
     pub(crate) fn holds(&self, begin: u64, end: u64) -> bool {
         self.extents.range(..=begin).next_back().is_some_and(|(_, &(to, _))| end <= to)
     }

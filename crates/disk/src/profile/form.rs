@@ -78,7 +78,7 @@ impl Profile {
         Self { name, about, kind, parameters, values: values.to_vec(), published, reaches }
     }
 
-    /// Which model it is for.
+    /// Returns which model it is for.
     pub fn kind(&self) -> ModelKind {
         self.kind
     }
@@ -88,7 +88,7 @@ impl Profile {
         self.parameters.iter().zip(self.values.iter().copied())
     }
 
-    /// Whether what was replied to may be lost in a power cut.
+    /// Tells whether what was replied to may be lost in a power cut.
     pub fn is_volatile(&self) -> bool {
         match self.kind {
             ModelKind::Hdd => self.get("write_cache") != 0.0,

@@ -42,7 +42,7 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// Whether `value` is in its range.
+    /// Tells whether `value` is in its range.
     pub fn allows(&self, value: f64) -> bool {
         let whole = !matches!(self.quantity, Quantity::Count) || value.fract() == 0.0;
         whole && (self.least..=self.most).contains(&value)
@@ -61,7 +61,7 @@ impl Parameter {
         }
     }
 
-    /// What it takes, in words that follow "takes".
+    /// Returns what it takes, in words that follow "takes".
     pub fn takes(&self) -> String {
         let (least, most) = (self.show(self.least), self.show(self.most));
         match self.quantity {

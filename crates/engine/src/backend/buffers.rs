@@ -46,7 +46,7 @@ impl Buffers {
         Ok(Self { start, count, length, stride })
     }
 
-    /// Where slot `slot` starts; the address stays the same as long as the mapping lives.
+    /// Returns where slot `slot` starts; the address stays the same as long as the mapping lives.
     pub(crate) fn address(&self, slot: usize) -> *mut u8 {
         assert!(slot < self.count);
         // SAFETY: the slot lies inside the mapping.

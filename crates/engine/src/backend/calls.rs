@@ -35,7 +35,7 @@ pub(crate) unsafe fn perform(files: &Files, transfer: &Transfer, memory: *mut u8
     moved as i32
 }
 
-/// What moves no bytes.
+/// Returns what moves no bytes.
 #[inline(never)]
 fn move_nothing(files: &Files, transfer: &Transfer) -> i32 {
     let fd = files.fd(transfer.target);

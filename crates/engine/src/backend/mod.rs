@@ -26,7 +26,7 @@ pub(crate) use uring::Ring;
 
 use crate::error::EngineError;
 
-/// How many I/Os are submitted at a time to a target that works while the worker goes on; `in_flight` I/Os are at the target.
+/// Returns how many I/Os are submitted at a time to a target that works while the worker goes on; `in_flight` I/Os are at the target.
 ///
 /// At most half the depth, so that the target always has work left. Large enough that a system call costs little beside it, and no smaller:
 /// a worker that returns too often cannot keep a large depth. And no more than are in flight, so that an idle target gets a few at once,
@@ -93,7 +93,7 @@ pub(crate) trait Backend: Sized {
         0
     }
 
-    /// Whether buffers and files are registered with the kernel, both.
+    /// Tells whether buffers and files are registered with the kernel, both.
     fn is_registered(&self) -> bool {
         false
     }

@@ -19,7 +19,7 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
-    /// Whether bytes go between memory and target, so that less than all can be moved.
+    /// Tells whether bytes go between memory and target, so that less than all can be moved.
     pub(crate) const fn moves(self) -> bool {
         matches!(self, Self::Read | Self::Write)
     }
@@ -29,7 +29,7 @@ impl Verb {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Transfer {
     pub verb: Verb,
-    /// Whether a write is durable when it ends (FUA, `RWF_DSYNC`).
+    /// Tells whether a write is durable when it ends (FUA, `RWF_DSYNC`).
     pub durable: bool,
     /// Place of its target in the load's.
     pub target: u16,
@@ -42,19 +42,19 @@ pub(crate) struct Transfer {
 }
 
 impl Transfer {
-    /// What is left to be moved, bytes.
+    /// Returns what is left to be moved, bytes.
     #[inline]
     pub(crate) const fn left(&self) -> u32 {
         self.length - self.done
     }
 
-    /// Where what is left starts in the target, bytes.
+    /// Returns where what is left starts in the target, bytes.
     #[inline]
     pub(crate) const fn at(&self) -> u64 {
         self.offset + self.done as u64
     }
 
-    /// What a backend reports for a call that gave `result`: calls that move no bytes give 0 when they succeed.
+    /// Returns what a backend reports for a call that gave `result`: calls that move no bytes give 0 when they succeed.
     #[inline]
     pub(crate) const fn moved(&self, result: i32) -> i32 {
         if result == 0 && !self.verb.moves() { self.length as i32 } else { result }

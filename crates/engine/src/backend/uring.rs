@@ -28,7 +28,7 @@ pub(crate) struct Ring {
     in_flight: usize,
     registered_buffers: bool,
     registered_files: bool,
-    /// Whether the kernel is believed to know discards of block devices as commands of the ring.
+    /// Tells whether the kernel is believed to know discards of block devices as commands of the ring.
     discards: bool,
     /// I/Os that this kernel's rings do not support; a plain system call does each.
     calls: Vec<(u32, Transfer)>,

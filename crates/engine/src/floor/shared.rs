@@ -65,7 +65,7 @@ impl BlockFiller {
     }
 }
 
-/// What is said of an I/O at `at` that gave `result`, in the kernel's way.
+/// Returns what is said of an I/O at `at` that gave `result`, in the kernel's way.
 #[cold]
 pub(super) fn short(at: u64, result: isize) -> EngineError {
     let help = "use the target by other means first; it has to take and give all of its blocks";

@@ -113,17 +113,17 @@ pub(super) fn unprobed(why: &str, facts: &UnprobedFacts) -> Choice {
     Choice { driver, reason, figures: Vec::new() }
 }
 
-/// How the target takes I/O, in words.
+/// Returns how the target takes I/O, in words.
 fn nature(blocks: bool) -> &'static str {
     if blocks { "blocks (RWF_NOWAIT is refused)" } else { "does not block" }
 }
 
-/// Whether some burst of `calls` was as fast as some burst of `queue`, but for noise.
+/// Tells whether some burst of `calls` was as fast as some burst of `queue`, but for noise.
 fn not_slower_throughout(calls: &Way, queue: &Way) -> bool {
     calls.figure.iops.zip(queue.slower).is_some_and(|(calls, queue)| calls >= NOISE * queue)
 }
 
-/// Whether both bursts of `calls` were far faster than those of `queue`, for no more CPU time.
+/// Tells whether both bursts of `calls` were far faster than those of `queue`, for no more CPU time.
 fn far_faster_and_as_cheap(calls: &Way, queue: &Way) -> bool {
     let cost = |way: &Way| way.figure.cpu_per_io_us;
     let far = calls.slower.zip(queue.figure.iops).is_some_and(|(a, b)| a > FAR * b);
@@ -173,7 +173,7 @@ mod tests {
         way
     }
 
-    /// Whether plain calls are chosen that read `speed` times as fast as io_uring, for `cost` of its CPU.
+    /// Tells whether plain calls are chosen that read `speed` times as fast as io_uring, for `cost` of its CPU.
     fn plain(depth: u32, blocks: bool, speed: f64, cost: f64) -> bool {
         let queue = way(Driver::IoUring, [1000.0; 2], 1.0);
         let calls = way(Driver::Sync, [1000.0 * speed; 2], cost);

@@ -75,7 +75,7 @@ impl Buckets {
         self.touched = 0;
     }
 
-    /// How many latencies were counted.
+    /// Returns how many latencies were counted.
     pub(crate) fn total(&self) -> u64 {
         self.runs().map(|run| self.counts[run].iter().sum::<u64>()).sum()
     }
@@ -121,7 +121,7 @@ mod tests {
         buckets
     }
 
-    /// What the crate itself makes of the values.
+    /// Returns what the crate itself makes of the values.
     fn crates(values: &[u64]) -> Histogram<u64> {
         let mut histogram = Histogram::new_with_bounds(1, LONGEST_NS, 3).unwrap();
         values.iter().for_each(|&v| histogram.record(v.min(LONGEST_NS)).unwrap());

@@ -27,7 +27,7 @@ pub(crate) struct Completion {
 }
 
 impl Completion {
-    /// What its latency counts from the intended start.
+    /// Returns what its latency counts from the intended start.
     #[inline]
     pub(crate) fn latency_ns(&self) -> u64 {
         self.reaped_ns.saturating_sub(self.intended_ns)

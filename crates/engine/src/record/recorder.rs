@@ -10,7 +10,7 @@ pub(crate) struct Recorder {
     worst: Worst,
     job: u16,
     log: Option<LogSender>,
-    /// Whether anything is kept but counts and latencies.
+    /// Tells whether anything is kept but counts and latencies.
     extras: bool,
 }
 

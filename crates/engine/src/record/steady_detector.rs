@@ -22,7 +22,7 @@ pub(crate) struct SteadyDetector {
 }
 
 impl SteadyDetector {
-    /// What the load asks for; `None` when it does not.
+    /// Returns what the load asks for; `None` when it does not.
     pub(crate) fn of(spec: &LoadSpec) -> Option<Self> {
         let asked = spec.steady?;
         let intervals = asked.window.0.div_ceil(spec.interval.0.max(1)).max(2);
@@ -55,7 +55,7 @@ impl SteadyDetector {
         false
     }
 
-    /// What became of it.
+    /// Returns what became of it.
     pub(crate) fn facts(&self) -> SteadyFacts {
         SteadyFacts {
             metric: self.asked.metric.to_string(),

@@ -30,7 +30,7 @@ impl Worst {
         Self { room, list: Vec::with_capacity(room), floor_ns }
     }
 
-    /// Whether an I/O of this latency is among the worst.
+    /// Tells whether an I/O of this latency is among the worst.
     #[inline]
     pub(crate) fn concerns(&self, latency_ns: u64) -> bool {
         latency_ns > self.floor_ns

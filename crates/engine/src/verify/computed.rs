@@ -122,7 +122,7 @@ impl Computed {
         last.id_run().zip(last.contents.block_check())
     }
 
-    /// Whether `block` ever held the content of `id`.
+    /// Tells whether `block` ever held the content of `id`.
     pub(crate) fn has_held(&self, block: usize, id: ContentId) -> bool {
         let offset = block as u64 * self.unit;
         let written_loads = self.own.get().into_iter().chain(&self.earlier);

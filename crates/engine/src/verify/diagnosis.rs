@@ -35,7 +35,7 @@ pub(crate) enum Diagnosis {
     Nothing,
 }
 
-/// What `block` holds. `may` says whether a content is allowed at its address, which breaks ties.
+/// Returns what `block` holds. `may` says whether a content is allowed at its address, which breaks ties.
 pub(crate) fn diagnose(
     block: &[u8],
     known_contents: &KnownContents,

@@ -128,7 +128,7 @@ impl Expectations {
         self.width().tag(Root::of(id).number())
     }
 
-    /// What `block` must hold.
+    /// Returns what `block` must hold.
     #[inline]
     pub(crate) fn load(&self, block: usize) -> ExpectedBlock {
         match &self.source {

@@ -73,7 +73,7 @@ impl ExpectedBlock {
         (before != UNKNOWN).then_some(before)
     }
 
-    /// Whether the content before may have been that of `tag`.
+    /// Tells whether the content before may have been that of `tag`.
     #[inline]
     pub(crate) fn may_have_been(self, tag: Tag) -> bool {
         self.before().is_none_or(|before| before == lower(tag))

@@ -72,7 +72,7 @@ impl ExpectedBlocks {
         }
     }
 
-    /// What `block` must hold.
+    /// Returns what `block` must hold.
     #[inline]
     pub(crate) fn load(&self, block: usize) -> ExpectedBlock {
         match self {

@@ -102,7 +102,7 @@ impl FastCheck {
         (was.block != NONE).then_some(was)
     }
 
-    /// Whether `bytes` are what that block must hold; it then counts as right.
+    /// Tells whether `bytes` are what that block must hold; it then counts as right.
     #[inline]
     pub(super) fn is_right(&mut self, pending: PendingRead, bytes: &[u8]) -> bool {
         if bytes.len() != self.block_check.unit() {

@@ -37,7 +37,7 @@ pub(crate) struct Header {
     pub(super) recipes: Vec<Recipe>,
     /// All that was ever done to the targets; `None` when that is not known.
     pub(crate) replays: Option<Vec<Replay>>,
-    /// Whether only exceptions follow: blocks for which a replay gives the wrong content. Otherwise all blocks follow.
+    /// Tells whether only exceptions follow: blocks for which a replay gives the wrong content. Otherwise all blocks follow.
     pub(super) replayed: bool,
     /// Where loads wrote that did not come to their end: for each, the range on each target.
     #[serde(default)]

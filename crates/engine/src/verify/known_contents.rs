@@ -17,7 +17,7 @@ pub trait BlockContents: Send + Sync {
         self.identify(block).filter(|&id| self.matches(id, block))
     }
 
-    /// Whether `block` holds the bytes of `id`.
+    /// Tells whether `block` holds the bytes of `id`.
     fn matches(&self, id: ContentId, block: &[u8]) -> bool;
 
     /// The fast check of its blocks, where they differ in nothing but their id.
@@ -28,7 +28,7 @@ pub trait BlockContents: Send + Sync {
     /// Fills `block` with the bytes of `id`.
     fn fill(&self, id: ContentId, block: &mut [u8]);
 
-    /// Whether `id` is one of these contents.
+    /// Tells whether `id` is one of these contents.
     fn makes(&self, id: ContentId) -> bool;
 }
 
@@ -136,7 +136,7 @@ impl KnownContents {
         if own.is_empty() { self.0.iter().map(made).collect() } else { own }
     }
 
-    /// Whether any of them has `id`.
+    /// Tells whether any of them has `id`.
     pub(crate) fn make(&self, id: ContentId) -> bool {
         id == ContentId::ZERO || self.0.iter().any(|block_contents| block_contents.makes(id))
     }

@@ -27,7 +27,7 @@ pub(crate) struct Overlap {
     /// Beginnings and ends of writes so far.
     moments: u64,
     in_flight: usize,
-    /// Whether the content before all writes is still possible, but not known.
+    /// Tells whether the content before all writes is still possible, but not known.
     pub(crate) forgot: bool,
 }
 
@@ -80,7 +80,7 @@ impl Overlap {
         }
     }
 
-    /// Whether no write is in flight.
+    /// Tells whether no write is in flight.
     pub(crate) fn rests(&self) -> bool {
         self.in_flight == 0
     }

@@ -41,7 +41,7 @@ impl Overlaps {
         lock(&self.0[block % SHARDS])
     }
 
-    /// What `of_block` gives for each block of the list.
+    /// Returns what `of_block` gives for each block of the list.
     pub(crate) fn map<T>(&self, mut of_block: impl FnMut(usize, &Overlap) -> Option<T>) -> Vec<T> {
         let mut all = Vec::new();
         for shard in &self.0 {
@@ -59,7 +59,7 @@ fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
 }
 
 impl Shard {
-    /// Whether it has more blocks than it should.
+    /// Tells whether it has more blocks than it should.
     pub(crate) fn is_full(&self) -> bool {
         self.blocks.len() > MOST
     }

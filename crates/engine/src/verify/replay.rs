@@ -50,7 +50,7 @@ impl Replay {
         targets.iter().all(known).then_some(Self { seed, targets })
     }
 
-    /// What contents come from.
+    /// Returns what contents come from.
     pub(crate) fn seed(&self) -> Seed {
         self.seed
     }

@@ -42,7 +42,7 @@ pub(crate) struct Session {
     notices: Vec<String>,
 }
 
-/// Whether reads of `load` are checked as they come.
+/// Tells whether reads of `load` are checked as they come.
 pub(crate) fn checks(spec: &LoadSpec) -> bool {
     matches!(spec.verify, Verify::Read | Verify::Both)
 }
@@ -55,7 +55,7 @@ fn checks_after(spec: &LoadSpec) -> bool {
     matches!(spec.verify, Verify::After | Verify::Both)
 }
 
-/// Whether `load` has anything to do with verification.
+/// Tells whether `load` has anything to do with verification.
 pub(crate) fn wanted(load: &Load) -> bool {
     let kept = load.verification.state.is_some() || load.verification.carried.is_some();
     load.spec.verify != Verify::Off || kept

@@ -212,7 +212,7 @@ impl SavedState {
         (0..count).map(overlap).collect()
     }
 
-    /// What is to be said about it.
+    /// Returns what is to be said about it.
     pub(crate) fn notice(&self) -> Option<String> {
         let loads = self.header.unfinished.len();
         let text = "did not come to their end: what the blocks of their ranges hold is not verified until they are written again";

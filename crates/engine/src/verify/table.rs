@@ -104,7 +104,7 @@ impl Table {
         self.expectations.expect(block);
     }
 
-    /// Whether `block` must hold `found` now, overlaps left aside.
+    /// Tells whether `block` must hold `found` now, overlaps left aside.
     #[inline]
     pub(crate) fn holds(&self, block: usize, found: Tag) -> bool {
         let now = self.expectations.load(block);
@@ -177,7 +177,7 @@ impl Table {
         }
     }
 
-    /// Whether a read that began at the snapshot `before` may have found `found` ([`ZERO`] for zeros).
+    /// Tells whether a read that began at the snapshot `before` may have found `found` ([`ZERO`] for zeros).
     #[inline]
     pub(crate) fn fit(&self, block: usize, before: Snapshot, found: Tag) -> Fit {
         let now = self.expectations.load(block);
@@ -185,7 +185,7 @@ impl Table {
         if fit == Fit::Right { fit } else { self.fit_moving(block, before, now, found).max(fit) }
     }
 
-    /// How well `found` fits a block that may have been written during the read.
+    /// Returns how well `found` fits a block that may have been written during the read.
     fn fit_moving(&self, block: usize, before: Snapshot, now: ExpectedBlock, found: Tag) -> Fit {
         let changes = self.expectations.changes(block, before, now);
         let mut best = Fit::Wrong;
@@ -219,7 +219,7 @@ impl Table {
         if best == Fit::Wrong && unsure { Fit::Unsure } else { best }
     }
 
-    /// Whether the content before the last write may be `found`.
+    /// Tells whether the content before the last write may be `found`.
     fn fits_before(&self, expected: ExpectedBlock, found: Tag) -> Fit {
         match expected.before() {
             Some(before) if before < FIRST => self.fits(before, found),
@@ -229,7 +229,7 @@ impl Table {
         }
     }
 
-    /// Whether a block that must hold `expected` may hold `found`.
+    /// Tells whether a block that must hold `expected` may hold `found`.
     #[inline]
     fn fits(&self, expected: Tag, found: Tag) -> Fit {
         let zeros = |promised: bool| match (promised, found == ZERO) {
@@ -247,7 +247,7 @@ impl Table {
         }
     }
 
-    /// Whether a write was in flight at any time since `before`.
+    /// Tells whether a write was in flight at any time since `before`.
     pub(crate) fn moved_since(&self, block: usize, before: Snapshot) -> bool {
         let now = self.expectations.load(block);
         let in_flight =

@@ -147,13 +147,13 @@ impl Verifier {
         (aligned && block < self.targets[target].table.expectations.len()).then_some(block)
     }
 
-    /// Where `block` starts, bytes.
+    /// Returns where `block` starts, bytes.
     #[inline]
     pub(crate) fn offset(&self, _target: usize, block: usize) -> u64 {
         block as u64 * self.unit as u64
     }
 
-    /// Whether all of `block` lies in the range.
+    /// Tells whether all of `block` lies in the range.
     #[inline]
     pub(crate) fn covers(&self, target: usize, block: usize, offset: u64, length: u64) -> bool {
         let start = self.offset(target, block);
@@ -172,7 +172,7 @@ impl Verifier {
         all
     }
 
-    /// What the workers found that have ended.
+    /// Returns what the workers found that have ended.
     pub(crate) fn total(&self) -> VerifyFigures {
         let counted = self.counted.lock().unwrap_or_else(PoisonError::into_inner);
         let table = self.targets.iter().map(|area| area.table.expectations.bytes() as u64).sum();

@@ -48,9 +48,9 @@ pub struct WorkerVerifier {
     in_flight: Vec<(ExpectedBlock, Tag)>,
     /// Most blocks that one I/O touches.
     most: usize,
-    /// Whether reads are checked.
+    /// Tells whether reads are checked.
     checks: bool,
-    /// Whether this load changes nothing: reads then need no snapshots.
+    /// Tells whether this load changes nothing: reads then need no snapshots.
     quiet: bool,
     /// Number of the job.
     job: usize,

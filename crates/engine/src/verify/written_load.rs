@@ -32,7 +32,7 @@ struct JobWrites {
     made: u64,
 }
 
-/// Whether the writes of `spec` can be inverted, in blocks of `unit` bytes.
+/// Tells whether the writes of `spec` can be inverted, in blocks of `unit` bytes.
 pub(crate) fn follows(spec: &LoadSpec, unit: usize) -> bool {
     let mut ops = spec.ops.names();
     let (Some(op), None) = (ops.next(), ops.next()) else { return false };
@@ -51,7 +51,7 @@ pub(crate) fn follows(spec: &LoadSpec, unit: usize) -> bool {
         && (spec.jobs == 1 || matches!(spec.share, Share::Split | Share::Parts))
 }
 
-/// Whether every job of `target_load` made at least one pass of a range that it leaves no hole in.
+/// Tells whether every job of `target_load` made at least one pass of a range that it leaves no hole in.
 fn covers(target_load: &TargetLoad, unit: usize) -> bool {
     let spec = &target_load.spec;
     let streams = Stream::for_jobs(spec, &target_load.range, target_load.seed);
@@ -70,7 +70,7 @@ pub(crate) fn covers_all(target_load: &TargetLoad, size: u64, unit: u64) -> bool
 }
 
 impl WrittenLoad {
-    /// What `target_load`, number `target` of `replay`, wrote; `None` when that cannot be inverted.
+    /// Returns what `target_load`, number `target` of `replay`, wrote; `None` when that cannot be inverted.
     pub(crate) fn of(replay: &Replay, target: usize, target_load: &TargetLoad) -> Option<Self> {
         let spec = &target_load.spec;
         let unit = spec.content.unit();
@@ -103,7 +103,7 @@ impl WrittenLoad {
         Some(IdRun { start, end, unit: self.unit, first })
     }
 
-    /// Whether a load writes no block twice: then its I/Os may end in any order.
+    /// Tells whether a load writes no block twice: then its I/Os may end in any order.
     pub(crate) fn is_one_pass(target_load: &TargetLoad) -> bool {
         let streams = Stream::for_jobs(&target_load.spec, &target_load.range, target_load.seed);
         let once = |stream: &Stream| {

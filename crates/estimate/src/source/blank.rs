@@ -49,7 +49,7 @@ pub fn preallocated(file: &File, part: Range<u64>) -> Option<u64> {
     Some(unwritten.map(|extent| extent.range.end - extent.range.start).sum())
 }
 
-/// What of `part` has no page that waits to be written, in order.
+/// Returns what of `part` has no page that waits to be written, in order.
 pub fn clean(file: &File, part: Range<u64>) -> Vec<Range<u64>> {
     let page = rustix::param::page_size() as u64;
     let mut parts = Vec::new();
@@ -71,7 +71,7 @@ pub fn clean(file: &File, part: Range<u64>) -> Vec<Range<u64>> {
     parts
 }
 
-/// What of `part` the file system takes for holes, in order.
+/// Returns what of `part` the file system takes for holes, in order.
 fn gaps(file: &File, part: Range<u64>) -> Vec<Range<u64>> {
     let mut gaps = Vec::new();
     let mut at = part.start;

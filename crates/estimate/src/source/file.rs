@@ -72,7 +72,7 @@ impl Source {
         }
     }
 
-    /// What of `part` was never written, as far as somebody knows.
+    /// Returns what of `part` was never written, as far as somebody knows.
     pub fn blanks(&self, part: Range<u64>) -> io::Result<Vec<Blank>> {
         match self {
             Self::File(file) => Ok(blanks(file.open()?.file(), part, file.full)),
@@ -88,7 +88,7 @@ impl Source {
         }
     }
 
-    /// What it is called.
+    /// Returns what it is called.
     pub fn path(&self) -> &Path {
         match self {
             Self::File(file) => &file.path,
@@ -181,7 +181,7 @@ pub fn space(found: &Stat) -> u64 {
     found.st_blocks as u64 * 512
 }
 
-/// When a file was last written to: seconds and nanoseconds.
+/// Returns when a file was last written to: seconds and nanoseconds.
 fn modified(found: &Stat) -> (i64, i64) {
     (found.st_mtime, found.st_mtime_nsec as i64)
 }

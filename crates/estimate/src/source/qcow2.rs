@@ -74,7 +74,7 @@ fn damaged(what: &str) -> io::Error {
 }
 
 impl Image {
-    /// Whether a file is such an image.
+    /// Tells whether a file is such an image.
     pub fn is_one(file: &UncachedFile) -> bool {
         let mut head = [0; 4];
         file.read(&mut head, 0).is_ok() && Self::begins(&head)
@@ -135,7 +135,7 @@ impl Image {
         Ok(Self { path: path.to_owned(), file, bits, size, length, level1, zstd, backing, level2 })
     }
 
-    /// Where it is.
+    /// Returns where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -219,7 +219,7 @@ impl Image {
         Ok(length)
     }
 
-    /// What of `part` has a place in the image that was never written.
+    /// Returns what of `part` has a place in the image that was never written.
     pub fn blanks(&self, part: Range<u64>) -> io::Result<Vec<Blank>> {
         let mut all = Vec::new();
         let mut at = part.start;

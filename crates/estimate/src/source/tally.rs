@@ -110,12 +110,12 @@ impl Tally {
         self.off_blocks.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 
-    /// What was counted.
+    /// Returns what was counted.
     pub fn sources(&self) -> Sources {
         self.sources.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 
-    /// Whether the file system of this device keeps files in memory alone, so that nothing has to be asked about them: the answer
+    /// Tells whether the file system of this device keeps files in memory alone, so that nothing has to be asked about them: the answer
     /// of `look` for its first file.
     pub fn is_memory(&self, device: u64, look: impl FnOnce() -> bool) -> bool {
         // One word for both, so that no thread sees the answer for another device; 0 says that none was asked about.

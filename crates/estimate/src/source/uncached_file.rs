@@ -68,7 +68,7 @@ impl UncachedFile {
     }
 }
 
-/// Whether the pages of a file are all there is of it.
+/// Tells whether the pages of a file are all there is of it.
 pub fn is_memory(file: &File) -> bool {
     fstatfs(file).is_ok_and(|found| MEMORY.contains(&(found.f_type as u32)))
 }

@@ -23,7 +23,7 @@ impl<'t> Part<'t> {
         }
     }
 
-    /// Whether it stays as it is.
+    /// Tells whether it stays as it is.
     pub(crate) fn is_text(self) -> bool {
         matches!(self, Self::Text(_))
     }

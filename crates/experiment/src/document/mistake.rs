@@ -53,7 +53,7 @@ pub(super) fn of_value(
     }
 }
 
-/// What serde found wrong inside of a table, at the place where it found it; `taken` are keys that were taken out before.
+/// Returns what serde found wrong inside of a table, at the place where it found it; `taken` are keys that were taken out before.
 pub(super) fn inside(
     (what, at): (&str, &Range<usize>),
     (entries, taken): (&DeTable, &[&str]),
@@ -81,7 +81,7 @@ struct Found {
     at: Range<usize>,
     /// Its value.
     shown: String,
-    /// Whether the error is about the key itself.
+    /// Tells whether the error is about the key itself.
     is_key: bool,
 }
 

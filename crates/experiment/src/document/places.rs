@@ -23,7 +23,7 @@ impl Places {
         Self { table: table.clone(), keys }
     }
 
-    /// Where the key at `path` stands; where it is not written, the table around it.
+    /// Returns where the key at `path` stands; where it is not written, the table around it.
     pub(crate) fn at(&self, path: &str) -> Range<usize> {
         let mut path = path;
         loop {
@@ -37,7 +37,7 @@ impl Places {
         }
     }
 
-    /// Whether the key at `path` is written.
+    /// Tells whether the key at `path` is written.
     pub(crate) fn has(&self, path: &str) -> bool {
         self.keys.contains_key(path)
     }

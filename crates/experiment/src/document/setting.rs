@@ -26,7 +26,7 @@ impl<'t> Setting<'t> {
         Self { path: path.to_owned(), key: start..start, value }
     }
 
-    /// Where it stands.
+    /// Returns where it stands.
     pub(crate) fn at(&self) -> Range<usize> {
         places::place(&self.key, &self.value.span())
     }
@@ -43,7 +43,7 @@ impl<'t> Setting<'t> {
 }
 
 impl<'t> Table<'t> {
-    /// What is left, as values for other tables.
+    /// Returns what is left, as values for other tables.
     pub(crate) fn settings(self) -> Vec<Setting<'t>> {
         let setting = |(name, value): (Spanned<Cow<'t, str>>, Written<'t>)| {
             let key = name.span();

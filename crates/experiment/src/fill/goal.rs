@@ -89,7 +89,7 @@ impl Goal {
         }
     }
 
-    /// Whether it is a share of what a layer can hold: writing reaches that.
+    /// Tells whether it is a share of what a layer can hold: writing reaches that.
     pub(crate) fn is_level(&self) -> bool {
         matches!(self, Self::Level { .. })
     }
@@ -128,7 +128,7 @@ impl Goal {
     }
 }
 
-/// What of any kind of layer can be filled.
+/// Returns what of any kind of layer can be filled.
 fn filled() -> impl Iterator<Item = &'static str> {
     layers::kinds().iter().flat_map(|kind| kind.fills).map(|fills| fills.of)
 }

@@ -11,7 +11,7 @@ use crate::stages::{Stage, StageTask};
 use crate::subject::unrecorded;
 
 impl Picture {
-    /// What it names must be there, and be of a kind that can be drawn so.
+    /// Returns what it names must be there, and be of a kind that can be drawn so.
     fn check(
         &self,
         stages: &[Stage],
@@ -174,7 +174,7 @@ impl Picture {
     }
 }
 
-/// What is wrong with the pictures: too many, or of what is not there.
+/// Returns what is wrong with the pictures: too many, or of what is not there.
 pub(crate) fn check(
     pictures: &[Picture],
     stages: &[Stage],

@@ -37,7 +37,7 @@ pub struct Files {
     pub count: u64,
     /// Size of each.
     pub size: Bytes,
-    /// Whether they are made now.
+    /// Tells whether they are made now.
     pub make: bool,
 }
 

@@ -108,7 +108,7 @@ pub struct CommandPlan {
     pub argv: Vec<String>,
     /// When it is killed.
     pub time_limit: Nanos,
-    /// Whether what it wrote is brought to stable storage after it, which is measured too.
+    /// Tells whether what it wrote is brought to stable storage after it, which is measured too.
     pub sync: bool,
     /// Numbers that are picked from what it prints, by name.
     pub figures: BTreeMap<String, FigurePlan>,

@@ -10,7 +10,7 @@ use crate::diagnostic::Diagnostic;
 use crate::file::File;
 
 impl Repeat {
-    /// What of the experiment as many repeats as are needed do not go with. `variants` is how many of them run, `at` where the file says
+    /// Returns what of the experiment as many repeats as are needed do not go with. `variants` is how many of them run, `at` where the file says
     /// `repeat`, if that is meant.
     pub(crate) fn check(
         self,

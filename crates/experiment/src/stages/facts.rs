@@ -31,7 +31,7 @@ pub(crate) fn facts(stage: &StagePlan, stack: &StackPlan) -> StageFacts {
     }
 }
 
-/// What it works on.
+/// Returns what it works on.
 fn targets(stage: &StagePlan) -> Vec<TargetFacts> {
     let aim = |aim: &Aim| TargetFacts {
         name: aim.target.name.clone(),
@@ -46,7 +46,7 @@ fn targets(stage: &StagePlan) -> Vec<TargetFacts> {
     Vec::from_iter(works_on_layer(&stage.kind).then(whole))
 }
 
-/// What a stage does, in words. A target is named unless it is the only one that there can be.
+/// Returns what a stage does, in words. A target is named unless it is the only one that there can be.
 fn describe(stage: &StagePlan, stack: &StackPlan) -> String {
     let alone = stage.target.name == stack.top.name && stack.tops().count() == 1;
     let on = if alone { String::new() } else { format!(", on {}", stage.target.name) };
@@ -75,7 +75,7 @@ fn done(stage: &StagePlan, on: &str) -> String {
     }
 }
 
-/// What a load drives, in words: of a single block device what `on` says.
+/// Returns what a load drives, in words: of a single block device what `on` says.
 fn driven(aims: &[Aim], on: &str) -> String {
     let one = |aim: &Aim| match &aim.files {
         None => aim.target.name.clone(),

@@ -12,7 +12,7 @@ pub(crate) struct StageHead {
     pub kind: String,
     pub name: String,
     pub measured: bool,
-    /// Whether the stack is brought to rest, and read, before the next stage.
+    /// Tells whether the stack is brought to rest, and read, before the next stage.
     pub settle: bool,
     /// The variants that it is for; empty for all.
     pub only: Vec<String>,
@@ -22,7 +22,7 @@ pub(crate) struct StageHead {
     pub deadline: Option<Nanos>,
     /// Settings of running layers that change before it, by `layer.key`.
     pub set: Vec<Named<Value>>,
-    /// Whether a load draws hot places of its own.
+    /// Tells whether a load draws hot places of its own.
     pub fresh_places: bool,
     pub places: Places,
 }

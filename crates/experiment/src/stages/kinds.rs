@@ -48,7 +48,7 @@ pub(super) enum WorksOn {
 pub(super) struct Around<'a> {
     pub name: &'a str,
     pub measured: bool,
-    /// Whether it changes settings of running layers.
+    /// Tells whether it changes settings of running layers.
     pub sets: bool,
     pub places: &'a Places,
     /// The experiment's file.
@@ -129,7 +129,7 @@ impl StageKind {
     }
 }
 
-/// Whether a stage of this kind works on a layer.
+/// Tells whether a stage of this kind works on a layer.
 pub(crate) fn works_on_layer(kind: &str) -> bool {
     KINDS.iter().any(|own| own.name == kind && own.works_on != Nothing)
 }

@@ -6,19 +6,19 @@ use super::{Stage, StageTask};
 use crate::plan::{Needs, Tree};
 use crate::steps::Steps;
 
-/// What all stages need.
+/// Returns what all stages need.
 pub(crate) fn needs(stages: &[Stage], trees: &BTreeMap<String, Tree>) -> Needs {
     of_commands(stages, trees).beside(&of_steps(stages))
 }
 
-/// What the commands of all stages need of a machine.
+/// Returns what the commands of all stages need of a machine.
 fn of_commands(stages: &[Stage], trees: &BTreeMap<String, Tree>) -> Needs {
     let commands = stages.iter().filter_map(Stage::command);
     let needs = commands.fold(Needs::default(), |all, command| all.beside(&command.needs()));
     Needs { trees: trees.clone(), ..needs }
 }
 
-/// What stages that are nothing but steps need.
+/// Returns what stages that are nothing but steps need.
 fn of_steps(stages: &[Stage]) -> Needs {
     let trims = stages.iter().any(|stage| match &stage.task {
         StageTask::Steps(steps) => *steps == Steps::Trim,

@@ -79,7 +79,7 @@ pub(crate) fn plan(
 }
 
 impl Planner<'_> {
-    /// What one stage of the file becomes.
+    /// Returns what one stage of the file becomes.
     fn stage(&mut self, stage: &Stage) -> Result<Vec<StagePlan>, Diagnostic> {
         let Stage { head: stage, task } = stage;
         let stack = &self.stack;

@@ -42,7 +42,7 @@ impl Subject {
             .or_else(|| self.check_figure(stages, variants))
     }
 
-    /// What it is of must have such a figure: a load its IOPS, a layer what layers of its kind count.
+    /// Returns what it is of must have such a figure: a load its IOPS, a layer what layers of its kind count.
     fn check_figure(&self, stages: &[Stage], variants: &[VariantStack]) -> Option<Diagnostic> {
         let metric = &self.metric;
         let of = layers::measured(metric);
@@ -102,7 +102,7 @@ impl Subject {
         if has { None } else { refused(key, message, help) }
     }
 
-    /// What is not in the catalogue must be picked from what a command of a measured stage prints.
+    /// Returns what is not in the catalogue must be picked from what a command of a measured stage prints.
     fn check_picked(&self, stages: &[Stage]) -> Option<Diagnostic> {
         let own = |stage: &&Stage| self.stage.as_ref().is_none_or(|name| stage.is_called(name));
         let measured = || stages.iter().filter(|stage| stage.head.measured);
@@ -229,7 +229,7 @@ impl Subject {
     }
 }
 
-/// What has figures of a metric, in words.
+/// Returns what has figures of a metric, in words.
 fn whose(of: &layers::MetricOwners) -> String {
     let common = [(of.loads, "loads"), (of.commands, "commands"), (of.devices, "devices")];
     let common = common.into_iter().filter(|(has, _)| *has).map(|(_, word)| word);

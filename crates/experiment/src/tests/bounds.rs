@@ -6,7 +6,7 @@ use crate::{PlanOptions, compose};
 const TEXT: &str = "name = \"x\"\nabout = \"x\"\nrepeat = 1\n[devices.data]\nsize = \"7G\"\n[[stack]]\nlayer = \"linear\"\n\
                     on = \"data\"\n[[stage]]\ndo = \"load\"\nmeasure = true\nops = { write = 100 }\nduration = \"1s\"\n";
 
-/// What is said of the text with `to` in place of `from`.
+/// Returns what is said of the text with `to` in place of `from`.
 fn said(from: &str, to: &str) -> String {
     assert!(TEXT.contains(from), "{from}");
     plan(&TEXT.replace(from, to)).expect_err(to).render(false)

@@ -22,7 +22,7 @@ fn command(plan: &Plan) -> &CommandPlan {
     plan.cells[0].stages[0].command().unwrap()
 }
 
-/// What is said of the only mistake, whose place has to be in a line with `line`.
+/// Returns what is said of the only mistake, whose place has to be in a line with `line`.
 fn refused(rest: &str, stage: &str, line: &str) -> String {
     only_mistake(&text(rest, stage), line)
 }

@@ -149,7 +149,7 @@ fn what_cannot_be_expected_names_the_key_and_the_remedy() {
     }
 }
 
-/// What is said of an expectation with these keys in one of the shipped experiments.
+/// Returns what is said of an expectation with these keys in one of the shipped experiments.
 fn refused_in(name: &str, keys: &str) -> String {
     let text = shipped(name).unwrap().text;
     let error = plan(&format!("{text}\n[[expect]]\nabove = 1\n{keys}\n")).expect_err(keys);

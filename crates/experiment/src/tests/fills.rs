@@ -27,7 +27,7 @@ fn fill(plan: &Plan) -> &FillPlan {
     fill
 }
 
-/// What is said of the only mistake, which has to be in a line with `line`.
+/// Returns what is said of the only mistake, which has to be in a line with `line`.
 fn refused(fill: &str, line: &str) -> String {
     only_mistake(&text(fill), line)
 }

@@ -30,7 +30,7 @@ fn stage<'a>(plan: &'a Plan, name: &str) -> &'a StagePlan {
     plan.cells[0].stages.iter().find(|stage| stage.name == name).unwrap()
 }
 
-/// What is said of the only mistake, which has to be in a line with `line`.
+/// Returns what is said of the only mistake, which has to be in a line with `line`.
 fn refused(stages: &str, line: &str) -> String {
     only_mistake(&text(stages), line)
 }
@@ -236,7 +236,7 @@ fn two_tops(stage: &str) -> String {
     .replace("on one", "on-one")
 }
 
-/// What each stage before the load drives, and how many I/Os it makes.
+/// Returns what each stage before the load drives, and how many I/Os it makes.
 fn driven(text: &str) -> Vec<(String, String, Option<u64>)> {
     let plan = super::plan(text).unwrap_or_else(|error| panic!("{}", error.render(false)));
     let stages = plan.cells[0].stages.iter().filter(|stage| !stage.measured);

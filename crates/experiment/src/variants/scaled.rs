@@ -5,7 +5,7 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::scale::Scaled;
 
 impl Scaled<'_> {
-    /// What is wrong with the names that it uses. `known` are the variants before factors, `variants` all of them.
+    /// Returns what is wrong with the names that it uses. `known` are the variants before factors, `variants` all of them.
     pub(crate) fn check_names(&self, known: &[Variant], variants: &[Variant]) -> Vec<Diagnostic> {
         let all = self.set.iter().chain(self.variants.iter().flat_map(|own| &own.value));
         let lost = all.filter(|s| !known.iter().any(|v| v.find(&s.path).is_some()));

@@ -34,7 +34,7 @@ pub(super) fn nothing(setting: &Setting, names: &Names, of: &str) -> Diagnostic 
     Diagnostic::at(setting.at(), format!("'{}' names nothing {of}", setting.path), help)
 }
 
-/// Which of `names` the name in `path`, whatever of it that is, was meant to be.
+/// Returns which of `names` the name in `path`, whatever of it that is, was meant to be.
 pub(crate) fn meant<'a>(path: &str, names: impl Iterator<Item = &'a String> + Clone) -> String {
     let all = names.map(String::as_str);
     let ends = path.rmatch_indices('.').map(|(end, _)| &path[..end]);

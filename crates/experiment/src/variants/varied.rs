@@ -33,7 +33,7 @@ impl Factor<'_> {
         unknown::no_setting(at, path, kind, key)
     }
 
-    /// What a factor varies nothing else may set: one of the two would be a label of what is not there.
+    /// Returns what a factor varies nothing else may set: one of the two would be a label of what is not there.
     pub(super) fn varied(
         &self,
         before: &[Factor],

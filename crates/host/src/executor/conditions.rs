@@ -3,7 +3,7 @@
 use layers::Parsed;
 use layers::step::Condition;
 
-/// Whether the condition holds.
+/// Tells whether the condition holds.
 pub(super) fn holds(until: &Condition, parsed: &Parsed) -> bool {
     match until {
         Condition::Text { field, is } => parsed.texts.get(field) == Some(is),
@@ -14,7 +14,7 @@ pub(super) fn holds(until: &Condition, parsed: &Parsed) -> bool {
     }
 }
 
-/// What was read of its fields, for whoever waited in vain.
+/// Returns what was read of its fields, for whoever waited in vain.
 pub(super) fn seen(until: &Condition, parsed: &Parsed) -> String {
     let absent = || "absent".to_owned();
     let number = |field: &str| {

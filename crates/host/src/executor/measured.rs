@@ -52,7 +52,7 @@ impl Executor {
     }
 }
 
-/// Whether the way a measured command ended is a failure.
+/// Tells whether the way a measured command ended is a failure.
 fn judge_measured(
     context: &ActionContext,
     work: &MeasuredCommand,

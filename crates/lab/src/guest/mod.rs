@@ -22,7 +22,7 @@ pub use shell::shell;
 
 use config::BEGAN;
 
-/// Whether this process runs in a guest of the lab, so that `main` must hand over to [`main`] before anything else.
+/// Tells whether this process runs in a guest of the lab, so that `main` must hand over to [`main`] before anything else.
 pub fn is_guest() -> bool {
     let one = Some(rustix::process::Pid::INIT);
     let first = rustix::process::getpid() == rustix::process::Pid::INIT;

@@ -81,7 +81,7 @@ impl GuestSession {
         self.inbox.recv_timeout(timeout).ok()
     }
 
-    /// How many times the host has asked to stop: once means finish cleanly, twice means now.
+    /// Returns how many times the host has asked to stop: once means finish cleanly, twice means now.
     pub fn interrupts(&self) -> u32 {
         self.interrupts.count.load(Ordering::Acquire)
     }
@@ -101,7 +101,7 @@ impl GuestSession {
         setup::disk(role)
     }
 
-    /// What the machine was started for.
+    /// Returns what the machine was started for.
     pub fn purpose(&self) -> Purpose {
         self.purpose
     }

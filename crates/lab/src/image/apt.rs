@@ -58,7 +58,7 @@ impl Apt {
             })
     }
 
-    /// What installing these packages would bring, with what they depend on, and where each archive will be.
+    /// Returns what installing these packages would bring, with what they depend on, and where each archive will be.
     pub(super) fn plan(&self, packages: &[String]) -> Result<Vec<Archived>> {
         let mut arguments = vec!["install", "--no-install-recommends", "--simulate"];
         arguments.extend(packages.iter().map(String::as_str));

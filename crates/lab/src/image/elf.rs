@@ -15,7 +15,7 @@ pub(super) struct Linkage {
     pub(super) libraries: Vec<String>,
 }
 
-/// What the ELF file `bytes` needs; nothing for a file that is no ELF file (a script).
+/// Returns what the ELF file `bytes` needs; nothing for a file that is no ELF file (a script).
 pub(super) fn linkage(bytes: &[u8]) -> Result<Linkage, String> {
     if !bytes.starts_with(b"\x7fELF") {
         return Ok(Linkage::default());

@@ -86,10 +86,13 @@ fn fetch(
     if !linker.exists() {
         let dir = root.join("usr/lib64");
         fs::create_dir_all(&dir).map_err(Error::io("cannot make", &dir))?;
+        // There it is a link that begins at the root, and so leads to this machine's own, which goes with no other libc.
+        let is_own =
+            |path: &std::path::PathBuf| path.symlink_metadata().is_ok_and(|found| found.is_file());
         let old = ["lib64", "lib/x86_64-linux-gnu", "usr/lib/x86_64-linux-gnu"]
             .map(|dir| root.join(dir).join("ld-linux-x86-64.so.2"))
             .into_iter()
-            .find(|path| path.is_file())
+            .find(is_own)
             .ok_or_else(|| Error::Qemu { why: format!("{suite}'s has no linker") })?;
         fs::copy(&old, &linker).map_err(Error::io("cannot copy", &old))?;
     }

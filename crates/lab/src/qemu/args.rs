@@ -10,7 +10,7 @@ use crate::link::PORT;
 pub(crate) struct Machine {
     /// The host's process id, part of the machine's name.
     pub(crate) owner: u32,
-    /// Whether KVM runs it; emulated otherwise.
+    /// Tells whether KVM runs it; emulated otherwise.
     pub(crate) kvm: bool,
     /// Memory in bytes; whole mebibytes count.
     pub(crate) memory: Bytes,

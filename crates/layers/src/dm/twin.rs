@@ -16,7 +16,7 @@ impl NodesTwin {
         Self { known, there: BTreeSet::new() }
     }
 
-    /// Whether a node is there.
+    /// Tells whether a node is there.
     pub(crate) fn has(&self, node: &str) -> bool {
         self.there.contains(node)
     }
@@ -50,13 +50,13 @@ impl NodesTwin {
         nodes.iter().filter(|node| self.there.remove(*node)).cloned().collect()
     }
 
-    /// What exists.
+    /// Returns what exists.
     pub(crate) fn leftovers(&self) -> Vec<String> {
         self.there.iter().map(|node| format!("device-mapper node {node}")).collect()
     }
 }
 
-/// What dmsetup says when the kernel refuses.
+/// Returns what dmsetup says when the kernel refuses.
 fn failed(verb: &str, node: &str, why: &str) -> TwinAnswer {
     let stderr = format!("device-mapper: {verb} ioctl on {node}  failed: {why}\nCommand failed.");
     TwinAnswer::Ran { exit: 1, stdout: String::new(), stderr }

@@ -195,7 +195,7 @@ impl Group {
     }
 }
 
-/// What a volume group on a device of `below_bytes` can give to volumes, bytes.
+/// Returns what a volume group on a device of `below_bytes` can give to volumes, bytes.
 pub(crate) fn usable(below_bytes: u64) -> u64 {
     below_bytes.saturating_sub(HEADER) / EXTENT * EXTENT
 }

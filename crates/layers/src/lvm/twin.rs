@@ -32,7 +32,7 @@ impl GroupTwin {
         }
     }
 
-    /// Whether the volumes are there.
+    /// Tells whether the volumes are there.
     pub(crate) fn is_up(&self) -> bool {
         self.volume
     }
@@ -64,7 +64,7 @@ impl GroupTwin {
         there
     }
 
-    /// What exists.
+    /// Returns what exists.
     pub(crate) fn leftovers(&self) -> Vec<String> {
         let mut left: Vec<String> =
             self.nodes.iter().map(|n| format!("device-mapper node {n}")).collect();

@@ -95,7 +95,7 @@ fn run(window: &Window, name: &str) -> Option<Option<f64>> {
     Some(ratio(ends.growth("bytes"), ends.growth("runs")).filter(|_| told))
 }
 
-/// What the device called `name` did in the window.
+/// Returns what the device called `name` did in the window.
 pub fn device_figures(window: &Window, name: &str) -> LayerFigures {
     let ends = window.ends(DISKSTATS);
     let grew = |field: &str| ends.and_then(|ends| ends.growth(&format!("{name}.{field}")));

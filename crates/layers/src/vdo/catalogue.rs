@@ -17,7 +17,7 @@ const fn since_allocation(metric: Metric) -> Metric {
     Metric { basis: Basis::Cell, ..metric }
 }
 
-/// What holds at the end of a stage.
+/// Returns what holds at the end of a stage.
 const fn level(metric: Metric) -> Metric {
     Metric { basis: Basis::Level, ..metric }
 }

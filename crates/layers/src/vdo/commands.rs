@@ -46,7 +46,7 @@ pub(super) fn commands(
     commands
 }
 
-/// What switches deduplication or compression while the volume is in use.
+/// Returns what switches deduplication or compression while the volume is in use.
 fn switched(table: bool, key: &str, on: bool) -> Option<String> {
     let lvm = |flag: &str| format!("lvchange {flag} {} VG/POOL", if on { "y" } else { "n" });
     match (key, table) {

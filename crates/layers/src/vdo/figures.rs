@@ -86,7 +86,7 @@ pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
     figures
 }
 
-/// Whether the volume was brought up anew meanwhile: its counters say less than they did, or it has another number.
+/// Tells whether the volume was brought up anew meanwhile: its counters say less than they did, or it has another number.
 fn restarted(stats: &Endpoints) -> bool {
     let shrank =
         COUNTED.iter().any(|(_, field)| stats.growth(field).is_some_and(|grew| grew < 0.0));

@@ -27,7 +27,7 @@ pub(super) const fn named<const N: usize>(names: [&str; N]) -> [Key; N] {
     found
 }
 
-/// Whether two texts are equal: `==` cannot be used in a constant.
+/// Tells whether two texts are equal: `==` cannot be used in a constant.
 const fn equal(a: &str, b: &str) -> bool {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let mut at = 0;

@@ -39,7 +39,7 @@ pub(super) fn raise(volume: &Volume) -> RaisePlan {
     }
 }
 
-/// What the geometry says of the volume's memory and metadata.
+/// Returns what the geometry says of the volume's memory and metadata.
 fn computed(volume: &Volume) -> Vec<Computed> {
     let (setup, at) = (volume.setup, volume.at);
     let empty = setup.empty_overhead(at);
@@ -55,7 +55,7 @@ fn computed(volume: &Volume) -> Vec<Computed> {
     ]
 }
 
-/// Why the pages of the block map do not fit into the pool, if they do not.
+/// Returns why the pages of the block map do not fit into the pool, if they do not.
 fn map_too_large(volume: &Volume) -> Option<SettingError> {
     let (setup, at) = (volume.setup, volume.at);
     let (pages, room) = (setup.map_pages(at), setup.data_blocks(at));

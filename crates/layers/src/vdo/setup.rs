@@ -20,7 +20,7 @@ impl Via {
         if word == "table" { Self::Table } else { Self::Lvm }
     }
 
-    /// What the target has beside the volume, bytes.
+    /// Returns what the target has beside the volume, bytes.
     pub(super) fn beside_volume(self) -> u64 {
         match self {
             Self::Lvm => 1 << 20,
@@ -63,7 +63,7 @@ pub(super) struct Setup {
 }
 
 impl Setup {
-    /// What the devices at a place can give to a pool, bytes.
+    /// Returns what the devices at a place can give to a pool, bytes.
     pub(super) fn room(&self, at: &Place) -> u64 {
         let data = at.block(DATA).1;
         match self.via {
@@ -72,7 +72,7 @@ impl Setup {
         }
     }
 
-    /// How much of the pool's end lies on another device, bytes.
+    /// Returns how much of the pool's end lies on another device, bytes.
     pub(super) fn tail(&self, at: &Place) -> u64 {
         let asked = self.tail_size.unwrap_or(geometry::TAIL);
         if at.inputs.contains_key(TAIL) { asked } else { 0 }

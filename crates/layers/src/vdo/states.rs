@@ -64,7 +64,7 @@ pub(super) const STATES: &[State] = &[
     },
 ];
 
-/// What proves a state of a volume.
+/// Returns what proves a state of a volume.
 pub(super) fn proof(setup: &Setup, at: &Place, state: &str) -> Proof {
     let addresses = setup.volume_bytes(at) / geometry::BLOCK;
     let round = (state == "steady").then(|| Growth {
@@ -74,7 +74,7 @@ pub(super) fn proof(setup: &Setup, at: &Place, state: &str) -> Proof {
     Proof { criteria: criteria(setup, at, state), round }
 }
 
-/// What must hold of a volume in a state.
+/// Returns what must hold of a volume in a state.
 fn criteria(setup: &Setup, at: &Place, state: &str) -> Vec<Criterion> {
     let own = |metric: &str, must| Criterion {
         layer: at.name.to_owned(),

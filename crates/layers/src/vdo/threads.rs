@@ -45,7 +45,7 @@ pub(super) fn figures(facts: &FigureFacts) -> Vec<(String, Option<f64>)> {
     all.into_iter().chain(kinds).collect()
 }
 
-/// Whether a thread is of a kind: several of one are numbered.
+/// Tells whether a thread is of a kind: several of one are numbered.
 pub(super) fn is_of(kind: &str, name: &str) -> bool {
     let number = name.strip_prefix(kind);
     number.is_some_and(|number| number.bytes().all(|digit| digit.is_ascii_digit()))

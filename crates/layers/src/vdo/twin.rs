@@ -30,12 +30,12 @@ pub(super) struct VdoTwin {
     slabs: u64,
     /// Starts so far: dm-vdo counts them in `instance`.
     starts: u64,
-    /// Whether it has just been formatted, so that what was written is gone.
+    /// Tells whether it has just been formatted, so that what was written is gone.
     formatted: bool,
     index: Index,
     /// What was written since the volume was made.
     state: State,
-    /// Whether something else was written as well: no figure follows from `state` then.
+    /// Tells whether something else was written as well: no figure follows from `state` then.
     lost_track: bool,
 }
 

@@ -280,7 +280,7 @@ fn blocks_of_other_sizes_are_counted_and_sized_as_they_are_and_memory_stays_boun
     }
 }
 
-/// How often each content came, the copies above the usual taken away, and how many these were: what a census that saw every block
+/// Returns how often each content came, the copies above the usual taken away, and how many these were: what a census that saw every block
 /// does when it becomes strict, counted from the definition.
 fn without_the_often(copies: &mut HashMap<u64, u64>) -> u64 {
     let mean = copies.values().sum::<u64>().div_ceil((copies.len() as u64).max(1));

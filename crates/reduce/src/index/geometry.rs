@@ -54,7 +54,7 @@ impl IndexMemory {
 pub struct Geometry {
     /// Its memory.
     pub memory: IndexMemory,
-    /// Whether it is sparse: ten times the window, with only one name in 32 of its older part in memory.
+    /// Tells whether it is sparse: ten times the window, with only one name in 32 of its older part in memory.
     pub sparse: bool,
 }
 

@@ -14,7 +14,7 @@ pub struct Advice<P> {
 }
 
 impl<P> Advice<P> {
-    /// Whether the block at the advised place is the very block, byte for byte.
+    /// Tells whether the block at the advised place is the very block, byte for byte.
     pub fn confirmed(&self, there: &[u8; BLOCK], block: &[u8; BLOCK]) -> bool {
         there == block
     }
@@ -46,7 +46,7 @@ impl<P: Copy> Index<P> {
         self.records.len()
     }
 
-    /// Whether none is held.
+    /// Tells whether none is held.
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }

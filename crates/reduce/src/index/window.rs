@@ -43,7 +43,7 @@ impl DedupeWindow {
         (self.open + 1).saturating_sub(chapters)
     }
 
-    /// Whether a record of this chapter is found. `name` is any number spread evenly that belongs to the content: in the
+    /// Tells whether a record of this chapter is found. `name` is any number spread evenly that belongs to the content: in the
     /// sparse part, names that are multiples of 32 are found at once, and bring their chapter's other names into memory.
     pub fn finds(&mut self, chapter: Chapter, name: u64) -> bool {
         let age = u64::from(self.open.saturating_sub(chapter));

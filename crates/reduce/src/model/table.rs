@@ -56,13 +56,13 @@ pub struct Table {
     shift: u32,
 }
 
-/// Whether a content belongs to the sample of one in 2^`shift`.
+/// Tells whether a content belongs to the sample of one in 2^`shift`.
 #[inline]
 pub fn sampled(name: u64, shift: u32) -> bool {
     name >> 5 & ((1 << shift) - 1) == 0
 }
 
-/// What decides where a name is looked for.
+/// Returns what decides where a name is looked for.
 #[inline]
 fn hash(name: u64) -> u32 {
     // The high bits of a product depend on all bits of the name.
@@ -98,7 +98,7 @@ impl Table {
         &self.entries
     }
 
-    /// Where looking for a hash begins.
+    /// Returns where looking for a hash begins.
     #[inline]
     fn home(&self, hash: u32) -> usize {
         (u64::from(hash) << 32 >> (64 - self.slots.len().ilog2())) as usize

@@ -26,22 +26,22 @@ pub fn answer(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup 
     } }
 }
 
-/// Whether a chart stands on top of the page.
+/// Tells whether a chart stands on top of the page.
 fn answers(view: &View, chart: &Chart) -> bool {
     view.answers.contains(&chart.id)
 }
 
-/// What the load saw.
+/// Returns what the load saw.
 pub fn load(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup {
     html! { @if has(view, Part::Load) { h2 id=(id("load")) { "The load over time" } (part(index, view, Part::Load)) } }
 }
 
-/// What the layers did meanwhile.
+/// Returns what the layers did meanwhile.
 pub fn layers(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup {
     html! { @if has(view, Part::Layers) { h2 id=(id("layers")) { "The layers meanwhile" } (part(index, view, Part::Layers)) } }
 }
 
-/// What CPUs and devices did meanwhile.
+/// Returns what CPUs and devices did meanwhile.
 pub fn machine(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup {
     html! {
         h2 id=(id("cpu")) { "CPU and devices meanwhile" }
@@ -50,7 +50,7 @@ pub fn machine(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup
     }
 }
 
-/// Whether a part of the page has charts that do not stand on top of it.
+/// Tells whether a part of the page has charts that do not stand on top of it.
 pub fn has(view: &View, part: Part) -> bool {
     view.charts.iter().any(|chart| chart.part == part && !answers(view, chart))
 }
@@ -96,7 +96,7 @@ fn legend(chart: &Chart) -> Markup {
     } } }
 }
 
-/// What the lines of one name have in common, as the script says it.
+/// Returns what the lines of one name have in common, as the script says it.
 fn group(series: &Series) -> String {
     series.variant.map_or_else(|| format!("h{}", series.hue), |v| format!("v{v}-{}", series.hue))
 }

@@ -37,7 +37,7 @@ pub fn tables(view: &View) -> Markup {
     }
 }
 
-/// What these rows are called, each name once with all that it is not known of.
+/// Returns what these rows are called, each name once with all that it is not known of.
 fn unknown_of(rows: &[&FigureRow]) -> Vec<String> {
     let mut scopes: Vec<(&str, Vec<String>)> = Vec::new();
     for row in rows {

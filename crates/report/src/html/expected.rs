@@ -32,7 +32,7 @@ pub fn expected(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     } }
 }
 
-/// How many figures are as expected, in a line that leads to them; nothing where none is expected here.
+/// Returns how many figures are as expected, in a line that leads to them; nothing where none is expected here.
 pub fn in_short(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let count = |outcome: ExpectationOutcome| {
         view.expectations.iter().filter(|held| held.outcome == outcome).count()

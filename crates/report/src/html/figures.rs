@@ -56,24 +56,24 @@ fn sampled(content: &Content, share: &ContentFigure) -> Option<String> {
 /// Rows of the table of contents that are not folded.
 const FOLDED: usize = 24;
 
-/// Whether a share was asked for, or is known.
+/// Tells whether a share was asked for, or is known.
 fn known(content: &Content, share: &ContentFigure) -> bool {
     content.achieved.contains_key(share.id)
         || content.asked.as_ref().and_then(share.asked).is_some()
 }
 
-/// How many shares of what was written are asked for or known.
+/// Returns how many shares of what was written are asked for or known.
 fn shares(view: &View) -> usize {
     let contents = view.variants.iter().flat_map(|variant| &variant.content);
     contents.map(|of| CONTENT_SHARES.iter().filter(|share| known(of, share)).count()).sum()
 }
 
-/// Whether anything is known of what was written.
+/// Tells whether anything is known of what was written.
 pub fn has_content(view: &View) -> bool {
     shares(view) > 0
 }
 
-/// What content was asked for and what was handed to the kernel; nothing where nothing was written.
+/// Returns what content was asked for and what was handed to the kernel; nothing where nothing was written.
 pub fn content(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let table = html! {
         div.scroll tabindex="0" role="region" aria-label="Content asked and achieved" { table {

@@ -40,7 +40,7 @@ pub fn hero(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     }
 }
 
-/// Whether a row is worth showing: what nobody asked about is left out where no variant has any.
+/// Tells whether a row is worth showing: what nobody asked about is left out where no variant has any.
 fn told(view: &View, row: &FigureRow) -> bool {
     let nothing =
         |index: usize| row.is_zero(index) || row.values.get(index).copied().flatten().is_none();

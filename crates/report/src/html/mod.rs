@@ -39,7 +39,7 @@ pub enum Page {
 }
 
 impl Page {
-    /// How every page of the kind begins.
+    /// Returns how every page of the kind begins.
     pub fn mark(self) -> &'static str {
         match self {
             Self::Results => {

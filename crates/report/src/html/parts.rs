@@ -54,7 +54,7 @@ pub fn navigation(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     }
 }
 
-/// What the doctor noticed, worst first, then what limits the layers. What is wrong with the figures is open, what takes from them or is
+/// Returns what the doctor noticed, worst first, then what limits the layers. What is wrong with the figures is open, what takes from them or is
 /// good to know one line.
 pub fn findings(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let rest = view.findings.iter().filter(|finding| finding.explains_percent.is_none());
@@ -76,7 +76,7 @@ pub fn findings(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     }
 }
 
-/// What else a finding is of, each once.
+/// Returns what else a finding is of, each once.
 fn others_named<'a>(finding: &'a Finding, also: &[&'a Finding]) -> Vec<&'a str> {
     let mut named: Vec<&str> = Vec::new();
     for subject in also.iter().filter_map(|other| other.subject.as_deref()) {
@@ -138,7 +138,7 @@ fn runs(evidence: &str) -> Option<&str> {
     evidence.strip_suffix(')').and_then(|text| text.rsplit_once(" (")).map(|(_, runs)| runs)
 }
 
-/// What QEMU or the guest's kernel said, behind a word; nothing where neither said anything.
+/// Returns what QEMU or the guest's kernel said, behind a word; nothing where neither said anything.
 pub fn why(raw: Option<&str>) -> Markup {
     html! { @if let Some(raw) = raw { " " details.why { summary { "why" } pre { (raw) } } } }
 }
@@ -180,7 +180,7 @@ fn card(rows: &[(String, String)]) -> Markup {
     }
 }
 
-/// How the run was made, on what machines, and what the virtual one was made of.
+/// Returns how the run was made, on what machines, and what the virtual one was made of.
 pub fn run(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let rows: Vec<_> = view.run.iter().chain(&view.driven).cloned().collect();
     html! {
@@ -197,7 +197,7 @@ fn in_lab(view: &View) -> bool {
     !view.lab.is_empty() || !view.lab_times.is_empty()
 }
 
-/// What measuring cost.
+/// Returns what measuring cost.
 pub fn cost(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let body = html! {
         @if view.samplers.is_empty() { p.soft { "No samples were taken." } } @else { (samplers(view)) }
@@ -250,7 +250,7 @@ fn samplers(view: &View) -> Markup {
     }
 }
 
-/// What the figures mean.
+/// Returns what the figures mean.
 pub fn glossary(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let body = html! {
         p { "The replicate is one run on a fresh stack, not one second of a run. A figure is the median over the repeats with the 95 % \

@@ -48,7 +48,7 @@ impl Column {
     }
 }
 
-/// What is asked of all variants and what their layers are there for, in as many tables as the width makes necessary.
+/// Returns what is asked of all variants and what their layers are there for, in as many tables as the width makes necessary.
 pub(super) fn grid(view: &View, width: usize, ink: &Ink) -> String {
     let rows = view.figures.iter().filter(|row| row.headline() && row.known());
     let columns: Vec<_> = rows.map(|row| Column::of(row, view.variants.len())).collect();

@@ -27,7 +27,7 @@ struct Line {
 }
 
 impl Line {
-    /// Whether nothing stands in it but the name of what follows: it may run over all columns.
+    /// Tells whether nothing stands in it but the name of what follows: it may run over all columns.
     fn is_heading(&self) -> bool {
         self.cells.iter().skip(1).all(String::is_empty)
     }

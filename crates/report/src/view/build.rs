@@ -122,7 +122,7 @@ fn variants(set: &ResultSet, analysis: &Analysis) -> Vec<Variant> {
         .collect()
 }
 
-/// What each measured stage of a variant wrote.
+/// Returns what each measured stage of a variant wrote.
 fn content(variant: &VariantFigures, order: &[String]) -> Vec<Content> {
     let wrote = variant.figures.keys().filter(|scope| scope.of == Of::Content);
     let stages: BTreeSet<_> =
@@ -167,7 +167,7 @@ fn cells(set: &ResultSet, analysis: &Analysis, rows: &[FigureRow]) -> Vec<Cell> 
     cells
 }
 
-/// What a figure is called where it stands alone.
+/// Returns what a figure is called where it stands alone.
 fn label(row: &FigureRow) -> String {
     match row.scope.stage {
         None => row.label.clone(),
@@ -175,7 +175,7 @@ fn label(row: &FigureRow) -> String {
     }
 }
 
-/// What one cell has of a row.
+/// Returns what one cell has of a row.
 fn own(analysis: &Analysis, record: &CellRecord, row: &FigureRow) -> String {
     let variant = analysis.variants.iter().find(|v| v.name == record.variant);
     let values = variant.and_then(|v| v.values_of(&row.scope, &row.metric));

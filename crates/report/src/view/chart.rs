@@ -95,7 +95,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// Whether it sums up all repeats and is drawn bold.
+    /// Tells whether it sums up all repeats and is drawn bold.
     pub fn bold(&self) -> bool {
         self.repeat.is_none()
     }
@@ -107,7 +107,7 @@ impl Chart {
         self.id.split_once('-')?.0.parse().ok()
     }
 
-    /// Whether there is anything to draw.
+    /// Tells whether there is anything to draw.
     pub fn has_points(&self) -> bool {
         self.series.iter().any(|s| s.y.iter().any(Option::is_some))
     }
@@ -117,7 +117,7 @@ impl Chart {
         range(self.series.iter().flat_map(|s| s.y.iter().flatten().copied()))
     }
 
-    /// What stands at a horizontal position, where the axis has names.
+    /// Returns what stands at a horizontal position, where the axis has names.
     pub fn place(&self, x: f64) -> Option<&str> {
         let index = match self.shape {
             // The names are those of the positions that there are.

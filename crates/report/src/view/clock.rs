@@ -71,7 +71,7 @@ pub fn span_axis(set: &ResultSet) -> Axis {
     Axis { label, ..stage_axis() }
 }
 
-/// Whether an axis is of several stages.
+/// Tells whether an axis is of several stages.
 pub fn of_several(axis: &Axis) -> bool {
     axis.label == SEVERAL
 }
@@ -81,7 +81,7 @@ pub fn of_several(axis: &Axis) -> bool {
 pub struct StageStart {
     /// The stage's name.
     pub stage: String,
-    /// Whether it was measured.
+    /// Tells whether it was measured.
     pub measured: bool,
     /// Seconds since the first measured stage began, the median over the cells.
     pub at_s: f64,

@@ -55,13 +55,13 @@ pub fn courses(analysis: &Analysis) -> Vec<CourseRow> {
 }
 
 impl CourseRow {
-    /// Whether a chart is one of what this is the course of.
+    /// Tells whether a chart is one of what this is the course of.
     pub fn is_in(&self, chart: &str) -> bool {
         let of = |kind: &str| chart == format!("{kind}-{}-{}", self.stage, self.operation);
         of("throughput") || of("iops")
     }
 
-    /// What marks it in such a chart.
+    /// Returns what marks it in such a chart.
     pub fn mark(&self) -> Option<Mark> {
         let change = self.course.change?;
         Some(Mark {

@@ -49,7 +49,7 @@ pub fn driven(set: &ResultSet, variants: &[Variant]) -> Vec<(String, String)> {
     card
 }
 
-/// What was measured in the end of the figures that formulas have told before, beside what they have told: of each variant.
+/// Returns what was measured in the end of the figures that formulas have told before, beside what they have told: of each variant.
 fn computed(set: &ResultSet) -> Vec<(String, String)> {
     let mut said: Vec<ComputedRow> = Vec::new();
     for variant in &set.manifest.plan.variants {
@@ -133,7 +133,7 @@ fn engine(engine: &EngineFacts) -> String {
     text
 }
 
-/// What the probe measured, where the reason of the choice does not tell it (as earlier versions wrote it).
+/// Returns what the probe measured, where the reason of the choice does not tell it (as earlier versions wrote it).
 fn probe(engine: &EngineFacts) -> Option<String> {
     if engine.chosen.contains(" IOPS") {
         return None;

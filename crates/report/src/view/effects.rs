@@ -24,7 +24,7 @@ pub fn effects(analysis: &Analysis, rows: &[FigureRow]) -> Vec<EffectRow> {
 }
 
 impl EffectRow {
-    /// What the table rests on, in sentences.
+    /// Returns what the table rests on, in sentences.
     pub fn basis(&self) -> String {
         let FactorEffects { repeats, dropped, left_out, freedom, spread, .. } = &self.found;
         // Equal figures differ by what sums of floating point leave over.
@@ -58,7 +58,7 @@ pub fn changed(change: &LevelChange) -> String {
     format!("{} from {} to {}", change.factor, change.from, change.to)
 }
 
-/// What an effect is of, in words.
+/// Returns what an effect is of, in words.
 pub fn told(effect: &FactorEffect) -> String {
     match &effect.with {
         None => changed(&effect.of),

@@ -22,7 +22,7 @@ pub fn accelerator(accelerator: Accelerator) -> &'static str {
     }
 }
 
-/// What must be known before any figure is read.
+/// Returns what must be known before any figure is read.
 pub fn banners(set: &ResultSet) -> Vec<Banner> {
     let mut banners = Vec::new();
     let mut add = |title: &str, text: String, raw: Option<&str>| {
@@ -107,7 +107,7 @@ fn kernel(manifest: &Manifest) -> String {
     facts.0.get("kernel").cloned().unwrap_or_default()
 }
 
-/// How many cells something else on the machine disturbed.
+/// Returns how many cells something else on the machine disturbed.
 fn disturbed(set: &ResultSet) -> String {
     let begun = || set.cells.iter().filter(|cell| cell.state() != CellState::Skipped);
     match begun().filter(|cell| !results::disturbances(cell).is_empty()).count() {
@@ -116,7 +116,7 @@ fn disturbed(set: &ResultSet) -> String {
     }
 }
 
-/// How long all variants took once, on average, without the start of guests.
+/// Returns how long all variants took once, on average, without the start of guests.
 fn repeat_took(set: &ResultSet) -> Option<String> {
     let records = || set.cells.iter().filter_map(|cell| cell.record.as_ref());
     let nanos = |record: &CellRecord| Some(record.end_ns?.saturating_sub(record.start_ns));
@@ -125,7 +125,7 @@ fn repeat_took(set: &ResultSet) -> Option<String> {
     (all > 0).then(|| units::show::nanos(all as f64 / repeats as f64))
 }
 
-/// How it was decided how many repeats were needed.
+/// Returns how it was decided how many repeats were needed.
 pub fn sequential(set: &ResultSet) -> Option<Sequential> {
     let planned = set.manifest.plan.sequential.clone()?;
     let looks = analysis::looks(set).unwrap_or_default();
@@ -171,7 +171,7 @@ pub fn lab_card(set: &ResultSet) -> Vec<(String, String)> {
     card.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// Whether the files are as the run left them.
+/// Tells whether the files are as the run left them.
 fn seal(seal: &Seal) -> String {
     match seal {
         Seal::None => "none: whether its files were changed is not known".to_owned(),
@@ -199,7 +199,7 @@ fn disk(disk: &Value) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// What a virtual disk was to say of itself, and what it was limited to: `logical_block 4096, limit read_iops 120`.
+/// Returns what a virtual disk was to say of itself, and what it was limited to: `logical_block 4096, limit read_iops 120`.
 fn attributes(attributes: &Value) -> Option<String> {
     let list = |value: &Value| -> Vec<String> {
         let entries = value.as_object().into_iter().flatten();
@@ -220,7 +220,7 @@ fn number(value: &Value) -> String {
     value.as_u64().map_or_else(|| value.to_string(), units::show::grouped)
 }
 
-/// What a virtual disk was modelled like, and how late its replies were.
+/// Returns what a virtual disk was modelled like, and how late its replies were.
 fn modelled(model: &Value) -> Option<String> {
     let like = model["like"].as_str()?;
     let parameters = model["parameters"].as_object()?.iter();
@@ -298,7 +298,7 @@ pub fn stage(stage: &StageFacts) -> String {
     format!("{}{name}{measured}: {}", stage.kind, stage.about)
 }
 
-/// What every sampler cost over the whole result.
+/// Returns what every sampler cost over the whole result.
 pub fn samplers(set: &ResultSet) -> Vec<SamplerRow> {
     #[derive(Default)]
     struct Cost {

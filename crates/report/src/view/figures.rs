@@ -105,7 +105,7 @@ fn is_part(metric: &str) -> bool {
     metric != layers::MACHINE_CPU_PER_IO && metric.ends_with("cpu_per_io_us")
 }
 
-/// Whether a question is of this stage, or of all.
+/// Tells whether a question is of this stage, or of all.
 fn asked_about(plan: &PlanFacts, scope: &Scope) -> bool {
     let all = plan.questions.iter().all(|asked| asked.stage.is_none());
     all || plan

@@ -14,7 +14,7 @@ pub fn marks(view: &View, chart: &Chart) -> Vec<Mark> {
     marks.chain(starts(view, chart)).collect()
 }
 
-/// Where the stages begin, in a chart over several: of all variants whose lines it has, as long as they are few.
+/// Returns where the stages begin, in a chart over several: of all variants whose lines it has, as long as they are few.
 fn starts(view: &View, chart: &Chart) -> Vec<Mark> {
     if !of_several(&chart.x) {
         return Vec::new();

@@ -53,11 +53,11 @@ pub struct View {
     pub about: String,
     /// What executed the guest: `kvm`, `tcg` or `none`.
     pub accelerator: String,
-    /// Whether layers and engine were simulated twins: no figure is real then.
+    /// Tells whether layers and engine were simulated twins: no figure is real then.
     pub simulated: bool,
-    /// Whether every cell of the plan ended and no row was lost.
+    /// Tells whether every cell of the plan ended and no row was lost.
     pub complete: bool,
-    /// Whether its files are as the run left them: `whole`, `broken`, or `none` when nobody can tell.
+    /// Tells whether its files are as the run left them: `whole`, `broken`, or `none` when nobody can tell.
     pub seal: &'static str,
     /// What was found and how surely, after what must be known before.
     pub summary: String,
@@ -133,7 +133,7 @@ pub struct Sequential {
 }
 
 impl View {
-    /// Whether there are so many variants that a page names them where it is opened, not on its first screen.
+    /// Tells whether there are so many variants that a page names them where it is opened, not on its first screen.
     pub fn crowded(&self) -> bool {
         self.variants.len() > CROWD
     }
@@ -231,11 +231,11 @@ pub struct FigureRow {
     pub unit: Unit,
     /// Which direction is good.
     pub better: Better,
-    /// Whether the experiment asks about it, so that it gets a verdict.
+    /// Tells whether the experiment asks about it, so that it gets a verdict.
     pub asked: bool,
-    /// Whether it is what such a layer is there for (the space saved, the hits of a cache).
+    /// Tells whether it is what such a layer is there for (the space saved, the hits of a cache).
     pub purpose: bool,
-    /// Whether it is a part of a figure that the experiment asks about, and stands beside it.
+    /// Tells whether it is a part of a figure that the experiment asks about, and stands beside it.
     pub part: bool,
     /// One per variant; `None` where the variant has no such figure.
     pub values: Vec<Option<Figure>>,
@@ -244,17 +244,17 @@ pub struct FigureRow {
 }
 
 impl FigureRow {
-    /// Whether it belongs on the first screen: what the experiment asks about, and what a layer is there for.
+    /// Tells whether it belongs on the first screen: what the experiment asks about, and what a layer is there for.
     pub fn headline(&self) -> bool {
         self.asked || self.purpose
     }
 
-    /// Whether the variant of this index has a value, which is 0.
+    /// Tells whether the variant of this index has a value, which is 0.
     pub fn is_zero(&self, variant: usize) -> bool {
         self.values.get(variant).copied().flatten().is_some_and(|figure| figure.median == 0.0)
     }
 
-    /// Whether any variant has a value.
+    /// Tells whether any variant has a value.
     pub fn known(&self) -> bool {
         self.values.iter().any(Option::is_some)
     }

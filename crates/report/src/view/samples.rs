@@ -79,7 +79,7 @@ fn usual_gap(at_ns: impl Iterator<Item = u64>) -> f64 {
     median(gaps.collect()).unwrap_or(0.0)
 }
 
-/// How much a counter grew per second in the measured stages, what ran between them left out; `None` where no stage has two samples.
+/// Returns how much a counter grew per second in the measured stages, what ran between them left out; `None` where no stage has two samples.
 /// A counter that fell started anew: the time in which it did is left out.
 pub fn mean_rate(cell: &CellData, source: &str, field: &str) -> Option<f64> {
     let (mut grown, mut lasted) = (0.0, 0.0);

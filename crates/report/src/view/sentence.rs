@@ -30,7 +30,7 @@ pub enum Detail {
     Sure,
 }
 
-/// What was found and how surely, after what must be known before: that the result is changed, incomplete, simulated or from an
+/// Returns what was found and how surely, after what must be known before: that the result is changed, incomplete, simulated or from an
 /// emulated CPU.
 pub fn summary(analysis: &Analysis, variants: &[Variant], figures: &[FigureRow]) -> String {
     let mut texts = caveats(analysis);
@@ -128,7 +128,7 @@ fn medians<'a>(variants: &'a [Variant], row: &FigureRow) -> Vec<(&'a str, f64)> 
     known
 }
 
-/// How many variants are surely better or worse than the base, with the one that is most so.
+/// Returns how many variants are surely better or worse than the base, with the one that is most so.
 fn verdicts_across(variants: &[Variant], row: &FigureRow) -> Option<String> {
     let compared = || {
         let each = variants.iter().zip(&row.comparisons);

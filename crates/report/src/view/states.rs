@@ -16,7 +16,7 @@ pub struct StateRow {
     pub asked: String,
     /// What was read.
     pub read: String,
-    /// Whether it held.
+    /// Tells whether it held.
     pub met: bool,
 }
 

@@ -64,7 +64,7 @@ fn begun(set: &ResultSet) -> impl Iterator<Item = &CellData> {
     set.cells.iter().filter(|cell| cell.state() != CellState::Skipped)
 }
 
-/// What is marked in a chart, where it is a strip: the cells that were disturbed.
+/// Returns what is marked in a chart, where it is a strip: the cells that were disturbed.
 pub fn marks(cells: &[Cell], chart: &str) -> Vec<Mark> {
     if !chart.starts_with(ID) {
         return Vec::new();

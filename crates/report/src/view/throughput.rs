@@ -27,7 +27,7 @@ pub fn charts(set: &ResultSet) -> Vec<Chart> {
     charts
 }
 
-/// What a picture wants to be seen over time, for each operation of each stage that it names.
+/// Returns what a picture wants to be seen over time, for each operation of each stage that it names.
 pub fn of_picture(set: &ResultSet, picture: &PictureFacts) -> Vec<Chart> {
     let stages: BTreeSet<_> = keys(set).into_iter().map(|key| key.stage).collect();
     let same = |wanted: &Option<String>, own: &str| wanted.as_ref().is_none_or(|name| name == own);

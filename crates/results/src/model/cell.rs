@@ -74,7 +74,7 @@ pub struct StepRecord {
     pub about: String,
     /// The command or action as a person would type it.
     pub command: String,
-    /// Whether it took something down.
+    /// Tells whether it took something down.
     pub undo: bool,
     /// Start, nanoseconds since the run's epoch.
     pub start_ns: u64,
@@ -93,7 +93,7 @@ pub struct StageRecord {
     pub kind: String,
     /// Its name.
     pub name: String,
-    /// Whether its figures are the measured ones.
+    /// Tells whether its figures are the measured ones.
     pub measured: bool,
     /// Start, nanoseconds since the run's epoch.
     pub start_ns: u64,
@@ -107,7 +107,7 @@ pub struct StageRecord {
     /// What its fill reached.
     #[serde(default)]
     pub fill: Option<FillFigures>,
-    /// Whether it brought a layer to a state.
+    /// Tells whether it brought a layer to a state.
     #[serde(default)]
     pub state: Option<StateFigures>,
     /// Figures of each layer, and of each device under them, over a measured stage, by name.

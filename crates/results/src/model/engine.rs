@@ -11,9 +11,9 @@ pub struct EngineFacts {
     pub jobs: u32,
     /// I/Os in flight per worker that were asked for.
     pub depth: u32,
-    /// Whether the page cache was passed by (O_DIRECT).
+    /// Tells whether the page cache was passed by (O_DIRECT).
     pub direct: bool,
-    /// Whether buffers and files were registered with the ring.
+    /// Tells whether buffers and files were registered with the ring.
     pub registered: bool,
     /// The clock behind the latencies: `TSC`, `CLOCK_MONOTONIC` or `virtual`.
     pub clock: String,

@@ -130,7 +130,7 @@ pub struct PlanFacts {
     /// How it is decided while it runs how many repeats are needed; `None` where the number is fixed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequential: Option<SequentialFacts>,
-    /// Whether the order of the variants within each repeat was drawn; it alternated in results of earlier versions.
+    /// Tells whether the order of the variants within each repeat was drawn; it alternated in results of earlier versions.
     #[serde(default)]
     pub order_drawn: bool,
     /// Its variants in order; the first is the base of comparisons.
@@ -254,7 +254,7 @@ impl PlanFacts {
         names
     }
 
-    /// How often each variant is run, in words: `5`, or `auto, at most 27`.
+    /// Returns how often each variant is run, in words: `5`, or `auto, at most 27`.
     pub fn repeats(&self) -> String {
         let Some(sequential) = &self.sequential else { return self.repeat.to_string() };
         let time = sequential.time.map_or_else(String::new, |time| format!(" and {time}"));
@@ -351,7 +351,7 @@ pub struct StageFacts {
     pub kind: String,
     /// Its name.
     pub name: String,
-    /// Whether its figures are the measured ones.
+    /// Tells whether its figures are the measured ones.
     pub measured: bool,
     /// What it does, in words.
     pub about: String,

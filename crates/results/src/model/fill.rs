@@ -15,7 +15,7 @@ pub struct FillFigures {
     pub before: Option<f64>,
     /// The value that was read last; `None` when the layer told none.
     pub value: Option<f64>,
-    /// Whether that is what was asked for.
+    /// Tells whether that is what was asked for.
     pub reached: bool,
     /// Rounds that were driven.
     pub rounds: u32,

@@ -137,7 +137,7 @@ pub struct Proof {
 }
 
 impl Proof {
-    /// What was measured, in words.
+    /// Returns what was measured, in words.
     pub fn said(&self) -> String {
         let round = |round: &ProofRound| {
             let figures = round.ratio.zip(round.low.zip(round.high));

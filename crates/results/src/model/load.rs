@@ -94,7 +94,7 @@ pub struct LoadSummary {
     /// The log of every I/O, when one was asked for.
     #[serde(default)]
     pub io_log: Option<IoLogFacts>,
-    /// Whether the figures settled; `None` when nobody asked.
+    /// Tells whether the figures settled; `None` when nobody asked.
     #[serde(default)]
     pub steady: Option<SteadyFacts>,
     /// What was verified; `None` when nobody asked.

@@ -70,7 +70,7 @@ pub struct StageEdge {
     pub stage: usize,
     /// Name of the stage.
     pub name: String,
-    /// Whether its figures are the measured ones.
+    /// Tells whether its figures are the measured ones.
     pub measured: bool,
     /// False at its start, true at its end.
     pub ended: bool,

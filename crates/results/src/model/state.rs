@@ -17,7 +17,7 @@ pub enum Requirement {
 }
 
 impl Requirement {
-    /// Whether `value` meets it; `before` is what was read a round earlier.
+    /// Tells whether `value` meets it; `before` is what was read a round earlier.
     pub fn is_met(self, before: Option<f64>, value: Option<f64>) -> bool {
         let Some(value) = value else { return false };
         match self {
@@ -29,7 +29,7 @@ impl Requirement {
         }
     }
 
-    /// Whether it is about the last round alone, not about all since the stage began.
+    /// Tells whether it is about the last round alone, not about all since the stage began.
     pub fn is_of_a_round(self) -> bool {
         matches!(self, Self::Grow | Self::StayWithin(_))
     }
@@ -56,7 +56,7 @@ pub struct CriterionResult {
     pub before: Option<f64>,
     /// What was read last; `None` when nobody told.
     pub value: Option<f64>,
-    /// Whether it holds.
+    /// Tells whether it holds.
     pub met: bool,
 }
 
@@ -67,7 +67,7 @@ pub struct StateFigures {
     pub layer: String,
     /// The state (`steady`).
     pub state: String,
-    /// Whether all criteria are met.
+    /// Tells whether all criteria are met.
     pub reached: bool,
     /// What was read for each criterion.
     pub criteria: Vec<CriterionResult>,

@@ -160,7 +160,7 @@ impl VerifyFigures {
         Some(if rest.is_empty() { last.clone() } else { format!("{} and {last}", rest.join(", ")) })
     }
 
-    /// What a load that must not pass for good found: `verification found 260 foreign blocks among 8,192 checked`; `None` where no
+    /// Returns what a load that must not pass for good found: `verification found 260 foreign blocks among 8,192 checked`; `None` where no
     /// block was wrong.
     pub fn accusation(&self) -> Option<String> {
         let blocks = if self.wrong_blocks() == 1 { "block" } else { "blocks" };

@@ -15,19 +15,19 @@ pub struct Written {
 }
 
 impl CellRecord {
-    /// What its measured loads wrote.
+    /// Returns what its measured loads wrote.
     pub fn measured_content(&self) -> Written {
         written(self.stages.iter().filter(|stage| stage.measured))
     }
 
-    /// What was written while the figures of layers grew: from the first measured stage to the end.
+    /// Returns what was written while the figures of layers grew: from the first measured stage to the end.
     pub fn content_of_growth(&self) -> Written {
         let first = self.stages.iter().position(|stage| stage.measured).unwrap_or(0);
         written(self.stages.iter().skip(first))
     }
 }
 
-/// What the loads of these stages wrote.
+/// Returns what the loads of these stages wrote.
 pub fn written<'a>(stages: impl IntoIterator<Item = &'a StageRecord>) -> Written {
     let stages: Vec<_> = stages.into_iter().collect();
     let loads: Vec<&LoadSummary> = stages
@@ -49,7 +49,7 @@ pub fn written<'a>(stages: impl IntoIterator<Item = &'a StageRecord>) -> Written
     Written { loads: loads.len(), asked, achieved }
 }
 
-/// What was asked of both.
+/// Returns what was asked of both.
 fn agreed(one: &AskedContent, other: &AskedContent) -> AskedContent {
     let same = |one: Option<f64>, other: Option<f64>| one.filter(|_| one == other);
     AskedContent {
@@ -62,7 +62,7 @@ fn agreed(one: &AskedContent, other: &AskedContent) -> AskedContent {
     }
 }
 
-/// What is known of the blocks of both.
+/// Returns what is known of the blocks of both.
 fn together(one: &AchievedContent, other: &AchievedContent) -> AchievedContent {
     let sum = |a: Option<u64>, b: Option<u64>| Some(a? + b?);
     let blocks = sum(one.blocks, other.blocks);

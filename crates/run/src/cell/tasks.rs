@@ -101,7 +101,7 @@ impl Running<'_> {
         }
     }
 
-    /// Whether the layer is in the state that the stage is to bring it to; a fill has looked already.
+    /// Tells whether the layer is in the state that the stage is to bring it to; a fill has looked already.
     pub(super) fn state(
         &mut self,
         stage: &StagePlan,

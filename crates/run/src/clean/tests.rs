@@ -78,7 +78,7 @@ impl Machine for Lasting {
     fn stop(&mut self, name: &str) -> io::Result<()> {
         self.0.lock().unwrap().stop(name)
     }
-    /// What is on other devices than the run's belongs to another run.
+    /// Returns what is on other devices than the run's belongs to another run.
     fn leftovers(&mut self, tag: &str) -> Vec<String> {
         let ours = |left: &String| left.contains(tag) || left.ends_with("/dev/simulated-data");
         self.0.lock().unwrap().leftovers(tag).into_iter().filter(ours).collect()
@@ -121,7 +121,7 @@ fn machine(cell: &CellPlan) -> Lasting {
     machine
 }
 
-/// What is there of the other run: a node, a group, a physical volume.
+/// Returns what is there of the other run: a node, a group, a physical volume.
 fn others_of(machine: &Lasting) -> Vec<String> {
     let left = machine.0.lock().unwrap().leftovers("feedf00d");
     left.into_iter().filter(|l| l.contains("feedf00d") || l.ends_with("/dev/other")).collect()

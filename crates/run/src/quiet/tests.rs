@@ -11,7 +11,7 @@ fn quiet(text: &str) -> QuietMachine {
     text.parse().unwrap()
 }
 
-/// What is told, and what the manifest keeps of the cells, when others take these shares, one in each window.
+/// Returns what is told, and what the manifest keeps of the cells, when others take these shares, one in each window.
 fn told(
     asked: &str,
     shares: &'static [Option<f64>],

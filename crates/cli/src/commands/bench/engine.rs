@@ -58,7 +58,7 @@ pub fn engine(args: &BenchEngineArgs) -> Result<ExitCode, Failure> {
     finish(&outcome, &out, args, "none", &interrupt)
 }
 
-/// What verification of reads costs, on files of their own.
+/// Returns what verification of reads costs, on files of their own.
 fn verification(
     suite: &Suite,
     args: &BenchEngineArgs,

@@ -53,7 +53,7 @@ pub fn default_directory() -> PathBuf {
     PathBuf::from(format!("engine-vs-fio-{now}"))
 }
 
-/// How long and how often, as asked.
+/// Returns how long and how often, as asked.
 pub fn pace(args: &BenchEngineArgs) -> Pace {
     let mut pace = match (args.lab, args.quick) {
         (true, _) => Pace::LAB,

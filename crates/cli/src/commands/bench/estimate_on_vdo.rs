@@ -125,7 +125,7 @@ fn profile(
     Ok((Corpus { name, image, bytes: answer.bytes, forgotten_bytes, profile: path }, answer))
 }
 
-/// What the profile makes of a corpus, written to a file by the same engine, and estimated.
+/// Returns what the profile makes of a corpus, written to a file by the same engine, and estimated.
 fn reproduce(corpus: &Corpus, folder: &Path, interrupt: &Interrupt) -> Result<Answer, Failure> {
     let program = std::env::current_exe().map_err(Failure::environment)?;
     let made = folder.join("reproduced.img");

@@ -39,7 +39,7 @@ impl GuestKind {
         Bytes(self.prepared.supplies.iter().map(|supply| supply.size.0).sum())
     }
 
-    /// How many packages are on the images: what was asked for with all that it depends on.
+    /// Returns how many packages are on the images: what was asked for with all that it depends on.
     fn packages_count(&self) -> usize {
         self.prepared.supplies.iter().map(|supply| supply.packages.len()).sum()
     }

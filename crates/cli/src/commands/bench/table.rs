@@ -19,7 +19,7 @@ impl Narrator {
         Self { verbose }
     }
 
-    /// What to say of `event`, if anything.
+    /// Returns what to say of `event`, if anything.
     pub fn line(&self, event: &Event) -> Option<String> {
         Some(match event {
             Event::Case { name, index, of, left } => {
@@ -92,7 +92,7 @@ pub fn text(outcome: &Outcome, verbose: bool) -> String {
     text
 }
 
-/// What verification of reads cost, in each way.
+/// Returns what verification of reads cost, in each way.
 fn verification(verified: &Verified) -> String {
     let part = |v: Option<f64>| v.map_or_else(|| "–".into(), |v| format!("{v:.3}"));
     let line = |how: &str, ours_us: &Figure, ratio: &Figure, word: GoalVerdict| {

@@ -10,7 +10,7 @@ use crate::terminal::Text;
 /// A condition with what came out.
 pub type Measured = (Condition, Shares);
 
-/// What was wanted of a figure.
+/// Returns what was wanted of a figure.
 pub fn bound(one: &Acceptance) -> String {
     match one.wanted {
         Bound::Most(bound) => format!("at most {}", percent(bound)),
@@ -39,7 +39,7 @@ pub fn of_method(
     text
 }
 
-/// What `--repeat auto` says where it is not at the border.
+/// Returns what `--repeat auto` says where it is not at the border.
 fn plain(measured: &[Measured]) -> Vec<String> {
     let mut lines =
         vec!["| true ratio | verdicts | repeats |".to_owned(), "| ---: | --- | ---: |".to_owned()];
@@ -51,7 +51,7 @@ fn plain(measured: &[Measured]) -> Vec<String> {
     lines
 }
 
-/// How often the interval of a median holds the true one.
+/// Returns how often the interval of a median holds the true one.
 fn covered(coverage: &[(usize, [f64; Sample::ALL.len()])]) -> Vec<String> {
     let names = Sample::ALL.map(Sample::name).join(" | ");
     let mut lines = vec![
@@ -79,7 +79,7 @@ fn within(others: &[Acceptance]) -> Vec<String> {
     head.into_iter().chain(others.iter().map(row)).collect()
 }
 
-/// What came out of a noise at the border, by test and repeats.
+/// Returns what came out of a noise at the border, by test and repeats.
 fn shares<'a>(
     measured: &'a [Measured],
     noise: &str,
@@ -138,7 +138,7 @@ fn looks(measured: &[Measured]) -> Vec<String> {
     lines
 }
 
-/// What five repeats see, by spread and true ratio.
+/// Returns what five repeats see, by spread and true ratio.
 fn seen(power: &[(Simulated, Shares)]) -> Vec<String> {
     let mut spreads: Vec<f64> = power.iter().map(|(s, _)| s.spread).collect();
     spreads.dedup();

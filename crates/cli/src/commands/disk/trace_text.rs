@@ -10,7 +10,7 @@ use units::show::{bytes, count};
 use super::table::{table, time};
 use crate::terminal::{Style, Text, say_line};
 
-/// What a trace is of.
+/// Returns what a trace is of.
 pub(super) fn heading(trace: &Trace) -> Text {
     let header = &trace.header;
     let moved: f64 = trace.records.iter().map(|r| f64::from(r.length)).sum();

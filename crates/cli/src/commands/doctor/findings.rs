@@ -5,7 +5,7 @@ use units::show;
 
 use crate::terminal::{Style, Text};
 
-/// What a result suffers from, then what limits it.
+/// Returns what a result suffers from, then what limits it.
 pub fn of_result(findings: &[Finding], all: bool, style: Style) -> Text {
     if findings.is_empty() {
         return "Nothing found: the figures mean what they say.".into();
@@ -31,7 +31,7 @@ pub fn of_result(findings: &[Finding], all: bool, style: Style) -> Text {
     text
 }
 
-/// What a plan cannot show.
+/// Returns what a plan cannot show.
 pub fn of_plan(findings: &[Finding], style: Style) -> Text {
     if findings.is_empty() {
         return "Nothing found: the plan can show what it asks.".into();

@@ -11,7 +11,7 @@ use crate::terminal::{Style, Text};
 const WITHOUT_KVM: &str =
     "the lab emulates the CPU: ratios count; for absolute speed use a machine whose KVM works";
 
-/// What the host can do, and what the lab has found out about it.
+/// Returns what the host can do, and what the lab has found out about it.
 pub fn capabilities() -> Vec<Capability> {
     let mut all = host::capabilities();
     let Ok(cache) = Cache::open() else { return all };

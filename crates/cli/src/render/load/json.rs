@@ -12,7 +12,7 @@ pub fn started(started: &Started) -> Value {
     })
 }
 
-/// How far it has come.
+/// Returns how far it has come.
 pub fn progress(progress: &Progress) -> Value {
     json!({
         "event": "progress", "elapsed_ns": progress.elapsed_ns, "fraction": progress.fraction,

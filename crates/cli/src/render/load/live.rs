@@ -95,7 +95,7 @@ impl Board {
     }
 }
 
-/// What is known of intervals whose rows have to wait, in a line.
+/// Returns what is known of intervals whose rows have to wait, in a line.
 pub fn told(waiting: &Waiting) -> String {
     let seconds = waiting.end_ns.saturating_sub(waiting.start_ns).max(1) as f64 / 1e9;
     let iops = per_second(waiting.ios as f64 / seconds);

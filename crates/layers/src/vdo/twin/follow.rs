@@ -9,7 +9,7 @@ use crate::vdo::tables;
 /// A setting that a command changes, by its name and as an experiment says it.
 pub(super) type Change = (String, String);
 
-/// What a command changes: the settings in a table that it has, or in lvm's options.
+/// Returns what a command changes: the settings in a table that it has, or in lvm's options.
 pub(super) fn changes(argv: &[String]) -> Vec<Change> {
     if let Some(settings) = argv.iter().find_map(|word| tables::settings(word)) {
         return settings.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();

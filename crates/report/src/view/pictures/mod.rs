@@ -40,7 +40,7 @@ fn drawn(set: &ResultSet, rows: &[FigureRow], picture: &PictureFacts) -> Vec<Cha
     }
 }
 
-/// Whether a row is of the figure that a picture names.
+/// Tells whether a row is of the figure that a picture names.
 fn of(picture: &PictureFacts, row: &FigureRow) -> bool {
     let PictureFacts { stage, operation, layer, .. } = picture.clone();
     let Some(metric) = picture.metric.clone() else { return false };

@@ -45,7 +45,7 @@ impl Drawn {
         }
     }
 
-    /// What the axis says, its unit, and how to read the line.
+    /// Returns what the axis says, its unit, and how to read the line.
     fn axis(self) -> (String, Unit, String) {
         match self {
             Self::Field(chart, _) => (y_label(chart), chart.unit, chart.help.to_owned()),
@@ -206,7 +206,7 @@ fn metric_line(
     line
 }
 
-/// What each source said last whenever all that are due together were read.
+/// Returns what each source said last whenever all that are due together were read.
 fn rounds<'a>(samples: impl Iterator<Item = &'a SampleRow>) -> Vec<Vec<&'a SampleRow>> {
     let mut rounds = Vec::new();
     let mut latest: BTreeMap<&str, &SampleRow> = BTreeMap::new();
@@ -225,7 +225,7 @@ fn rounds<'a>(samples: impl Iterator<Item = &'a SampleRow>) -> Vec<Vec<&'a Sampl
     rounds
 }
 
-/// What falls to a hundredth would lie on the axis of a linear scale.
+/// Returns what falls to a hundredth would lie on the axis of a linear scale.
 fn scale(series: &[Series]) -> Scale {
     let values = || series.iter().flat_map(|line| line.y.iter().flatten()).copied();
     let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
