@@ -8,7 +8,7 @@ use results::read::ResultSet;
 use units::Unit;
 
 use super::clock::span_axis;
-use super::repeats::{Look, median, with_median};
+use super::repeats::{Look, median, with_median, with_median_of_all};
 use super::samples::{line, mean_rate, samples};
 use super::stacked::stacked;
 use super::{Axis, Chart, Part, Scale, Series, Shape, ThreadKindRow, ThreadRow};
@@ -26,9 +26,12 @@ pub fn charts(set: &ResultSet, threads: &[ThreadRow]) -> Vec<Chart> {
             charts.extend(own);
         }
     }
-    // What stayed at zero stands in the tables.
-    let moves = |(low, high): (f64, f64)| low != 0.0 || high != 0.0;
-    charts.retain(|chart| chart.y_range().is_some_and(moves));
+    // What stayed where it was stands in the tables.
+    let moves = |series: &Series| {
+        let mut values = series.y.iter().flatten();
+        values.next().is_some_and(|first| values.any(|value| value != first))
+    };
+    charts.retain(|chart| chart.series.iter().any(moves));
     charts
 }
 
@@ -51,7 +54,11 @@ fn chart(
         for (field, name) in names {
             let look = Look { name, variant: None, hue: series_hue(&series) };
             let cells = set.cells_of(of).map(|c| line(c, &source, &field, described.rate));
-            let lines = with_median(&look, cells.collect());
+            let cells = cells.collect();
+            let lines = match described.rate {
+                true => with_median(&look, cells),
+                false => with_median_of_all(&look, cells),
+            };
             // Piling up repeats would say nothing: what is stacked is the medians.
             series.extend(lines.into_iter().filter(|s: &Series| !per_field || s.bold()));
         }

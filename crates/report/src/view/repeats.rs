@@ -36,6 +36,16 @@ pub struct Look {
 
 /// Each repeat as a thin series and, last, their median as a bold one. A single repeat is bold itself.
 pub fn with_median(look: &Look, lines: Vec<Line>) -> Vec<Series> {
+    drawn(look, lines, false)
+}
+
+/// As [`with_median`], of what grows or stands: the bold line ends with the first repeat that ends. A median of the others would fall there, as no
+/// counter does.
+pub fn with_median_of_all(look: &Look, lines: Vec<Line>) -> Vec<Series> {
+    drawn(look, lines, true)
+}
+
+fn drawn(look: &Look, lines: Vec<Line>, of_all: bool) -> Vec<Series> {
     let series = |repeat, x, y| Series {
         name: look.name.clone(),
         variant: look.variant,
@@ -49,7 +59,7 @@ pub fn with_median(look: &Look, lines: Vec<Line>) -> Vec<Series> {
         0 => Vec::new(),
         1 => lines.pop().map(|l| series(None, l.x, l.y)).into_iter().collect(),
         _ => {
-            let (x, y) = median_line(&lines);
+            let (x, y) = median_line(&lines, of_all);
             let mut all: Vec<_> =
                 lines.into_iter().map(|l| series(Some(l.repeat), l.x, l.y)).collect();
             all.push(series(None, x, y));
@@ -59,10 +69,11 @@ pub fn with_median(look: &Look, lines: Vec<Line>) -> Vec<Series> {
 }
 
 /// The median over the repeats on a grid of the usual distance between points. Where fewer than half of
-/// the repeats have a value there is none: the line ends where most runs ended.
-fn median_line(lines: &[Line]) -> (Vec<f64>, Vec<Option<f64>>) {
+/// the repeats have a value there is none: the line ends where most runs ended, or where the first of all did.
+fn median_line(lines: &[Line], of_all: bool) -> (Vec<f64>, Vec<Option<f64>>) {
     let step = step(lines);
     let mut bins: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
+    let mut ends: Vec<i64> = Vec::new();
     for line in lines {
         let own: BTreeMap<i64, f64> = line
             .x
@@ -70,7 +81,11 @@ fn median_line(lines: &[Line]) -> (Vec<f64>, Vec<Option<f64>>) {
             .zip(&line.y)
             .filter_map(|(x, y)| y.map(|y| ((x / step).round() as i64, y)))
             .collect();
+        ends.extend(own.keys().next_back());
         own.into_iter().for_each(|(bin, y)| bins.entry(bin).or_default().push(y));
+    }
+    if let Some(end) = ends.iter().min().filter(|_| of_all) {
+        bins.retain(|bin, _| bin <= end);
     }
     let (Some(first), Some(last)) = (bins.keys().next(), bins.keys().next_back()) else {
         return (Vec::new(), Vec::new());
@@ -122,6 +137,17 @@ mod tests {
         assert!(bold.bold() && series.len() == 4);
         assert_eq!(bold.x, [1.0, 2.0, 3.0]);
         assert_eq!(bold.y, [Some(2.0), None, Some(4.0)]);
+    }
+
+    #[test]
+    fn the_median_of_what_grows_ends_with_the_first_repeat_and_never_falls() {
+        let look = Look { name: "data".into(), variant: None, hue: 0 };
+        let fast = line(1, &[Some(10.0), Some(20.0), Some(30.0)]);
+        let slow = line(2, &[Some(5.0), Some(10.0), Some(15.0), Some(20.0), Some(25.0)]);
+        let bold = |series: Vec<Series>| series.last().unwrap().y.clone();
+        let lines = || vec![fast.clone(), slow.clone()];
+        assert_eq!(bold(with_median_of_all(&look, lines())), [Some(7.5), Some(15.0), Some(22.5)]);
+        assert_eq!(bold(with_median(&look, lines()))[3..], [Some(20.0), Some(25.0)]);
     }
 
     #[test]
