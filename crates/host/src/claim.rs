@@ -332,6 +332,17 @@ fn file(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
             "give another name, or add --destroy-data if its content may be lost",
         ));
     }
+    // The mark says who made the file, not what was put into it since. Blocks that a load wrote carry none of these.
+    if bytes.0 > 0 && !destroy {
+        let found = signatures::known(&held.0)
+            .map_err(|e| ClaimError::io(path, "searched for signatures", e))?;
+        if !found.is_empty() {
+            return Err(ClaimError::refused(
+                format!("{identity}, holds {}", found.join(", ")),
+                "give another name, or add --destroy-data if its content may be lost",
+            ));
+        }
+    }
     let path = path.to_owned();
     Ok(Claim { path, number: None, bytes, identity, held, _others: others, made: false })
 }

@@ -70,8 +70,8 @@ pub(crate) fn find(path: &Path, file: &File) -> io::Result<Vec<String>> {
     Ok(found)
 }
 
-/// Signatures of our own list.
-fn known(file: &File) -> io::Result<Vec<String>> {
+/// Returns what is there by the signatures of our own list.
+pub(crate) fn known(file: &File) -> io::Result<Vec<String>> {
     let size = sys::block::size_bytes(file)?.0;
     let mut found: Vec<String> = Vec::new();
     let from_end = FROM_END

@@ -82,7 +82,7 @@ fn print(chosen: &[&Shipped]) -> Result<ExitCode, Failure> {
         return Err(Failure::usage("--print is of one experiment")
             .with_help("name one: fathom catalogue vdo-vs-plain --print"));
     };
-    answer(&Text::from(one.text.trim_end().to_owned()));
+    answer(&Text::lines_of(one.text));
     Ok(ExitCode::SUCCESS)
 }
 

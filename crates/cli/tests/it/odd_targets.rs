@@ -203,6 +203,8 @@ fn a_run_of_somebody_who_is_not_root_is_refused_before_anything_is_made() {
     let mut command = Command::new(&program);
     command.args(["run", "x.toml", "--allow-commands", "--out", "out"]);
     command.arg("--device").arg(format!("data={}", disk.path));
+    // The directory of declared programs is the tester's alone.
+    command.env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
     let command = command.stdin(Stdio::null()).current_dir(dir.path()).uid(65534).gid(65534);
     let output = command.output().unwrap();
     let err = String::from_utf8_lossy(&output.stderr);

@@ -68,6 +68,24 @@ fn qemu_io(uri: &str, commands: &[&str]) -> Option<bool> {
 }
 
 #[test]
+fn a_volume_in_a_file_that_fathom_made_is_not_overwritten_without_being_asked_to() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("file.img");
+    let load = ["load", text(&path), "--ops", "write=100", "--ios", "10"];
+    expect(0, &[&load[..], &["--size", "300M"]].concat());
+    // The mark of a file that a load made lets the next one have it; where the file system keeps no marks it needs the word of the user.
+    expect(0, &load[..].iter().chain(&["--destroy-data"]).copied().collect::<Vec<_>>());
+    let create = ["uvdo", "create", text(&path)];
+    expect(0, &[&create[..], &["--destroy-data"]].concat());
+    let before = fs::read(&path).unwrap();
+    refused(4, &create, &["file.img", "destroy"]);
+    refused(4, &load, &["file.img", "destroy"]);
+    assert!(fs::read(&path).unwrap() == before);
+    expect(0, &["uvdo", "check", text(&path)]);
+    expect(0, &[&create[..], &["--destroy-data"]].concat());
+}
+
+#[test]
 fn a_volume_is_made_served_asked_stopped_and_checked() {
     let dir = tempfile::tempdir().unwrap();
     let (path, run) = (volume(dir.path()), dir.path().join("run"));
