@@ -256,6 +256,7 @@ fn verified(found: &VerifyFigures) -> Value {
         "read": found.read,
         "checked": found.checked,
         "correct": found.correct,
+        "untouched": found.untouched,
         "unwritten": found.unwritten,
         "unsure": found.unsure,
         "wrong": kinds.collect::<Map<_, Value>>(),

@@ -70,6 +70,36 @@ fn what_reads_nothing_or_keeps_nothing_was_not_verified() {
 }
 
 #[test]
+fn zeros_that_nobody_wrote_are_no_proof_of_the_writes_beside_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    let new = |name: &str, words: &str| {
+        let args = format!("{name} --size 16M {words} --seed 1 --json");
+        let answer = load(dir, &args);
+        let last = answer.out.lines().last().unwrap_or_default();
+        let summary: Value =
+            serde_json::from_str(last).unwrap_or_else(|e| panic!("{e}: {answer:?}"));
+        (answer.code, summary["verify"].clone(), summary["notices"].to_string())
+    };
+    let odd = "--ops randwrite=100 --block-size 2300 --align 1 --buffered --ios 500 --verify after";
+    let (code, found, told) = new("odd", odd);
+    assert_eq!((code, &found["checked"], &found["correct"]), (Some(5), &0.into(), &0.into()));
+    assert!(found["untouched"].as_u64() > Some(3000), "{found}");
+    assert!(told.contains("Nothing was verified"), "{told}");
+    for (name, ios, code, why) in [
+        ("some", "--ops randwrite=100 --ios 100 --verify after", 0, "[]"),
+        ("none", "--ops randread=100 --ios 100 --verify read", 5, "nobody had written any"),
+    ] {
+        let (ended, found, told) = new(name, ios);
+        assert_eq!(ended, Some(code), "{name}: {told}");
+        assert!(told.contains(why), "{name}: {told}");
+        let count = |key: &str| found[key].as_u64().unwrap();
+        assert_eq!(count("read"), count("checked") + count("untouched"), "{name}: {found}");
+        assert!(count("untouched") > 0 && (count("checked") > 0) == (code == 0), "{name}: {found}");
+    }
+}
+
+#[test]
 fn after_a_load_that_was_killed_its_range_counts_as_read_and_not_as_checked() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();

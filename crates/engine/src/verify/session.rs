@@ -297,12 +297,15 @@ impl Session {
 
 /// Returns the sentence for a load that checked no block and was to check some.
 fn nothing_checked(found: &VerifyFigures) -> String {
-    let why = match (found.read, found.unsure) {
-        (0, _) => "no whole block was read".to_owned(),
-        (read, unsure) if read == unsure => {
+    let why = match found.read {
+        0 => "no whole block was read".to_owned(),
+        read if read == found.unsure => {
             format!("all {} blocks that were read changed too often meanwhile", grouped(read))
         }
-        (read, _) => {
+        read if read == found.untouched => {
+            format!("nobody had written any of the {} blocks that were read", grouped(read))
+        }
+        read => {
             let read = grouped(read);
             format!("of none of the {read} blocks that were read is it known what they must hold")
         }

@@ -22,6 +22,8 @@ pub(crate) enum Fit {
     Unsure,
     /// Anything is right: what the block holds is not known.
     Unchecked,
+    /// Zeros, where nobody has written and a new file has them: true, and says nothing of any write.
+    Untouched,
     /// Yes.
     Right,
 }
@@ -232,16 +234,12 @@ impl Table {
     /// Tells whether a block that must hold `expected` may hold `found`.
     #[inline]
     fn fits(&self, expected: Tag, found: Tag) -> Fit {
-        let zeros = |promised: bool| match (promised, found == ZERO) {
-            (true, true) => Fit::Right,
-            (true, false) => Fit::Wrong,
-            (false, _) => Fit::Unchecked,
-        };
         match expected {
             _ if expected == found => Fit::Right,
-            NEVER => zeros(self.promises.fresh),
+            NEVER if !self.promises.fresh => Fit::Unchecked,
+            NEVER if found == ZERO => Fit::Untouched,
             DISCARDED if found == ZERO => Fit::Right,
-            DISCARDED => zeros(self.promises.discard_zeroes),
+            DISCARDED if !self.promises.discard_zeroes => Fit::Unchecked,
             UNCERTAIN => Fit::Unchecked,
             _ => Fit::Wrong,
         }
@@ -399,7 +397,7 @@ mod tests {
             let table = Table::new(Width::Four, 4, promises).unwrap();
             let fit = |found| table.fit(0, table.look(0), found);
             let (zeros, other) = match promised {
-                true => (Fit::Right, Fit::Wrong),
+                true => (Fit::Untouched, Fit::Wrong),
                 false => (Fit::Unchecked, Fit::Unchecked),
             };
             assert_eq!((fit(ZERO), fit(77)), (zeros, other), "never written");

@@ -283,25 +283,29 @@ impl WorkerVerifier {
         let table = &self.verifier.targets[target].table;
         let computed =
             table.expectations.as_computed().and_then(|computed| computed.held(block).ok());
-        let right = match computed {
+        let fit = match computed {
             // The expected content is known exactly: compared byte by byte, without tags.
-            Some((id, contents)) => contents.holds(id, bytes),
+            Some((id, contents)) if contents.holds(id, bytes) => Fit::Right,
+            Some(_) => Fit::Wrong,
             None => {
-                let found =
-                    self.verifier.known_contents.whole(target, bytes).map(|id| table.tag(id));
                 let seen = || before.unwrap_or_else(|| table.look(block));
-                let fits =
-                    |tag| table.holds(block, tag) || table.fit(block, seen(), tag) == Fit::Right;
-                found.is_some_and(fits)
+                let fits = |tag| match table.holds(block, tag) {
+                    true => Fit::Right,
+                    false => table.fit(block, seen(), tag),
+                };
+                let found = self.verifier.known_contents.whole(target, bytes);
+                found.map_or(Fit::Wrong, |id| fits(table.tag(id)))
             }
         };
-        if right {
-            figures.judged(None);
-            return;
+        match fit {
+            Fit::Right => return figures.judged(None),
+            Fit::Untouched => return figures.untouched += 1,
+            Fit::Wrong | Fit::Unsure | Fit::Unchecked => {}
         }
         let before = before.unwrap_or_else(|| table.look(block));
         match self.verifier.explain(target, block, before, bytes, now_ns) {
             Ok(Fit::Unchecked) => figures.unwritten += 1,
+            Ok(Fit::Untouched) => figures.untouched += 1,
             Ok(Fit::Right) => figures.judged(None),
             Ok(Fit::Unsure | Fit::Wrong) => figures.unsure += 1,
             Err(kind) => figures.judged(Some(kind)),

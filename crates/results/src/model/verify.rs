@@ -68,8 +68,8 @@ pub struct WrongBlock {
 
 /// What reads found when they were checked against what the address must hold.
 ///
-/// A block that was read is checked where it is known what it must hold: it is correct or wrong then. All others are unwritten or
-/// unsure.
+/// A block that was read is checked where it is known what was written there: it is correct or wrong then. All others are untouched,
+/// unwritten or unsure.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, remote = "Self")]
 pub struct VerifyFigures {
@@ -79,6 +79,8 @@ pub struct VerifyFigures {
     pub checked: u64,
     /// Blocks that held what they must hold.
     pub correct: u64,
+    /// Blocks that nobody had written and that held zeros, as those of a new file must: true, and no proof of any write.
+    pub untouched: u64,
     /// Blocks that nobody had written, whose write failed, or that were discarded where that promises nothing: anything may
     /// stand there.
     pub unwritten: u64,
@@ -190,6 +192,7 @@ impl VerifyFigures {
         self.read += other.read;
         self.checked += other.checked;
         self.correct += other.correct;
+        self.untouched += other.untouched;
         self.unwritten += other.unwritten;
         self.unsure += other.unsure;
         self.partial_bytes += other.partial_bytes;
@@ -203,18 +206,23 @@ impl VerifyFigures {
 }
 
 /// `262 wrong (2 torn and 260 foreign) of 8,187 checked, of 8,192 read`; without a block that was checked nothing is said of wrong
-/// ones.
+/// ones. Blocks that nobody had written are named where there are some.
 impl std::fmt::Display for VerifyFigures {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         let (checked, read) = (show::grouped(self.checked), show::grouped(self.read));
         if self.checked == 0 {
-            return write!(f, "no block checked, of {read} read");
+            write!(f, "no block checked, of {read} read")?;
+        } else {
+            write!(f, "{} wrong", show::grouped(self.wrong_blocks()))?;
+            if let Some(kinds) = self.wrong_kinds() {
+                write!(f, " ({kinds})")?;
+            }
+            write!(f, " of {checked} checked, of {read} read")?;
         }
-        write!(f, "{} wrong", show::grouped(self.wrong_blocks()))?;
-        if let Some(kinds) = self.wrong_kinds() {
-            write!(f, " ({kinds})")?;
+        match self.untouched {
+            0 => Ok(()),
+            never => write!(f, ", {} never written", show::grouped(never)),
         }
-        write!(f, " of {checked} checked, of {read} read")
     }
 }
 
@@ -272,6 +280,8 @@ mod tests {
         let unknown = VerifyFigures { read: 1024, unwritten: 1024, ..VerifyFigures::default() };
         assert_eq!(unknown.to_string(), "no block checked, of 1,024 read");
         assert_eq!(VerifyFigures::default().to_string(), "no block checked, of 0 read");
+        let holes = VerifyFigures { read: 1024, untouched: 1000, unwritten: 24, ..unknown };
+        assert_eq!(holes.to_string(), "no block checked, of 1,024 read, 1,000 never written");
     }
 
     #[test]
