@@ -136,7 +136,7 @@ pub(crate) const RULES: [ResultRule; 31] = [
         text: "Verification was asked for, and checked nothing.",
         reads: "blocks that loads with verify checked",
         threshold: Threshold::below(1.0, Unit::Count),
-        remedy: "Read the load's notices: only blocks that it has written itself are checked.",
+        remedy: "Read the load's notices: only blocks are checked that it, or a stage before it, has written.",
         source: "docs/workload.md",
         check: rules::verify::nothing,
     },

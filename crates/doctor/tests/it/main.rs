@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod cases;
 #[cfg(test)]
+mod content;
+#[cfg(test)]
 mod page;
 #[cfg(test)]
 mod rules;
