@@ -25,7 +25,7 @@ pub mod writer;
 pub use checksums::Seal;
 pub use disturbed::disturbances;
 pub use frames::{Damage, encode as encode_row};
-pub use read::{CellData, ReadError, ResultSet, open};
+pub use read::{CellData, ReadError, ResultSet, open, open_held};
 pub use seal::{SealError, seal};
 pub use transcript::TranscriptEntry;
 pub use writer::cell_folder;

@@ -11,6 +11,7 @@ use crate::identity;
 use crate::model::{CellEntry, CellRecord, CellState, Manifest, Row, SCHEMA, plain_and_raw};
 use crate::proofs::{self, KeptProof};
 use crate::recover::{RecoveredStage, recover};
+use crate::sink::DirSink;
 use crate::transcript::{self, TranscriptEntry};
 use crate::writer::{CELL_RECORD, CELLS, EXPERIMENT, LAB, MANIFEST, ROWS, TRANSCRIPT};
 
@@ -179,6 +180,11 @@ pub fn open(dir: &Path) -> Result<ResultSet, ReadError> {
         incomplete,
         manifest,
     })
+}
+
+/// Reads the result that `sink` holds, whatever its name leads to by now.
+pub fn open_held(sink: &DirSink) -> Result<ResultSet, ReadError> {
+    Ok(ResultSet { path: sink.name().to_owned(), ..open(sink.way())? })
 }
 
 fn read_manifest(dir: &Path) -> Result<Manifest, ReadError> {

@@ -3,10 +3,14 @@
 //! A result grows by two operations only. `put` replaces a file whole and atomically; `append` adds to the
 //! end of one. A stream of these operations, applied in order, gives the same directory on the other side;
 //! cut off anywhere, it gives a directory that is readable and incomplete.
+//!
+//! A directory is written through its descriptor, which was opened and locked before the first byte: moved away, it gets the rest at its
+//! new place, and whatever takes its name meanwhile is not touched.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{self, ErrorKind, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
 
 /// What can go wrong when a result is written.
@@ -34,6 +38,20 @@ pub enum SinkError {
     /// A run still writes into the result.
     #[error("The run of {0} still goes on")]
     Live(PathBuf),
+    /// The directory of the result was removed while it was written.
+    #[error("Result directory {0} was removed while the run wrote into it; what it held is lost")]
+    Removed(PathBuf),
+    /// The directory of the result is not where it was begun.
+    #[error(
+        "Result directory {name} was moved away while the run wrote into it; the result is in {}",
+        now.display()
+    )]
+    Moved {
+        /// Its name when the run began.
+        name: PathBuf,
+        /// Its name now.
+        now: PathBuf,
+    },
     /// A path that would leave the result's directory.
     #[error("'{0}' is not a path inside a result")]
     Outside(String),
@@ -63,11 +81,14 @@ pub trait Sink: Send {
 /// A result in a directory.
 #[derive(Debug)]
 pub struct DirSink {
-    root: PathBuf,
+    /// The name that it was opened by, for people.
+    name: PathBuf,
+    /// The way to it through its descriptor, wherever it is now.
+    way: PathBuf,
+    /// Locked as long as the run goes on, whatever ends it, where the file system has locks.
+    folder: File,
     /// The file appended to last: rows come in long runs for one file.
     open: Option<(String, File)>,
-    /// Locked as long as the run goes on, whatever ends it; `None` where the file system has no locks.
-    _lock: Option<File>,
 }
 
 impl DirSink {
@@ -78,7 +99,7 @@ impl DirSink {
         }
         match fs::create_dir(root) {
             Ok(()) => Self::reopen(root),
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 Err(SinkError::Exists(root.to_owned()))
             }
             Err(source) => Err(write_error(root, source)),
@@ -88,86 +109,130 @@ impl DirSink {
     /// Goes on with a result whose run has ended, or was killed.
     pub fn reopen(root: &Path) -> Result<Self, SinkError> {
         let folder = File::open(root).map_err(|source| write_error(root, source))?;
-        let lock = match folder.try_lock() {
-            Ok(()) => Some(folder),
-            Err(TryLockError::WouldBlock) => return Err(SinkError::Live(root.to_owned())),
-            Err(TryLockError::Error(_)) => None,
-        };
-        Ok(Self { root: root.to_owned(), open: None, _lock: lock })
+        if matches!(folder.try_lock(), Err(TryLockError::WouldBlock)) {
+            return Err(SinkError::Live(root.to_owned()));
+        }
+        let way = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
+        Ok(Self { name: root.to_owned(), way, folder, open: None })
     }
 
-    /// The directory.
-    pub fn root(&self) -> &Path {
-        &self.root
+    /// The name that it was opened by.
+    pub fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// The path that leads this process to the directory, whatever its name leads to by now.
+    pub fn way(&self) -> &Path {
+        &self.way
+    }
+
+    /// Tells whether its name still leads to the directory.
+    ///
+    /// # Errors
+    /// When it was removed, or moved to another place, which is named.
+    pub fn check_name(&self) -> Result<(), SinkError> {
+        self.check_there()?;
+        let own = self.folder.metadata().map_err(|source| write_error(&self.name, source))?;
+        let there = fs::metadata(&self.name).ok();
+        if there.is_some_and(|there| (there.dev(), there.ino()) == (own.dev(), own.ino())) {
+            return Ok(());
+        }
+        let now = fs::read_link(&self.way).map_err(|source| write_error(&self.name, source))?;
+        Err(SinkError::Moved { name: self.name.clone(), now })
+    }
+
+    fn check_there(&self) -> Result<(), SinkError> {
+        match self.folder.metadata() {
+            Ok(facts) if facts.nlink() == 0 => Err(SinkError::Removed(self.name.clone())),
+            Ok(_) => Ok(()),
+            Err(source) => Err(write_error(&self.name, source)),
+        }
     }
 
     /// Removes a file or a folder of the result; one that is not there is gone already.
     pub fn remove(&mut self, path: &str) -> Result<(), SinkError> {
         self.open = None;
         let full = self.place(path)?;
-        let gone = if full.is_dir() { fs::remove_dir_all(&full) } else { fs::remove_file(&full) };
+        let is_folder = fs::symlink_metadata(&full).is_ok_and(|facts| facts.is_dir());
+        let gone = if is_folder { fs::remove_dir_all(&full) } else { fs::remove_file(&full) };
         match gone {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(write_error(&full, error))
-            }
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(self.failed(path, error)),
             _ => Ok(()),
         }
     }
 
+    /// Returns the way to a path of the result, whose folders are made.
     fn place(&self, path: &str) -> Result<PathBuf, SinkError> {
         let relative = Path::new(path);
         let inside = relative.components().all(|c| matches!(c, Component::Normal(_)));
         if path.is_empty() || !inside {
             return Err(SinkError::Outside(path.to_owned()));
         }
-        let full = self.root.join(relative);
-        if let Some(folder) = full.parent() {
-            fs::create_dir_all(folder).map_err(|source| write_error(folder, source))?;
+        self.check_there()?;
+        // A link to a folder elsewhere is no folder of the result.
+        let mut full = self.way.clone();
+        for folder in relative.parent().into_iter().flat_map(Path::components) {
+            full.push(folder);
+            let made = match fs::create_dir(&full) {
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => is_folder(&full),
+                made => made,
+            };
+            made.map_err(|error| self.failed(path, error))?;
         }
-        Ok(full)
+        Ok(self.way.join(relative))
+    }
+
+    fn failed(&self, path: &str, source: io::Error) -> SinkError {
+        write_error(&self.name.join(path), source)
     }
 }
 
 impl Sink for DirSink {
     fn put(&mut self, path: &str, bytes: &[u8]) -> Result<(), SinkError> {
-        replace(&self.place(path)?, bytes)
+        replaced(&self.place(path)?, bytes).map_err(|source| self.failed(path, source))
     }
 
     fn append(&mut self, path: &str, bytes: &[u8]) -> Result<(), SinkError> {
         let mut file = match self.open.take() {
-            Some((name, file)) if name == path => file,
-            _ => {
-                let full = self.place(path)?;
-                OpenOptions::new()
-                    .create(true)
-                    .append(true)
-                    .custom_flags(libc::O_NOFOLLOW)
-                    .open(&full)
-                    .map_err(|source| write_error(&full, source))?
+            Some((name, file)) if name == path => {
+                self.check_there()?;
+                file
             }
+            _ => OpenOptions::new()
+                .create(true)
+                .append(true)
+                .custom_flags(libc::O_NOFOLLOW)
+                .open(self.place(path)?)
+                .map_err(|source| self.failed(path, source))?,
         };
-        file.write_all(bytes).map_err(|source| write_error(&self.root.join(path), source))?;
+        file.write_all(bytes).map_err(|source| self.failed(path, source))?;
         self.open = Some((path.to_owned(), file));
         Ok(())
     }
 }
 
-/// Replaces the file at `full` by `bytes`: a kill leaves the old one or the new one, never a part.
-pub(crate) fn replace(full: &Path, bytes: &[u8]) -> Result<(), SinkError> {
-    let mut fresh = full.to_owned().into_os_string();
-    fresh.push(".new");
-    let written = || {
-        // One that a killed run left, or a link that somebody put there, goes: it is never written through.
-        match fs::remove_file(&fresh) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
-            _ => File::create_new(&fresh)?.write_all(bytes)?,
-        }
-        fs::rename(&fresh, full)
-    };
-    written().map_err(|source| write_error(full, source))
+fn is_folder(path: &Path) -> io::Result<()> {
+    let link = || io::Error::new(ErrorKind::NotADirectory, "a folder of the result is a link");
+    fs::symlink_metadata(path)?.is_dir().then_some(()).ok_or_else(link)
 }
 
-fn write_error(path: &Path, source: std::io::Error) -> SinkError {
+/// Replaces the file at `full` by `bytes`: a kill leaves the old one or the new one, never a part.
+pub(crate) fn replace(full: &Path, bytes: &[u8]) -> Result<(), SinkError> {
+    replaced(full, bytes).map_err(|source| write_error(full, source))
+}
+
+fn replaced(full: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut fresh = full.to_owned().into_os_string();
+    fresh.push(".new");
+    // One that a killed run left, or a link that somebody put there, goes: it is never written through.
+    match fs::remove_file(&fresh) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        _ => File::create_new(&fresh)?.write_all(bytes)?,
+    }
+    fs::rename(&fresh, full)
+}
+
+fn write_error(path: &Path, source: io::Error) -> SinkError {
     SinkError::Write { path: path.to_owned(), source }
 }
 
@@ -206,9 +271,9 @@ mod tests {
             sink.remove("cells/0").unwrap();
             sink.remove("SHA256SUMS").unwrap();
         }
-        assert!(!sink.root().join("cells/0").exists());
+        assert!(!sink.name().join("cells/0").exists());
         sink.append("cells/0/rows.log", b"b").unwrap();
-        assert_eq!(fs::read(sink.root().join("cells/0/rows.log")).unwrap(), b"b");
+        assert_eq!(fs::read(sink.name().join("cells/0/rows.log")).unwrap(), b"b");
         assert!(matches!(sink.remove("../r"), Err(SinkError::Outside(_))));
     }
 
@@ -219,12 +284,95 @@ mod tests {
         fs::write(&foreign, "theirs").unwrap();
         let mut sink = DirSink::create(&dir.path().join("r")).unwrap();
         for name in ["m.json.new", "m.json", "rows.log"] {
-            std::os::unix::fs::symlink(&foreign, sink.root().join(name)).unwrap();
+            std::os::unix::fs::symlink(&foreign, sink.name().join(name)).unwrap();
         }
         sink.put("m.json", b"one").unwrap();
         assert!(sink.append("rows.log", b"a").is_err());
-        assert_eq!(fs::read(sink.root().join("m.json")).unwrap(), b"one");
+        assert_eq!(fs::read(sink.name().join("m.json")).unwrap(), b"one");
         assert_eq!(fs::read(&foreign).unwrap(), b"theirs");
+    }
+
+    #[test]
+    fn a_folder_that_is_a_link_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let foreign = dir.path().join("foreign");
+        fs::create_dir(&foreign).unwrap();
+        fs::write(foreign.join("theirs"), "theirs").unwrap();
+        let mut sink = DirSink::create(&dir.path().join("r")).unwrap();
+        std::os::unix::fs::symlink(&foreign, sink.name().join("cells")).unwrap();
+        assert!(sink.put("cells/a", b"x").is_err() && sink.append("cells/a", b"x").is_err());
+        assert!(sink.remove("cells/theirs").is_err());
+        sink.remove("cells").unwrap();
+        assert_eq!(fs::read_dir(&foreign).unwrap().count(), 1);
+    }
+
+    /// What others do to the name of a result's directory; the second path is a directory of theirs.
+    const SWAPS: [(&str, fn(&Path, &Path)); 5] = [
+        ("exchanged", |r, theirs| {
+            use rustix::fs::{CWD, RenameFlags, renameat_with};
+            renameat_with(CWD, r, CWD, theirs, RenameFlags::EXCHANGE).unwrap();
+        }),
+        ("moved", |r, _| fs::rename(r, r.with_extension("moved")).unwrap()),
+        ("replaced by theirs", |r, theirs| {
+            fs::rename(r, r.with_extension("moved")).unwrap();
+            fs::rename(theirs, r).unwrap();
+        }),
+        ("replaced by a link", |r, theirs| {
+            fs::rename(r, r.with_extension("moved")).unwrap();
+            std::os::unix::fs::symlink(theirs, r).unwrap();
+        }),
+        ("removed", |r, _| fs::remove_dir_all(r).unwrap()),
+    ];
+
+    /// Everything that a run does to a member of its result.
+    const WRITES: [(&str, fn(&mut DirSink) -> Result<(), SinkError>); 6] = [
+        ("put", |sink| sink.put("manifest.json", b"ours")),
+        ("put in a folder", |sink| sink.put("cells/0/cell.json", b"ours")),
+        ("append to the open file", |sink| sink.append("transcript.jsonl", b"ours")),
+        ("append", |sink| sink.append("cells/0/rows.log", b"ours")),
+        ("remove", |sink| sink.remove("cells/0")),
+        ("seal", |sink| crate::checksums::write(sink.way())),
+    ];
+
+    #[test]
+    fn whatever_becomes_of_the_name_all_goes_to_the_directory_that_was_opened() {
+        for (swapped, swap) in SWAPS {
+            for (written, write) in WRITES {
+                let dir = tempfile::tempdir().unwrap();
+                let (root, theirs) = (dir.path().join("r"), dir.path().join("theirs"));
+                let files =
+                    ["manifest.json", "transcript.jsonl", "SHA256SUMS", "cells/0/cell.json"];
+                for file in files {
+                    fs::create_dir_all(theirs.join("cells/0")).unwrap();
+                    fs::write(theirs.join(file), "theirs").unwrap();
+                }
+                let foreign = fs::metadata(&theirs).unwrap().ino();
+                let mut sink = DirSink::create(&root).unwrap();
+                sink.put("manifest.json", b"first").unwrap();
+                sink.put("cells/0/cell.json", b"first").unwrap();
+                sink.append("transcript.jsonl", b"first").unwrap();
+                assert!(sink.check_name().is_ok());
+                swap(&root, &theirs);
+                let case = format!("{swapped}, {written}");
+                let done = write(&mut sink);
+                assert_eq!(done.is_err(), swapped == "removed", "{case}: {done:?}");
+                let named = sink.check_name().unwrap_err();
+                if swapped == "removed" {
+                    assert!(matches!(named, SinkError::Removed(_)), "{case}: {named}");
+                    assert!(!root.exists(), "{case}: nothing is made anew");
+                } else {
+                    let SinkError::Moved { now, .. } = &named else { panic!("{case}: {named}") };
+                    assert_ne!(fs::read(now.join("manifest.json")).unwrap(), b"theirs", "{case}");
+                    assert!(named.to_string().contains(&now.display().to_string()), "{named}");
+                }
+                let all = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().path());
+                let is_theirs = |path: &PathBuf| fs::metadata(path).unwrap().ino() == foreign;
+                let theirs = all.into_iter().find(is_theirs).unwrap();
+                for file in files {
+                    assert_eq!(fs::read(theirs.join(file)).unwrap(), b"theirs", "{case}: {file}");
+                }
+            }
+        }
     }
 
     #[test]
@@ -236,8 +384,8 @@ mod tests {
         sink.append("cells/0/rows.log", b"a").unwrap();
         sink.append("other", b"x").unwrap();
         sink.append("cells/0/rows.log", b"b").unwrap();
-        assert_eq!(fs::read(sink.root().join("m.json")).unwrap(), b"two");
-        assert_eq!(fs::read(sink.root().join("cells/0/rows.log")).unwrap(), b"ab");
-        assert_eq!(fs::read_dir(sink.root()).unwrap().count(), 3);
+        assert_eq!(fs::read(sink.name().join("m.json")).unwrap(), b"two");
+        assert_eq!(fs::read(sink.name().join("cells/0/rows.log")).unwrap(), b"ab");
+        assert_eq!(fs::read_dir(sink.name()).unwrap().count(), 3);
     }
 }

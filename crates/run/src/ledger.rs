@@ -165,9 +165,9 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// Directory of the result.
-    pub fn root(&self) -> &Path {
-        self.sink.root()
+    /// The path that leads this process to the result's directory, whatever its name leads to by now.
+    pub fn way(&self) -> &Path {
+        self.sink.way()
     }
 
     /// Returns how loads are driven, by stage, as far as that was chosen.
@@ -271,10 +271,12 @@ impl Ledger {
         self.manifest.outcome = Some(outcome.word().to_owned());
         self.save()?;
         // Nothing changes any more. Without its seal a result is as good, and says that it has none.
-        if let Err(error) = results::checksums::write(self.sink.root()) {
+        if let Err(error) = results::checksums::write(self.sink.way()) {
             let text = format!("the result is not sealed: {}", crate::chain(&error));
             (self.on)(&Event::Notice { cell: None, text });
         }
+        // Whoever reads what the name leads to must find this result.
+        self.sink.check_name()?;
         Ok(outcome)
     }
 
@@ -344,10 +346,10 @@ impl Ledger {
     /// people are told, and the run goes on.
     fn seal(&mut self, index: usize, folder: &str) {
         // A cell that never began has no folder.
-        if !self.sink.root().join("cells").join(folder).exists() {
+        if !self.sink.way().join("cells").join(folder).exists() {
             return;
         }
-        if let Err(error) = results::seal(self.sink.root(), folder) {
+        if let Err(error) = results::seal(self.sink.way(), folder) {
             let text = format!("the series of {folder} are not sealed: {}", crate::chain(&error));
             (self.on)(&Event::Notice { cell: Some(index), text });
         }

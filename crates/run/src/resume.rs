@@ -90,7 +90,12 @@ impl Earlier {
         let take = || RunLock::take(&manifest.run_id, dir);
         let lock = (!manifest.simulated).then(take).transpose()?;
         let sink = DirSink::reopen(dir)?;
-        let set = results::open(dir)?;
+        // Another result may have taken the name since its lock was taken.
+        let set = results::open_held(&sink)?;
+        if set.manifest.run_id != manifest.run_id {
+            let wrong = "another result has taken its place meanwhile".to_owned();
+            return Err(ResumeError::Changed { dir: dir.to_owned(), wrong });
+        }
         match &set.seal {
             Seal::Broken(wrong) => {
                 Err(ResumeError::Changed { dir: dir.to_owned(), wrong: wrong.join(", ") })

@@ -37,6 +37,12 @@ pub fn run(args: &CleanArgs) -> Result<ExitCode, Failure> {
     }
     let _lock = RunLock::take(&result.manifest.run_id, &args.result)?;
     let mut sink = DirSink::reopen(&args.result).map_err(|error| live(error, &args.result))?;
+    let run_id = result.manifest.run_id;
+    let result = results::open_held(&sink)?;
+    if result.manifest.run_id != run_id {
+        let what = format!("another result has taken the place of {}", args.result.display());
+        return Err(Failure::refused(what).with_help("name the result that is to be cleaned"));
+    }
     let mut cleaning = Cleaning::of(&result, RealMachine::after_another())?;
     let remains = cleaning.remains();
     if remains.found.is_empty() || !args.yes {
@@ -51,7 +57,7 @@ pub fn run(args: &CleanArgs) -> Result<ExitCode, Failure> {
     let left = cleaning.take_down(&mut sink)?;
     // What was taken down stands in the transcript now: a result that was whole is sealed anew.
     if result.seal == Seal::Whole {
-        results::checksums::write(sink.root()).map_err(Failure::data)?;
+        results::checksums::write(sink.way()).map_err(Failure::data)?;
     }
     let mut text = Text::new();
     match left.as_slice() {

@@ -41,6 +41,8 @@ mod load_options;
 #[cfg(test)]
 mod modelled;
 #[cfg(test)]
+mod moved;
+#[cfg(test)]
 mod odd_names;
 #[cfg(test)]
 mod odd_targets;
