@@ -1,11 +1,15 @@
 //! The cache directory: guest images, downloaded packages, what was learned about the accelerator.
 //!
 //! ```text
+//! CACHEDIR.TAG                                      the mark: only a directory that has it is a cache of Fathom's
 //! images/<id>/{vmlinux,root.cpio,image.json,lock}   built images; a machine that starts holds the lock (shared)
 //! keys/<key>                                        which image belongs to which needs
 //! packages/                                         apt's lists and archives
 //! build.lock                                        held by the one process that builds
 //! ```
+
+mod entries;
+mod mark;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -14,6 +18,7 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::FlockOperation;
 use units::Bytes;
 
+use self::entries::{BUILD_LOCK, Cleaner, IMAGES, KEYS, is_hash};
 use crate::image::{Image, Manifest};
 use crate::{Error, Result};
 
@@ -60,6 +65,8 @@ pub struct Cleaned {
     pub in_use: Vec<String>,
     /// Bytes that are free again.
     pub freed: Bytes,
+    /// What was found in the cache that is not Fathom's, and stays; relative to the cache.
+    pub foreign: Vec<PathBuf>,
 }
 
 impl Cache {
@@ -75,9 +82,13 @@ impl Cache {
     }
 
     /// The one in `dir`, made when it is not there.
+    ///
+    /// # Errors
+    /// When there is a directory that holds what is not of a cache of Fathom's.
     pub fn at(dir: &Path) -> Result<Self> {
         fs::create_dir_all(dir).map_err(Error::io("cannot make the cache directory", dir))?;
         let dir = dir.canonicalize().map_err(Error::io("cannot find the cache directory", dir))?;
+        mark::open(&dir)?;
         Ok(Self { dir })
     }
 
@@ -95,7 +106,7 @@ impl Cache {
 
     /// Every image, the most recently used first.
     pub fn images(&self) -> Result<Vec<CachedImage>> {
-        let dir = self.inside("images")?;
+        let dir = self.inside(IMAGES)?;
         let mut images = Vec::new();
         for path in entries(&dir)? {
             if path.is_dir() {
@@ -106,11 +117,16 @@ impl Cache {
         Ok(images)
     }
 
-    /// Removes images (and with [`Clean::All`] everything else); what a machine uses stays.
+    /// Removes images (and with [`Clean::All`] everything else); what a machine uses stays, and what is not Fathom's.
     pub fn clean(&self, what: Clean) -> Result<Cleaned> {
         let _build = self.lock_build(&mut || {})?;
+        // What is removed is in the directory whose mark was read, whatever its name leads to by now.
+        let dir = mark::open(&self.dir)?;
+        let mut cleaner = Cleaner { dir: &dir, path: &self.dir, foreign: Vec::new() };
         let mut cleaned = Cleaned::default();
-        for image in self.images()? {
+        for id in cleaner.own(IMAGES, is_hash)? {
+            let place = Path::new(IMAGES).join(&id);
+            let image = inspect(&self.dir.join(&place));
             let wanted = match what {
                 Clean::All => true,
                 Clean::UnusedFor(time) => image.manifest.is_none() || image.unused_for >= time,
@@ -118,29 +134,32 @@ impl Cache {
             if !wanted {
                 continue;
             }
-            match lock(&image.path, FlockOperation::NonBlockingLockExclusive) {
-                Ok(_held) => {
-                    remove(&image.path)?;
-                    cleaned.freed.0 += image.size.0;
-                    cleaned.images.push(image.id);
-                }
-                Err(_) => cleaned.in_use.push(image.id),
+            // One without a lock is no whole image, which no machine can use.
+            let held = lock(&image.path, FlockOperation::NonBlockingLockExclusive);
+            if held.is_err() && image.path.join("lock").exists() {
+                cleaned.in_use.push(id);
+            } else {
+                cleaned.freed.0 += cleaner.remove(&place)?;
+                cleaned.images.push(id);
             }
         }
-        self.forget_keys_without_image()?;
+        for key in cleaner.own(KEYS, is_hash)? {
+            let key = Path::new(KEYS).join(key);
+            let id = dir.read_to_string(&key).unwrap_or_default();
+            if !is_hash(&id) || !dir.exists(Path::new(IMAGES).join(&id)) {
+                cleaner.remove(&key)?;
+            }
+        }
         if what == Clean::All {
-            for name in ["packages", "supplies", "accelerator.json"] {
-                let path = self.dir.join(name);
-                cleaned.freed.0 += size_of(&path);
-                remove(&path)?;
-            }
+            cleaned.freed.0 += cleaner.remove_rest()?;
         }
+        cleaned.foreign = cleaner.foreign;
         Ok(cleaned)
     }
 
     /// Waits until no other process builds; `waiting` is called once if it has to.
     pub(crate) fn lock_build(&self, waiting: &mut dyn FnMut()) -> Result<File> {
-        let path = self.dir.join("build.lock");
+        let path = self.dir.join(BUILD_LOCK);
         let file = File::options()
             .create(true)
             .append(true)
@@ -152,16 +171,6 @@ impl Cache {
                 .map_err(Error::errno("cannot lock the cache for building"))?;
         }
         Ok(file)
-    }
-
-    fn forget_keys_without_image(&self) -> Result<()> {
-        for key in entries(&self.inside("keys")?)? {
-            let id = fs::read_to_string(&key).unwrap_or_default();
-            if id.is_empty() || !self.dir.join("images").join(&id).is_dir() {
-                remove(&key)?;
-            }
-        }
-        Ok(())
     }
 }
 
@@ -234,11 +243,14 @@ pub(crate) fn remove(path: &Path) -> Result<()> {
 mod tests {
     use super::*;
 
-    /// A cache with one image of a few bytes that the key `key` leads to.
+    const ID: &str = "cafe00000000000000000000000000ff";
+    const KEY: &str = "0123456789abcdef0123456789abcdef";
+
+    /// A cache with one image of a few bytes that the key `KEY` leads to.
     fn cache_with_image() -> (tempfile::TempDir, Cache, Image) {
         let dir = tempfile::tempdir().unwrap();
         let cache = Cache::at(dir.path()).unwrap();
-        let image = cache.inside("images").unwrap().join("cafe");
+        let image = cache.inside("images").unwrap().join(ID);
         fs::create_dir(&image).unwrap();
         let manifest = Manifest {
             suite: "trixie".into(),
@@ -253,7 +265,7 @@ mod tests {
         fs::write(image.join("vmlinux"), "abc").unwrap();
         fs::write(image.join("root.cpio"), "defg").unwrap();
         fs::write(image.join("lock"), "").unwrap();
-        fs::write(cache.inside("keys").unwrap().join("key"), "cafe").unwrap();
+        fs::write(cache.inside("keys").unwrap().join(KEY), ID).unwrap();
         let image = Image::load(&image).unwrap();
         (dir, cache, image)
     }
@@ -263,7 +275,7 @@ mod tests {
         let (_dir, cache, image) = cache_with_image();
         let images = cache.images().unwrap();
         assert_eq!(images.len(), 1);
-        assert_eq!(images[0].id, "cafe");
+        assert_eq!(images[0].id, ID);
         assert_eq!(images[0].manifest.as_ref(), Some(&image.manifest));
         assert!(!images[0].in_use && images[0].size.0 > 7);
     }
@@ -274,13 +286,13 @@ mod tests {
         let held = hold(&image).unwrap();
         assert!(cache.images().unwrap()[0].in_use);
         let cleaned = cache.clean(Clean::All).unwrap();
-        assert_eq!((cleaned.images.len(), cleaned.in_use), (0, vec!["cafe".to_owned()]));
+        assert_eq!((cleaned.images.len(), cleaned.in_use), (0, vec![ID.to_owned()]));
         drop(held);
         let cleaned = cache.clean(Clean::All).unwrap();
-        assert_eq!(cleaned.images, ["cafe"]);
+        assert_eq!(cleaned.images, [ID]);
         assert!(cleaned.freed.0 > 7);
         assert!(cache.images().unwrap().is_empty());
-        assert!(!cache.dir().join("keys/key").exists());
+        assert!(!cache.dir().join("keys").join(KEY).exists());
     }
 
     #[test]
@@ -289,7 +301,7 @@ mod tests {
         drop(hold(&image).unwrap());
         let cleaned = cache.clean(Clean::UnusedFor(Duration::from_secs(3600))).unwrap();
         assert_eq!(cleaned, Cleaned::default());
-        assert!(cache.dir().join("keys/key").exists());
+        assert!(cache.dir().join("keys").join(KEY).exists());
     }
 
     #[test]
@@ -298,5 +310,94 @@ mod tests {
         fs::write(image.root(), "def").unwrap();
         let error = Image::load(&image.dir).unwrap_err();
         assert!(error.to_string().contains("has 3 B and should have 4 B"), "{error}");
+    }
+
+    /// Every name and content below `dir`.
+    fn all(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+        let mut found = Vec::new();
+        for path in entries(dir).unwrap() {
+            match fs::symlink_metadata(&path).unwrap() {
+                facts if facts.is_dir() => found.extend(all(&path)),
+                _ => found.push((path.clone(), fs::read(&path).unwrap_or_default())),
+            }
+        }
+        found.sort();
+        found
+    }
+
+    #[test]
+    fn a_directory_of_somebody_else_is_no_cache_and_keeps_all_that_it_holds() {
+        for held in ["keys/id_rsa", "packages/index", "images/photo.jpg", "supplies/a", "letter"] {
+            let dir = tempfile::tempdir().unwrap();
+            let file = dir.path().join(held);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(&file, "theirs").unwrap();
+            let before = all(dir.path());
+            let error = Cache::at(dir.path()).unwrap_err();
+            assert!(error.to_string().contains("is no cache of Fathom's"), "{held}: {error}");
+            assert!(error.help().unwrap().contains("FATHOM_CACHE"), "{held}");
+            assert_eq!(all(dir.path()), before, "{held}");
+        }
+    }
+
+    #[test]
+    fn what_others_put_into_a_cache_stays_when_it_is_cleaned() {
+        let (dir, cache, _image) = cache_with_image();
+        let elsewhere = tempfile::tempdir().unwrap();
+        let beyond = elsewhere.path().join(ID);
+        fs::create_dir(&beyond).unwrap();
+        fs::write(beyond.join("lock"), "theirs").unwrap();
+        let own = ["packages/state/lists", "packages/apt.conf", "supplies/ff", "qemu-sid/usr"];
+        for name in own.map(|name| name.replace("ff", KEY)) {
+            fs::create_dir_all(dir.path().join(name)).unwrap();
+        }
+        let foreign = ["images/photo", "keys/id_rsa", "notes", "packages/mine", "supplies/it"];
+        for name in foreign {
+            fs::create_dir_all(dir.path().join(name).parent().unwrap()).unwrap();
+            fs::write(dir.path().join(name), "theirs").unwrap();
+        }
+        std::os::unix::fs::symlink(&beyond, dir.path().join("images").join(KEY)).unwrap();
+        let mut cleaned = cache.clean(Clean::All).unwrap();
+        cleaned.foreign.sort();
+        assert_eq!(cleaned.foreign, foreign.map(PathBuf::from));
+        cleaned.images.sort();
+        assert_eq!(cleaned.images, [KEY, ID], "the link goes, not what it leads to");
+        assert_eq!(fs::read(beyond.join("lock")).unwrap(), b"theirs");
+        let left = all(dir.path()).into_iter().map(|(path, _)| path);
+        let left: Vec<_> = left.map(|p| p.strip_prefix(dir.path()).unwrap().to_owned()).collect();
+        let mut stays: Vec<_> = foreign.iter().chain(&["CACHEDIR.TAG", "build.lock"]).collect();
+        stays.sort();
+        assert_eq!(left, stays.into_iter().map(PathBuf::from).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn folders_of_a_cache_that_are_links_are_left_with_what_they_lead_to() {
+        let (dir, cache, _image) = cache_with_image();
+        let theirs = tempfile::tempdir().unwrap();
+        fs::write(theirs.path().join("apt.conf"), "theirs").unwrap();
+        fs::write(theirs.path().join(KEY), "theirs").unwrap();
+        fs::remove_dir_all(dir.path().join("keys")).unwrap();
+        for folder in ["keys", "packages", "supplies"] {
+            std::os::unix::fs::symlink(theirs.path(), dir.path().join(folder)).unwrap();
+        }
+        assert_eq!(cache.clean(Clean::All).unwrap().foreign.len(), 3);
+        assert_eq!(all(theirs.path()).len(), 2);
+    }
+
+    #[test]
+    fn a_cache_from_before_the_mark_gets_one_and_two_openers_agree() {
+        let (dir, ..) = cache_with_image();
+        let mark = dir.path().join(entries::MARK);
+        drop(Cache::at(dir.path()).unwrap().lock_build(&mut || {}));
+        fs::remove_file(&mark).unwrap();
+        Cache::at(dir.path()).unwrap();
+        assert!(mark.is_file());
+        let fresh = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            let openers: Vec<_> =
+                (0..16).map(|_| scope.spawn(|| Cache::at(fresh.path()))).collect();
+            assert!(openers.into_iter().all(|opener| opener.join().unwrap().is_ok()));
+        });
+        assert_eq!(fs::read_dir(fresh.path()).unwrap().count(), 1);
     }
 }

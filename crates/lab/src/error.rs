@@ -22,6 +22,17 @@ pub enum Error {
     /// There is nowhere to keep images.
     #[error("no cache directory: neither FATHOM_CACHE, nor XDG_CACHE_HOME, nor HOME is set")]
     NoCache,
+    /// The directory that is to be the cache is somebody's.
+    #[error(
+        "{} is no cache of Fathom's: it holds {holds:?}; nothing was written or removed there",
+        dir.display()
+    )]
+    ForeignCache {
+        /// The directory.
+        dir: PathBuf,
+        /// Something in it that is not of a cache.
+        holds: String,
+    },
     /// No Debian mirror could be found in this machine's apt configuration.
     #[error("no Debian mirror found: this machine's apt sources name none")]
     NoMirror,
@@ -157,6 +168,9 @@ impl Error {
                 format!("install it: apt-get install --no-install-recommends {package}")
             }
             Self::NoCache => "set FATHOM_CACHE to a directory with some gigabytes free".into(),
+            Self::ForeignCache { dir, .. } => {
+                format!("set FATHOM_CACHE to a new directory, such as {}", dir.join("fathom").display())
+            }
             Self::NoMirror => "name one: --mirror URL, the directory above dists/ of a Debian archive".into(),
             Self::NoKeyring { .. } => "install it: apt-get install debian-archive-keyring".into(),
             Self::DiskSpace { .. } => {

@@ -306,8 +306,11 @@ mod tests {
         assert_eq!(fs::read_dir(&foreign).unwrap().count(), 1);
     }
 
+    type Swap = fn(&Path, &Path);
+    type Write = fn(&mut DirSink) -> Result<(), SinkError>;
+
     /// What others do to the name of a result's directory; the second path is a directory of theirs.
-    const SWAPS: [(&str, fn(&Path, &Path)); 5] = [
+    const SWAPS: [(&str, Swap); 5] = [
         ("exchanged", |r, theirs| {
             use rustix::fs::{CWD, RenameFlags, renameat_with};
             renameat_with(CWD, r, CWD, theirs, RenameFlags::EXCHANGE).unwrap();
@@ -325,7 +328,7 @@ mod tests {
     ];
 
     /// Everything that a run does to a member of its result.
-    const WRITES: [(&str, fn(&mut DirSink) -> Result<(), SinkError>); 6] = [
+    const WRITES: [(&str, Write); 6] = [
         ("put", |sink| sink.put("manifest.json", b"ours")),
         ("put in a folder", |sink| sink.put("cells/0/cell.json", b"ours")),
         ("append to the open file", |sink| sink.append("transcript.jsonl", b"ours")),

@@ -212,9 +212,10 @@ pub fn clean(as_json: bool) -> Result<ExitCode, Failure> {
     let cleaned = Cache::open()?.clean(Clean::All)?;
     if as_json {
         let Bytes(freed) = cleaned.freed;
-        json_line(
-            &json!({"removed": cleaned.images, "in_use": cleaned.in_use, "freed_bytes": freed}),
-        );
+        json_line(&json!({
+            "removed": cleaned.images, "in_use": cleaned.in_use, "freed_bytes": freed,
+            "foreign": cleaned.foreign,
+        }));
         return Ok(ExitCode::SUCCESS);
     }
     let style = Style::of_stdout();
@@ -222,6 +223,10 @@ pub fn clean(as_json: bool) -> Result<ExitCode, Failure> {
     let mut text = Text::from(format!("{count} images removed, {} free again", cleaned.freed));
     for id in &cleaned.in_use {
         text.line(style.note("note:").and(format!("image {id} stays: a lab is using it")));
+    }
+    for path in &cleaned.foreign {
+        let path = path.display();
+        text.line(style.note("note:").and(format!("{path} stays: Fathom did not make it")));
     }
     answer(&text);
     Ok(ExitCode::SUCCESS)

@@ -1,0 +1,118 @@
+//! The entries of a cache, and removing them: by name and kind what Fathom makes, nothing else, whatever links lead where.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use cap_std::fs::Dir;
+
+use crate::{Error, Result};
+
+/// The mark of a cache.
+pub(super) const MARK: &str = "CACHEDIR.TAG";
+/// The file that every program that builds locks; caches from before the mark are known by it.
+pub(super) const BUILD_LOCK: &str = "build.lock";
+/// Folders whose entries are named by a hash.
+pub(super) const IMAGES: &str = "images";
+pub(super) const KEYS: &str = "keys";
+pub(super) const SUPPLIES: &str = "supplies";
+/// apt's folder, and what it holds.
+pub(super) const PACKAGES: &str = "packages";
+const OF_APT: [&str; 4] = ["apt.conf", "cache", "etc", "state"];
+/// Another suite's QEMU; the suite's name follows.
+const QEMU: &str = "qemu-";
+/// Files and folders of which all is Fathom's.
+const WHOLE: [&str; 3] = ["accelerator.json", "qemu.json", "building"];
+
+/// Tells whether something with this name can be of a cache of Fathom's.
+pub(super) fn is_own(name: &str) -> bool {
+    [IMAGES, KEYS, SUPPLIES, PACKAGES, BUILD_LOCK].contains(&name)
+        || WHOLE.contains(&name)
+        || name.starts_with(QEMU)
+        || name.starts_with(".fathom-")
+        || name.starts_with(".tag-")
+}
+
+/// Tells whether `name` is a hash, as images, keys and supplies are named by.
+pub(super) fn is_hash(name: &str) -> bool {
+    name.len() == 32 && name.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+}
+
+/// A cache that is being cleaned.
+pub(super) struct Cleaner<'a> {
+    pub(super) dir: &'a Dir,
+    /// Its path, for people.
+    pub(super) path: &'a Path,
+    /// What was found in it that is not Fathom's, and stays.
+    pub(super) foreign: Vec<PathBuf>,
+}
+
+impl Cleaner<'_> {
+    /// Names of what is in a folder; those that `own` does not know are foreign. A link in place of the folder is foreign, too.
+    pub(super) fn own(&mut self, folder: &str, own: fn(&str) -> bool) -> Result<Vec<String>> {
+        let at = Path::new(folder);
+        match self.dir.symlink_metadata(at) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Ok(facts) if !facts.is_dir() => {
+                self.foreign.push(at.to_owned());
+                return Ok(Vec::new());
+            }
+            _ => {}
+        }
+        let place = self.path.join(at);
+        let mut names = Vec::new();
+        for entry in self.dir.read_dir(at).map_err(Error::io("cannot list", &place))? {
+            let name = entry.map_err(Error::io("cannot list", &place))?.file_name();
+            match name.to_str().filter(|name| own(name)) {
+                Some(name) => names.push(name.to_owned()),
+                None => self.foreign.push(match folder {
+                    "." => PathBuf::from(name),
+                    _ => at.join(name),
+                }),
+            }
+        }
+        Ok(names)
+    }
+
+    /// Removes a file, a link or a tree, and gives the bytes that it took; what is not there is fine. Links are not followed.
+    pub(super) fn remove(&self, at: &Path) -> Result<u64> {
+        let size = size(self.dir, at);
+        let gone = match self.dir.symlink_metadata(at) {
+            Ok(facts) if facts.is_dir() => self.dir.remove_dir_all(at),
+            Ok(_) => self.dir.remove_file(at),
+            Err(_) => Ok(()),
+        };
+        gone.map_err(Error::io("cannot remove", &self.path.join(at)))?;
+        Ok(size)
+    }
+
+    /// Removes everything but images and keys.
+    pub(super) fn remove_rest(&mut self) -> Result<u64> {
+        let mut freed = 0;
+        for (folder, own) in [
+            (SUPPLIES, is_hash as fn(&str) -> bool),
+            (PACKAGES, |name: &str| OF_APT.contains(&name)),
+        ] {
+            for name in self.own(folder, own)? {
+                freed += self.remove(&Path::new(folder).join(name))?;
+            }
+        }
+        for name in self.own(".", |name| is_own(name) || name == MARK)? {
+            if WHOLE.contains(&name.as_str()) || name.starts_with(QEMU) {
+                freed += self.remove(Path::new(&name))?;
+            }
+        }
+        Ok(freed)
+    }
+}
+
+/// Bytes of a file, or of all files below a folder; 0 for what is not there.
+fn size(dir: &Dir, at: &Path) -> u64 {
+    match dir.symlink_metadata(at) {
+        Ok(facts) if facts.is_dir() => {
+            let names = dir.read_dir(at).into_iter().flatten().flatten();
+            names.map(|entry| size(dir, &at.join(entry.file_name()))).sum()
+        }
+        Ok(facts) => facts.len(),
+        Err(_) => 0,
+    }
+}
