@@ -122,14 +122,12 @@ impl Prepared {
 /// Starts the lab's machines as guests of a run.
 pub struct LabGuests {
     spec: VmSpec,
-    /// The result: consoles grow in it while guests run.
-    out: PathBuf,
 }
 
 impl LabGuests {
-    /// Guests like `spec`, of the result at `out`.
-    pub fn new(spec: VmSpec, out: &Path) -> Self {
-        Self { spec, out: out.to_owned() }
+    /// Guests like `spec`.
+    pub fn new(spec: VmSpec) -> Self {
+        Self { spec }
     }
 }
 
@@ -143,20 +141,19 @@ pub struct LabGuest {
 impl Guests for LabGuests {
     type Guest = LabGuest;
 
-    fn start(&mut self, mission: &[u8]) -> Result<LabGuest, RunError> {
+    fn start(
+        &mut self,
+        mission: &[u8],
+        turn: GuestNumber,
+        console: &Path,
+    ) -> Result<LabGuest, RunError> {
         let mut spec = self.spec.clone();
         spec.mission = mission.to_vec();
-        let turn = GuestNumber::next(&self.out);
-        let console = self.out.join(turn.file("console"));
-        let folder = console.parent().unwrap_or(&self.out);
-        std::fs::create_dir_all(folder).map_err(|source| {
-            RunError::Sink(results::sink::SinkError::Write { path: folder.to_owned(), source })
-        })?;
         if let (DiskHome::Kept(dir), false) = (&mut spec.disk_home, turn.is_first()) {
             // What the guest before left is kept too.
             dir.push(turn.name("guest"));
         }
-        spec.console = Some(console);
+        spec.console = Some(console.to_owned());
         let vm = Vm::start(&spec).map_err(|error| RunError::Guest(with_help(&error)))?;
         Ok(LabGuest { vm, turn, ended: None })
     }

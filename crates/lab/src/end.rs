@@ -7,6 +7,8 @@ use std::time::Duration;
 
 /// How much of the console is shown.
 const TAIL: u64 = 8 << 10;
+/// What QEMU says when a signal ends it; the signal's number and the sender follow.
+const TERMINATED: &str = "terminating on signal ";
 /// What the kernel says when it gives up.
 const PANIC: &str = "Kernel panic - not syncing";
 
@@ -30,6 +32,11 @@ pub enum Ending {
         /// What is known about it.
         why: String,
     },
+    /// Somebody else on the host ended it.
+    EndedOutside {
+        /// What is known of who did, and how.
+        why: String,
+    },
     /// The machine was killed at its deadline.
     Deadline {
         /// The deadline, counted from the start.
@@ -44,6 +51,12 @@ pub enum Ending {
     Killed,
 }
 
+impl Ending {
+    fn crashed(why: String) -> Self {
+        Self::Crashed { why }
+    }
+}
+
 impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
@@ -51,6 +64,7 @@ impl fmt::Display for Ending {
             Self::Failed { why } => write!(f, "the guest failed: {why}"),
             Self::DiskLost { why } => write!(f, "a modelled disk was lost: {why}"),
             Self::Crashed { why } => write!(f, "the guest crashed: {why}"),
+            Self::EndedOutside { why } => write!(f, "the guest was ended from outside: {why}"),
             Self::Deadline { after } => {
                 write!(f, "the guest was killed at its deadline of {} s", after.as_secs())
             }
@@ -84,6 +98,8 @@ pub(crate) struct Evidence<'a> {
     pub(crate) by_itself: bool,
     /// QEMU's exit was 0.
     pub(crate) cleanly: bool,
+    /// The signal that ended it.
+    pub(crate) signal: Option<i32>,
     pub(crate) killed: bool,
     pub(crate) deadline: Option<Duration>,
     pub(crate) console: &'a str,
@@ -103,12 +119,13 @@ pub(crate) fn judge(seen: &Evidence) -> Ending {
         Evidence { failed: Some(why), .. } => Ending::Failed { why: why.clone() },
         Evidence { deadline: Some(after), .. } => Ending::Deadline { after: *after },
         Evidence { killed: true, .. } => Ending::Killed,
-        _ => match (panic, seen.by_itself) {
-            (Some(why), _) => Ending::Crashed { why },
+        _ => match (panic.map(Ending::crashed).or_else(|| outside(seen)), seen.by_itself) {
+            (Some(known), _) => known,
             (None, true) if !seen.cleanly => Ending::Crashed {
-                why: match seen.qemu_said.trim() {
-                    "" => "QEMU ended without a word".to_owned(),
-                    said => format!("QEMU: {}", said.lines().collect::<Vec<_>>().join("; ")),
+                why: match (seen.qemu_said.trim(), seen.signal) {
+                    ("", Some(signal)) => format!("QEMU ended by signal {signal}"),
+                    ("", None) => "QEMU ended without a word".to_owned(),
+                    (said, _) => format!("QEMU: {}", said.lines().collect::<Vec<_>>().join("; ")),
                 },
             },
             (None, true) => {
@@ -119,6 +136,21 @@ pub(crate) fn judge(seen: &Evidence) -> Ending {
             },
         },
     }
+}
+
+/// Returns who ended QEMU and how, where it was neither this process, nor the guest, nor a fault of QEMU's.
+fn outside(seen: &Evidence) -> Option<Ending> {
+    const KILL: i32 = 9;
+    let told = seen.qemu_said.lines().rev().find_map(|line| line.split_once(TERMINATED));
+    let why = match (told, seen.signal) {
+        (Some((_, told)), _) => format!("QEMU got signal {}", told.trim()),
+        (None, Some(KILL)) => {
+            "QEMU was killed by signal 9; the kernel kills what needs more memory than there is: see dmesg"
+                .to_owned()
+        }
+        _ => return None,
+    };
+    Some(Ending::EndedOutside { why })
 }
 
 /// The end of a file that may still be written to.
@@ -167,6 +199,23 @@ mod tests {
             ..Evidence::default()
         };
         assert!(judge(&seen).to_string().contains("cannot set up guest memory"));
+    }
+
+    #[test]
+    fn a_guest_that_somebody_ended_has_not_crashed() {
+        let said = "qemu-system-x86_64: terminating on signal 15 from pid 4711 (kill)\n";
+        let term =
+            Evidence { by_itself: true, cleanly: true, qemu_said: said, ..Evidence::default() };
+        assert_eq!(
+            judge(&term).to_string(),
+            "the guest was ended from outside: QEMU got signal 15 from pid 4711 (kill)"
+        );
+        let killed = Evidence { by_itself: true, signal: Some(9), ..Evidence::default() };
+        assert!(judge(&killed).to_string().contains("from outside: QEMU was killed by signal 9"));
+        let fault = Evidence { by_itself: true, signal: Some(11), ..Evidence::default() };
+        assert_eq!(judge(&fault).to_string(), "the guest crashed: QEMU ended by signal 11");
+        let panicked = Evidence { console: "Kernel panic - not syncing: x", ..term };
+        assert!(matches!(judge(&panicked), Ending::Crashed { .. }));
     }
 
     #[test]

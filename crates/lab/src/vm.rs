@@ -6,6 +6,7 @@ mod start;
 
 use std::fs::File;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -176,15 +177,15 @@ impl Vm {
         let console = self.console_tail();
         let qemu_said = tail(&self.qemu_said);
         let at_deadline = exit_or_killed.is_some_and(|exit| exit.at_deadline);
+        let status = exit.and_then(|Exit { status, .. }| status);
         let ending = judge(&Evidence {
             done: outcome.done,
             failed: outcome.failed,
             disk_lost: outcome.disk_lost,
             link_error: outcome.link_error,
             by_itself: exit.is_some(),
-            cleanly: exit
-                .and_then(|Exit { status, .. }| status)
-                .is_some_and(|status| status.success()),
+            cleanly: status.is_some_and(|status| status.success()),
+            signal: status.and_then(|status| status.signal()),
             killed: self.handle.has_killed(),
             deadline: at_deadline.then_some(self.deadline),
             console: &console,

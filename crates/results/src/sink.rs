@@ -161,8 +161,8 @@ impl DirSink {
         }
     }
 
-    /// Returns the way to a path of the result, whose folders are made.
-    fn place(&self, path: &str) -> Result<PathBuf, SinkError> {
+    /// Returns the way to a path of the result, whose folders are made, for a file that is written elsewhere than here.
+    pub fn place(&self, path: &str) -> Result<PathBuf, SinkError> {
         let relative = Path::new(path);
         let inside = relative.components().all(|c| matches!(c, Component::Normal(_)));
         if path.is_empty() || !inside {

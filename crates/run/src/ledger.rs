@@ -1,7 +1,7 @@
 //! The host's side of every run: applies messages to the result's directory and keeps the manifest.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use experiment::Plan;
 use host::{Meter, RunLock};
@@ -206,6 +206,11 @@ impl Ledger {
     /// Replaces a file of the result that is no cell's (`lab/console.log`).
     pub fn put(&mut self, path: &str, bytes: &[u8]) -> Result<(), RunError> {
         Ok(self.sink.put(path, bytes)?)
+    }
+
+    /// Returns the path that leads this process to a file of the result, for who writes it while guests run.
+    pub(crate) fn place(&self, path: &str) -> Result<PathBuf, RunError> {
+        Ok(self.sink.place(path)?)
     }
 
     /// Adds to a file of the result that is no cell's.

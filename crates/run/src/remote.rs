@@ -66,8 +66,9 @@ pub struct GuestNumber(usize);
 
 impl GuestNumber {
     /// The next one of the result at `out`: a run that goes on keeps what the guests before left.
-    pub fn next(out: &Path) -> Self {
-        let free = |turn: &usize| !out.join(Self(*turn).file("console")).exists();
+    fn next(out: &Path) -> Self {
+        let there = |turn: usize| out.join(Self(turn).file("console")).symlink_metadata();
+        let free = |turn: &usize| there(*turn).is_err();
         Self((1..).find(free).unwrap_or(usize::MAX))
     }
 
@@ -91,8 +92,13 @@ impl GuestNumber {
 pub trait Guests {
     /// The guest.
     type Guest: Guest;
-    /// Starts a guest with fresh disks and gives it the mission (opaque bytes).
-    fn start(&mut self, mission: &[u8]) -> Result<Self::Guest, RunError>;
+    /// Starts a guest with fresh disks and gives it the mission (opaque bytes). Its console grows in the new file `console` of the result.
+    fn start(
+        &mut self,
+        mission: &[u8],
+        turn: GuestNumber,
+        console: &Path,
+    ) -> Result<Self::Guest, RunError>;
     /// Returns what is known of a guest that runs; read once after its first message.
     fn facts(&self, guest: &Self::Guest) -> serde_json::Value;
     /// Ends a guest, by force if it still runs, and tells what it leaves.
@@ -193,7 +199,9 @@ fn run_cells<G: Guests>(
             choices: ledger.choices().clone(),
             asks: between.asks(plan, &cells),
         });
-        let mut guest = guests.start(&mission.encode()?)?;
+        let turn = GuestNumber::next(ledger.way());
+        let console = ledger.place(&turn.file("console"))?;
+        let mut guest = guests.start(&mission.encode()?, turn, &console)?;
         let ended = listen(&mut guest, guests, (&mut *ledger, &mut between), interrupt);
         let farewell = guests.end(guest);
         ledger.lab(farewell.facts)?;

@@ -120,7 +120,7 @@ pub fn execute_plan(
     let shown = Arc::clone(&view);
     let on = Box::new(move |e: &run::Event| with(&shown, |v| v.event(e)));
     let ledger = ledger(&out, plan, start, earlier, on)?;
-    let mut guests = LabGuests::new(spec, &out);
+    let mut guests = LabGuests::new(spec);
     let injections = &args.common.inject;
     let quiet = args.common.quiet;
     let outcome = run::remote::run(plan, injections, &mut guests, ledger, quiet, &interrupt);

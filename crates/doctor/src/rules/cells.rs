@@ -29,9 +29,15 @@ fn of_variant(result: &ResultSet, name: &str) -> Option<Finding> {
         0 => return None,
         n => format!("{n} of {} runs of {name} failed and give no figures.", cells.len()),
     };
-    let mut remedy = "Look at the transcript and, in a lab, at the guest's console and kernel log in the result; runs that fail under \
-                      load are part of what a layer does."
-        .to_owned();
+    let mut remedy = format!("Look at {}.", whereabouts(result));
+    let outside = failed.iter().filter(|why| why.contains(FROM_OUTSIDE)).count();
+    match (outside, failed.len() - outside) {
+        (0, _) => remedy.push_str(" Runs that fail under load are part of what a layer does."),
+        (_, 0) => remedy.push_str(" That says nothing of the layer: --resume runs such cells again."),
+        _ => remedy.push_str(
+            " Guests that were ended from outside say nothing of the layer, the others may: --resume runs all of them again.",
+        ),
+    }
     let panicked = others_words.iter().any(|words| words.contains("Kernel panic"));
     if panicked && result.manifest.accelerator == Accelerator::Tcg {
         remedy.push_str(
@@ -49,6 +55,25 @@ fn of_variant(result: &ResultSet, name: &str) -> Option<Finding> {
         remedy,
         ..Finding::default()
     })
+}
+
+/// The words of the lab for a guest that neither it nor Fathom ended.
+const FROM_OUTSIDE: &str = "ended from outside";
+
+/// The files of the result that say what went on: those that are there.
+fn whereabouts(result: &ResultSet) -> String {
+    let logs = result.lab_files.keys().filter(|name| name.ends_with(".log"));
+    let mut files: Vec<String> = logs.map(|name| format!("lab/{name}")).collect();
+    if !result.transcript.is_empty() {
+        files.insert(0, results::writer::TRANSCRIPT.to_owned());
+    }
+    match files.split_last() {
+        None => {
+            "the reason above: the result holds neither a transcript nor logs of a guest".into()
+        }
+        Some((one, [])) => format!("{one} in the result"),
+        Some((last, rest)) => format!("{} and {last} in the result", rest.join(", ")),
+    }
 }
 
 /// Disturbed cells that are named; the tables and pictures mark each.

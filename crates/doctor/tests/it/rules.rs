@@ -181,6 +181,29 @@ fn a_guest_that_panicked_with_an_emulated_cpu_is_to_be_run_again() {
 }
 
 #[test]
+fn a_guest_that_somebody_ended_is_no_failure_of_the_layer() {
+    let remedy = |reasons: &[&str]| {
+        let findings = after(|r| {
+            r.lab_files.insert("qemu.log".into(), "terminating on signal 15".into());
+            for (cell, reason) in r.cells.iter_mut().zip(reasons) {
+                let record = cell.record.as_mut().unwrap();
+                record.state = CellState::Failed;
+                record.reason = Some((*reason).into());
+                cell.entry.variant = "plain".into();
+            }
+        });
+        findings.into_iter().find(|f| f.rule == "failed_cells").unwrap().remedy
+    };
+    let outside = "the guest was ended from outside: QEMU got signal 15 from pid 7 (kill)";
+    let one = remedy(&[outside]);
+    assert!(one.contains("lab/console.log and lab/qemu.log in the result"), "{one}");
+    assert!(one.contains("says nothing of the layer: --resume"), "{one}");
+    let both = remedy(&[outside, "the guest crashed: QEMU ended without a word"]);
+    assert!(both.contains("the others may"), "{both}");
+    assert!(remedy(&["it timed out"]).contains("part of what a layer does"));
+}
+
+#[test]
 fn changed_files_are_an_error_that_names_them_and_no_seal_is_a_note() {
     let changed = only("changed_files", |r| {
         r.seal = Seal::Broken(vec!["cells/03-vdo-r2/cell.json was changed".into()]);

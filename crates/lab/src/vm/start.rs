@@ -135,8 +135,7 @@ fn console(spec: &VmSpec) -> Result<(File, File)> {
             File::options()
                 .read(true)
                 .write(true)
-                .create(true)
-                .truncate(true)
+                .create_new(true)
                 .open(path)
                 .map_err(Error::io("cannot make the console's log", path))?,
         ),

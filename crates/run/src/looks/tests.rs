@@ -11,7 +11,7 @@ use results::model::{Accelerator, CellState, MachineFacts, StoppedFacts};
 use sys::interrupt::{Interrupt, Level};
 
 use super::*;
-use crate::remote::{self, Farewell, Guest, GuestMessage, Guests};
+use crate::remote::{self, Farewell, Guest, GuestMessage, GuestNumber, Guests};
 use crate::{
     Cells, ExperimentSource, HostReply, LAB, Message, Mission, RunOutcome, RunRequest, Start,
 };
@@ -36,7 +36,7 @@ struct Twin {
 impl Guests for Twins {
     type Guest = Twin;
 
-    fn start(&mut self, mission: &[u8]) -> Result<Twin, RunError> {
+    fn start(&mut self, mission: &[u8], _: GuestNumber, _: &Path) -> Result<Twin, RunError> {
         let Mission::<()>::Cells(mission) = Mission::decode(mission)? else { panic!("no cells") };
         self.missions.push(mission.clone());
         let left = mission.cells.iter().copied().collect();
