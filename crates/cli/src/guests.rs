@@ -1,6 +1,6 @@
 //! The lab's machines as the run's guests: the one place where the two meet.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use experiment::{Needs, Plan, Tree};

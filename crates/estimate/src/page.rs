@@ -28,6 +28,8 @@ pub fn page(answer: &Answer) -> String {
                 (grouped(answer.sources.changed)) " changed meanwhile." } }
             @if answer.sources.left_out > 0 { div.banner role="note" {
                 b { "Other file systems were left out. " } (answer.sources.left_out_named.iter().map(|one| one.path.as_str()).collect::<Vec<_>>().join(", ")) } }
+            @if answer.sources.streams > 0 && answer.blocks.zero > 0 { div.banner role="note" {
+                b { "A stream does not tell holes from zeros. " } "Without its zeros VDO would save " (percent(answer.vdo.saving_without_zeros_percent)) "." } }
             @if answer.sources.shared_bytes > 0 { p.soft { (bytes(answer.sources.shared_bytes as f64)) " that files share already (reflinks, snapshots) are counted once." } }
         }
         (tiles(answer))

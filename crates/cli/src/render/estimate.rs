@@ -227,6 +227,19 @@ fn troubles(text: &mut Text, answer: &Answer) {
             percent(off.aligned_saving_percent)
         )));
     }
+    if sources.streams > 0 && answer.blocks.zero > 0 {
+        let share = 100.0 * answer.blocks.zero as f64 / answer.blocks.total as f64;
+        say_line(style.note("note:").and(format!(
+            "a stream does not tell holes from zeros, which are {} of its blocks and count as saved: without them VDO saves {}; name a file or device where you can",
+            percent(Some(share)),
+            percent(answer.vdo.saving_without_zeros_percent)
+        )));
+    }
+    if sources.image_ends > 0 {
+        say_line(style.note("note:").and(
+            "the stream ends as a VHD image of fixed size does: the last 512 bytes of it are no data of the disk",
+        ));
+    }
     for left_out in &sources.left_out_named {
         say_line(style.note("note:").and(format!("left out {}: {}", left_out.path, left_out.what)));
     }

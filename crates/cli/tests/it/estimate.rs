@@ -159,6 +159,23 @@ fn a_device_and_a_pipe_are_recognised_and_counted_like_a_file() {
 }
 
 #[test]
+fn a_stream_says_that_its_zeros_may_be_holes_and_that_it_ends_as_an_image() {
+    let mut plain: Vec<u8> =
+        (0..64_u32 << 10).flat_map(|n| n.wrapping_mul(0x9e37_79b9).to_le_bytes()).collect();
+    assert!(!piped(&plain).err.contains("holes"));
+    plain.resize(1 << 20, 0);
+    let told = piped(&plain);
+    assert!(told.err.contains("75 % of its blocks and count as saved"), "{}", told.err);
+    assert!(!told.err.contains("VHD"), "{}", told.err);
+    let mut footer = vec![0; 512];
+    footer[..8].copy_from_slice(b"conectix");
+    let sum: u32 = footer.iter().map(|&byte: &u8| u32::from(byte)).sum();
+    footer[64..68].copy_from_slice(&(!sum).to_be_bytes());
+    let told = piped(&[plain, footer].concat());
+    assert!(told.err.contains("ends as a VHD image of fixed size"), "{}", told.err);
+}
+
+#[test]
 fn an_image_is_read_through_a_device_as_through_its_file_and_not_through_a_pipe() {
     let (dir, _) = data();
     let qemu = |args: &[&str]| {

@@ -344,7 +344,7 @@ fn backing(path: &Path, head: &[u8], version: u32, left: u32) -> Result<Option<B
         return Err(Error::Image {
             path: path.to_owned(),
             what: format!("its backing file has a name of the kind \"{protocol}:\", which is not supported"),
-            help: "read it through QEMU: nbdcopy -- [ qemu-nbd -r -f qcow2 IMAGE ] - | fathom estimate -"
+            help: "copy it through QEMU: qemu-img convert -O qcow2 IMAGE COPY.qcow2, then fathom estimate COPY.qcow2"
                 .into(),
         });
     }

@@ -5,6 +5,8 @@ use std::path::Path;
 
 /// Bytes of the head that tell a format.
 pub const HEAD: usize = 4096;
+/// Bytes of the end that tell one.
+pub const TAIL: usize = 512;
 
 /// A format that is recognised and not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +50,18 @@ fn is_vhd(footer: &[u8]) -> bool {
     at(footer, 64).map(u32::from_be_bytes) == Some(!sum)
 }
 
+/// Tells whether this is the head of the format from before xz: the usual parameters, a size of the dictionary, the length or none, and the
+/// zero that the coder begins with.
+fn is_lzma(head: &[u8]) -> bool {
+    const LONGEST: u64 = 1 << 48;
+    let dictionary = little32(head, 1)
+        .is_some_and(|size| size.is_power_of_two() && (1 << 16..=1 << 30).contains(&size));
+    let length = at(head, 5)
+        .map(u64::from_le_bytes)
+        .is_some_and(|length| length == u64::MAX || (1..LONGEST).contains(&length));
+    has(head, 0, &[0x5d]) && dictionary && length && has(head, 13, &[0])
+}
+
 /// The format of what begins with `head` and whose last 512 bytes are `tail` (nothing where they are not known). More than the magic is
 /// looked at: data that begins like a format by chance is data.
 pub fn recognise(head: &[u8], tail: &[u8]) -> Option<Format> {
@@ -73,6 +87,12 @@ pub fn recognise(head: &[u8], tail: &[u8]) -> Option<Format> {
             "QED image",
             Qemu("qed"),
         ),
+        (
+            (has(head, 0, b"WithoutFreeSpace") || has(head, 0, b"WithouFreSpacExt"))
+                && within(16, 2, 2),
+            "Parallels image",
+            Qemu("parallels"),
+        ),
         (has(head, 0, b"LUKS\xba\xbe\0") && matches!(byte(7), 1 | 2), "LUKS volume", Luks),
         (has(head, 0, &[0x1f, 0x8b, 8]) && byte(3) < 0x20, "gzip file", Unpacker("gzip")),
         (
@@ -81,6 +101,7 @@ pub fn recognise(head: &[u8], tail: &[u8]) -> Option<Format> {
             Unpacker("zstd"),
         ),
         (has(head, 0, b"\xfd7zXZ\0\0") && byte(7) < 0x10, "xz file", Unpacker("xz")),
+        (is_lzma(head), "lzma file", Unpacker("xz")),
         (
             has(head, 0, b"BZh") && (b'1'..=b'9').contains(&byte(3)) && has(head, 4, b"1AY&SY"),
             "bzip2 file",
@@ -107,9 +128,10 @@ impl Format {
         let file = if path == Path::new("-") { Path::new("FILE") } else { path };
         let file = quoted(file.as_os_str());
         let way = match self.reader {
-            Reader::Qemu(name) => {
-                format!("nbdcopy -- [ qemu-nbd -r -f {name} {file} ] - | fathom estimate -")
-            }
+            // A stream would make zeros of its holes, which count as saved.
+            Reader::Qemu(name) => format!(
+                "qemu-img convert -f {name} -O qcow2 {file} COPY.qcow2, then fathom estimate COPY.qcow2"
+            ),
             Reader::Unpacker("unzip") => format!("unzip -p {file} | fathom estimate -"),
             Reader::Unpacker(program) => format!("{program} -dc {file} | fathom estimate -"),
             Reader::Mount => format!("mount -o ro {file} DIR, then fathom estimate DIR"),
@@ -119,6 +141,11 @@ impl Format {
         };
         format!("read what it holds: {way}; or --format raw, to take its bytes as they lie")
     }
+}
+
+/// Tells whether a stream that ends with these bytes was an image that only its end shows.
+pub fn ends_as_image(tail: &[u8]) -> bool {
+    is_vhd(tail)
 }
 
 /// A name as a shell takes it.

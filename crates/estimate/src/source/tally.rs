@@ -29,6 +29,12 @@ pub struct Sources {
     pub directories: u64,
     /// Block devices, images and standard input.
     pub volumes: u64,
+    /// Streams among them, in which holes are zeros.
+    #[serde(default)]
+    pub streams: u64,
+    /// Streams that end as an image does that holds its data as it is, behind which that end was read as data.
+    #[serde(default)]
+    pub image_ends: u64,
     /// Further names of files that were read already.
     pub hard_links: u64,
     /// Symbolic links in trees, which are not followed.

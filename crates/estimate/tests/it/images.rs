@@ -216,14 +216,16 @@ fn what_packs_its_data_is_named_with_the_command_that_reads_it_and_raw_takes_its
     fixed.extend_from_slice(&vhd);
     let at = |offset: usize, bytes: &[u8]| [&vec![0; offset][..], bytes].concat();
     let squashfs = [b"hsqs\0\0\0\0\0\0\0\0\0\0\x02\0", &[0; 12][..], &[4, 0, 0, 0]].concat();
-    let cases: [(&str, Vec<u8>, &str); 15] = [
-        ("VHD", vhd, "qemu-nbd -r -f vpc"),
-        ("VHD", fixed, "qemu-nbd -r -f vpc"),
+    let cases: [(&str, Vec<u8>, &str); 17] = [
+        ("VHD", vhd, "qemu-img convert -f vpc"),
+        ("VHD", fixed, "qemu-img convert -f vpc"),
         ("VMDK", b"KDMV\x01\0\0\0".to_vec(), "-f vmdk"),
         ("VMDK", b"# Disk DescriptorFile\nversion=1".to_vec(), "-f vmdk"),
         ("VHDX", b"vhdxfileQ".to_vec(), "-f vhdx"),
         ("VDI", at(64, b"\x7f\x10\xda\xbe\x01\0\x01\0"), "-f vdi"),
         ("QED", b"QED\0\0\0\x01\0\x04\0\0\0".to_vec(), "-f qed"),
+        ("Parallels", b"WithoutFreeSpace\x02\0\0\0".to_vec(), "-f parallels"),
+        ("lzma", b"\x5d\0\0\x80\0\xff\xff\xff\xff\xff\xff\xff\xff\0".to_vec(), "xz -dc"),
         ("LUKS", b"LUKS\xba\xbe\0\x02".to_vec(), "cryptsetup open"),
         ("gzip", b"\x1f\x8b\x08\0".to_vec(), "gzip -dc"),
         ("zstd", b"\x28\xb5\x2f\xfd\x04".to_vec(), "zstd -dc"),
@@ -295,7 +297,7 @@ fn backing_names_of_other_protocols_are_named_as_not_supported() {
         image(&path, &[Cluster::None], Some(name));
         let error = refusal(&path);
         assert!(error.to_string().contains(kind) && error.to_string().contains("not supported"));
-        assert!(error.help().contains("qemu-nbd"));
+        assert!(error.help().contains("qemu-img convert"));
     }
 }
 

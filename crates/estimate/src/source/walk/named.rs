@@ -10,7 +10,7 @@ use super::Walk;
 use crate::source::file::Tracked;
 use crate::source::partitions::off_blocks;
 use crate::source::qcow2::Image;
-use crate::source::recognise::{HEAD, recognise};
+use crate::source::recognise::{HEAD, TAIL, ends_as_image, recognise};
 use crate::source::uncached_file::UncachedFile;
 use crate::source::{JOB, Source};
 use crate::{Error, Format};
@@ -25,10 +25,10 @@ impl Walk<'_> {
         let file = UncachedFile::open(real).map_err(unreadable)?;
         let mut head = vec![0; HEAD];
         let read = file.read(&mut head, 0).map_err(unreadable)?;
-        let mut tail = vec![0; 512];
+        let mut tail = vec![0; TAIL];
         let end = (&mut file.file()).seek(io::SeekFrom::End(0)).map_err(unreadable)?;
         if end >= 1024 {
-            file.read(&mut tail, end - 512).map_err(unreadable)?;
+            file.read(&mut tail, end - TAIL as u64).map_err(unreadable)?;
         }
         head.truncate(read);
         refuse_packed(path, &head, &tail)?;
@@ -69,7 +69,10 @@ impl Walk<'_> {
     pub(super) fn standard_input(&mut self, directory: u32) -> Result<(), Error> {
         let path = Path::new("-");
         let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
-        self.tally.note(|sources| sources.volumes += 1);
+        self.tally.note(|sources| {
+            sources.volumes += 1;
+            sources.streams += 1;
+        });
         let mut head = Vec::new();
         io::stdin().lock().take(HEAD as u64).read_to_end(&mut head).map_err(unreadable)?;
         let qcow2 = match self.request.format {
@@ -90,14 +93,19 @@ impl Walk<'_> {
             });
         }
         let mut input = head.as_slice().chain(io::stdin().lock());
-        let mut at = 0;
+        let (mut at, mut tail) = (0, Vec::new());
         while !self.stop() {
             let mut bytes = Vec::new();
             let read =
                 input.by_ref().take(JOB as u64).read_to_end(&mut bytes).map_err(unreadable)?;
             if read == 0 {
+                if self.request.format == Format::Recognised && ends_as_image(&tail) {
+                    self.tally.note(|sources| sources.image_ends += 1);
+                }
                 break;
             }
+            tail.extend_from_slice(&bytes[read.saturating_sub(TAIL)..]);
+            tail.drain(..tail.len().saturating_sub(TAIL));
             let source = Arc::new(Source::Memory(at, bytes));
             self.range(&source, at, read as u64, directory);
             at += read as u64;
