@@ -11,7 +11,6 @@ pub(crate) struct Depth {
     area: u128,
     /// Since when they are as many as they are.
     since_ns: u64,
-    first_ns: u64,
     in_flight: usize,
     pub most: usize,
     /// Calls that submitted something, and what they submitted.
@@ -26,9 +25,6 @@ impl Depth {
     /// `fresh` I/Os are about to be submitted; then `in_flight` are on their way.
     #[inline]
     pub(crate) fn submitting(&mut self, now_ns: u64, fresh: usize, in_flight: usize) {
-        if self.first_ns == 0 {
-            (self.first_ns, self.since_ns) = (now_ns, now_ns);
-        }
         self.pass(now_ns);
         self.in_flight = in_flight;
         self.most = self.most.max(in_flight);
@@ -49,12 +45,6 @@ impl Depth {
     fn pass(&mut self, now_ns: u64) {
         self.area += self.in_flight as u128 * u128::from(now_ns.saturating_sub(self.since_ns));
         self.since_ns = now_ns;
-    }
-
-    /// The mean over the time from the first submission on; `None` when there was none.
-    pub(crate) fn mean(&self) -> Option<f64> {
-        let span_ns = self.since_ns.saturating_sub(self.first_ns);
-        (span_ns > 0).then(|| self.area as f64 / span_ns as f64)
     }
 }
 
@@ -92,8 +82,8 @@ pub(crate) struct Sum {
     retried: u64,
     pub unfinished: usize,
     overflowed: u64,
-    /// Mean I/Os in flight over all workers.
-    pub depth_mean: f64,
+    /// I/Os in flight times the nanoseconds they were, of all workers.
+    area: u128,
     /// The most that one worker had in flight.
     pub depth_most: usize,
     calls: (u64, u64),
@@ -115,7 +105,7 @@ impl Sum {
             sum.retried += end.retried;
             sum.unfinished += end.unfinished;
             sum.overflowed += u64::from(end.overflowed);
-            sum.depth_mean += end.depth.mean().unwrap_or_default();
+            sum.area += end.depth.area;
             sum.depth_most = sum.depth_most.max(end.depth.most);
             sum.calls = (sum.calls.0 + end.depth.calls, sum.calls.1 + end.depth.submitted);
             sum.looks = (sum.looks.0 + end.depth.looks, sum.looks.1 + end.depth.reaped);
@@ -136,9 +126,9 @@ impl Sum {
         (per(self.calls), per(self.looks))
     }
 
-    /// I/Os in flight per job.
-    pub(crate) fn in_flight(&self, jobs: usize) -> DepthFigures {
-        let mean = self.depth_mean / jobs.max(1) as f64;
+    /// I/Os in flight per job of a load that lasted so long: over all of its time, so that rate times latency gives the same.
+    pub(crate) fn in_flight(&self, jobs: usize, duration_ns: u64) -> DepthFigures {
+        let mean = self.area as f64 / (duration_ns.max(1) as f64 * jobs.max(1) as f64);
         DepthFigures { mean, max: self.depth_most as u32 }
     }
 
@@ -174,9 +164,11 @@ mod tests {
         depth.submitting(3_000, 1, 2);
         depth.reaped(5_000, 2, 2);
         // 4 for 1 µs, 1 for 1 µs, 2 for 2 µs.
-        assert_eq!((depth.mean(), depth.most), (Some(9.0 / 4.0), 4));
         let sum = Sum::of(&[Ended { depth, ..Ended::default() }]);
+        assert_eq!(sum.in_flight(1, 4_000), DepthFigures { mean: 9.0 / 4.0, max: 4 });
+        // A load that waits before and after has as many fewer in flight.
+        assert_eq!(sum.in_flight(3, 6_000).mean, 0.5);
         assert_eq!(sum.per_call(), (Some(2.5), Some(2.5)));
-        assert_eq!(Depth::default().mean(), None);
+        assert_eq!(Sum::of(&[]).in_flight(1, 0).mean, 0.0);
     }
 }

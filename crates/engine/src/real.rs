@@ -242,7 +242,10 @@ impl Over<'_> {
                 direct: self.direct,
                 registered,
                 clock: stamps.check(),
-                in_flight: sum.span_ns.map(|_| in_flight(&sum, resolved.jobs, seen)),
+                in_flight: sum.span_ns.map(|_| {
+                    let figures = sum.in_flight(resolved.jobs, end_ns - self.start_ns);
+                    with_seen(figures, resolved.jobs, seen)
+                }),
                 submitted_per_call,
                 reaped_per_call,
                 cpus: load.spec.cpus.as_ref().map(ToString::to_string),
@@ -254,8 +257,7 @@ impl Over<'_> {
 }
 
 /// Returns what was in flight: threads that have one I/O each cannot know how many others there were, so what was `seen` counts too.
-fn in_flight(sum: &Sum, jobs: usize, seen: u64) -> DepthFigures {
-    let figures = sum.in_flight(jobs);
+fn with_seen(figures: DepthFigures, jobs: usize, seen: u64) -> DepthFigures {
     DepthFigures { max: figures.max.max((seen / jobs as u64) as u32), ..figures }
 }
 

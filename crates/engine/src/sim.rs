@@ -321,13 +321,14 @@ pub(crate) fn run(
         simulation.depth.iter().map(|&depth| Ended { depth, ..Ended::default() }).collect();
     let sum = Sum::of(&ended);
     let (submitted_per_call, reaped_per_call) = sum.per_call();
+    let duration_ns = end_ns.saturating_sub(pace.start_ns);
     let outcome = Outcome {
         worst: Worst::of_all(shape.worst, std::iter::once(&total.worst)),
         io_log: None,
         steady: steady_detector.as_ref().map(SteadyDetector::facts),
         targets: resolved.targets.clone(),
         total,
-        duration_ns: end_ns.saturating_sub(pace.start_ns),
+        duration_ns,
         halt: simulation.halt,
         by_time: simulation.by_time,
         counts,
@@ -338,7 +339,8 @@ pub(crate) fn run(
             direct: load.spec.direct,
             registered: false,
             clock: None,
-            in_flight: (simulation.submitted > 0).then(|| sum.in_flight(resolved.jobs)),
+            in_flight: (simulation.submitted > 0)
+                .then(|| sum.in_flight(resolved.jobs, duration_ns)),
             submitted_per_call,
             reaped_per_call,
             cpus: None,

@@ -131,7 +131,7 @@ fn every_kind_of_damage_is_named_by_a_later_run_which_ends_with_code_5() {
             assert_eq!(answer.code, Some(5), "{}", answer.err);
             let said = format!("{} wrong ({} {kind})", places.len(), places.len());
             assert!(answer.out.contains(&said) || answer.err.contains(&said), "{}", answer.out);
-            let first = format!("{kind}: 4096 bytes at {} of target 0", places[0]);
+            let first = format!("{kind}: 4096 bytes at {} of x", places[0]);
             assert!(answer.out.contains(&first) || answer.err.contains(&first), "{}", answer.out);
         }
     }

@@ -30,6 +30,9 @@ use crate::resolved_load::ResolvedLoad;
 /// The largest read of the pass after a load, bytes.
 const READ: u64 = 128 << 10;
 
+/// Wrong blocks that are told in sentences.
+const TOLD: usize = 5;
+
 /// The verification of a load and the pass after it, and all that goes on to the state file or the loads after it.
 #[derive(Default)]
 pub(crate) struct Session {
@@ -273,7 +276,9 @@ impl Session {
         let Some(verifier) = self.verifier.take() else { return };
         if load.spec.verify != Verify::Off {
             verifier.refine(&self.past());
-            let found = verifier.total();
+            let mut found = verifier.total();
+            let names: Vec<_> = load.targets.iter().map(|aim| aim.target.name()).collect();
+            found.first = found.wrong.iter().take(TOLD).map(|wrong| wrong.told(&names)).collect();
             if found.checked == 0 && summary.ended_by != "interrupted" {
                 summary.lacks(nothing_checked(&found));
             }

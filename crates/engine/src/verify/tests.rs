@@ -107,7 +107,7 @@ fn a_hundred_blocks_of_each_fault_are_found_and_named() {
             let places: Vec<_> = bench.store.injected().iter().map(|i| i.at).collect();
             let found: Vec<_> = figures.wrong.iter().map(|wrong| wrong.offset).collect();
             assert_eq!((places.len(), &found), (100, &places), "{what:?} {spec:?}");
-            assert_eq!(figures.count(kind), 100, "{what:?} {spec:?} {:?}", figures.first);
+            assert_eq!(figures.count(kind), 100, "{what:?} {spec:?} {:?}", figures.wrong.first());
             assert_eq!((figures.wrong_blocks(), figures.checked), (100, blocks as u64));
             assert_eq!(figures.correct, figures.checked - 100);
         }
@@ -137,18 +137,18 @@ fn misplaced_blocks_are_named_with_their_home_and_what_they_left_is_stale() {
             .collect();
         for home in &homes {
             let wrong = figures.wrong.iter().find(|wrong| wrong.offset == away(*home)).unwrap();
-            assert_eq!(wrong.kind, WrongKind::Misplaced, "{wrong}");
+            assert_eq!(wrong.kind, WrongKind::Misplaced, "{wrong:?}");
             if spec.dedupe.0 == 0.0 {
                 // One other block in 65,536 has the same tag.
                 assert!(
                     wrong.homes == 1 && wrong.home == Some((0, *home)) || wrong.homes > 1,
-                    "{wrong}"
+                    "{wrong:?}"
                 );
             }
         }
         for gone in gone {
             let wrong = figures.wrong.iter().find(|wrong| wrong.offset == gone).unwrap();
-            assert_eq!(wrong.kind, WrongKind::Stale, "{wrong}");
+            assert_eq!(wrong.kind, WrongKind::Stale, "{wrong:?}");
         }
         assert_eq!(figures.wrong_blocks(), figures.misplaced + figures.stale);
     }
@@ -396,7 +396,7 @@ fn ten_million_reads_among_overwrites_raise_no_alarm() {
         (8, 16, 100_000, Width::One),
     ] {
         let figures = busy(blocks, depth, ios, width);
-        assert_eq!(figures.wrong_blocks(), 0, "{blocks} {width:?}: {:?}", figures.first);
+        assert_eq!(figures.wrong_blocks(), 0, "{blocks} {width:?}: {:?}", figures.wrong.first());
         if blocks > 1000 && width == Width::Four {
             assert!(figures.unsure * 1000 < figures.checked, "{blocks}: {} unsure", figures.unsure);
         }

@@ -100,7 +100,7 @@ fn a_target_that_has_grown_is_known_as_far_as_it_was_and_one_that_was_made_again
         again.may_create = Some(Bytes(SIZE));
         again.verification.carried = Some(cell.carried.targets(names));
         let found = support::run(&again).result.unwrap().verify.unwrap();
-        assert_eq!((found.correct, found.wrong_blocks()), (BLOCKS, 0), "all of it is zeros");
+        assert_eq!((found.untouched, found.wrong_blocks()), (BLOCKS, 0), "all of it is zeros");
     }
 }
 
@@ -128,6 +128,6 @@ fn a_lost_write_of_an_earlier_load_is_named_and_so_is_where_a_moved_block_belong
         assert_eq!(counts, [stale, 1], "{between}: {:?}", found.first);
         let misplaced = found.wrong.iter().find(|w| w.kind == WrongKind::Misplaced).unwrap();
         assert_eq!((misplaced.target, misplaced.offset), (1, 100 * BLOCK as u64));
-        assert_eq!(misplaced.home, Some((1, 9 * BLOCK as u64)), "{misplaced}");
+        assert_eq!(misplaced.home, Some((1, 9 * BLOCK as u64)), "{misplaced:?}");
     }
 }

@@ -112,8 +112,8 @@ fn blocks_that_landed_elsewhere_are_named_with_their_home() {
             let misplaced = at(home + SIZE / 2);
             assert_eq!(misplaced.kind, WrongKind::Misplaced);
             assert!(misplaced.expected.is_some() && at(home).expected.is_some());
-            assert!(misplaced.home == Some((0, home)) || misplaced.homes > 1, "{misplaced}");
-            assert!(misplaced.homes == 1 || !content.is_empty(), "{misplaced}");
+            assert!(misplaced.home == Some((0, home)) || misplaced.homes > 1, "{misplaced:?}");
+            assert!(misplaced.homes == 1 || !content.is_empty(), "{misplaced:?}");
         }
     }
 }

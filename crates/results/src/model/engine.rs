@@ -55,10 +55,10 @@ pub struct ProbeFigure {
     pub note: String,
 }
 
-/// I/Os in flight of one worker, seen by each submission.
+/// I/Os in flight of one job.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct DepthFigures {
-    /// Mean.
+    /// Mean over the load's duration; before 26 November 2026 over the time from its first submission to its last completion.
     pub mean: f64,
     /// Most.
     pub max: u32,

@@ -226,30 +226,43 @@ impl std::fmt::Display for VerifyFigures {
     }
 }
 
-impl std::fmt::Display for WrongBlock {
-    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+impl WrongBlock {
+    /// Returns where it is and how it is wrong, for people; `targets` are the names of the load's targets.
+    pub fn told(&self, targets: &[String]) -> String {
+        let name = |target: u32| {
+            let name = targets.get(target as usize);
+            name.map_or_else(|| format!("target {target}"), String::clone)
+        };
         let (kind, length) = (self.kind.word(), self.length);
-        write!(f, "{kind}: {length} bytes at {} of target {}", self.offset, self.target)?;
-        if let Some(expected) = &self.expected {
-            write!(f, ", expected {expected}")?;
-        }
-        if let Some(found) = &self.found {
-            write!(f, ", found {found}")?;
+        let mut told =
+            format!("{kind}: {length} bytes at {} of {}", self.offset, name(self.target));
+        match (&self.expected, &self.found) {
+            (Some(expected), Some(found)) if expected == found => {
+                told += &format!(", content {found}, spoilt");
+            }
+            (expected, found) => {
+                let parts = [("expected", expected), ("found", found)];
+                for (word, id) in
+                    parts.iter().filter_map(|(word, id)| Some((word, (*id).as_ref()?)))
+                {
+                    told += &format!(", {word} content {id}");
+                }
+            }
         }
         if let Some((target, offset)) = self.home {
-            write!(f, ", which belongs to {offset} of target {target}")?;
+            told += &format!(", which belongs to {offset} of {}", name(target));
         }
         if self.homes > 1 {
-            write!(f, " (or to {} others)", self.homes - 1)?;
+            told += &format!(" (or to {} others)", self.homes - 1);
         }
         let all = self.length.div_ceil(512);
         if !self.sectors.is_empty() && (self.sectors.len() as u32) < all {
-            write!(f, ", sectors {:?} of {all}", self.sectors)?;
+            told += &format!(", sectors {:?} of {all}", self.sectors);
         }
         if !self.bits.is_empty() {
-            write!(f, ", bits {:?}", self.bits)?;
+            told += &format!(", bits {:?}", self.bits);
         }
-        Ok(())
+        told
     }
 }
 
@@ -273,6 +286,41 @@ mod tests {
             many.to_string(),
             "1,263 wrong (2 torn, 1 stale and 1,260 foreign) of 8,192 checked, of 8,200 read"
         );
+    }
+
+    #[test]
+    fn a_wrong_block_is_told_by_the_name_of_its_target_and_one_id_once() {
+        let block = WrongBlock {
+            at_ns: 0,
+            target: 1,
+            offset: 8192,
+            length: 4096,
+            kind: WrongKind::Corrupt,
+            expected: Some("ab".into()),
+            found: Some("ab".into()),
+            sectors: vec![3],
+            bits: vec![12_345],
+            home: None,
+            homes: 0,
+        };
+        let names = ["a.dat", "/dev/sdx"].map(str::to_owned);
+        assert_eq!(
+            block.told(&names),
+            "corrupt: 4096 bytes at 8192 of /dev/sdx, content ab, spoilt, sectors [3] of 8, bits [12345]"
+        );
+        let moved = WrongBlock {
+            kind: WrongKind::Misplaced,
+            found: Some("cd".into()),
+            home: Some((0, 512)),
+            homes: 3,
+            bits: Vec::new(),
+            ..block
+        };
+        assert_eq!(
+            moved.told(&names),
+            "misplaced: 4096 bytes at 8192 of /dev/sdx, expected content ab, found content cd, which belongs to 512 of a.dat (or to 2 others), sectors [3] of 8"
+        );
+        assert!(moved.told(&[]).contains("of target 1, expected"));
     }
 
     #[test]
