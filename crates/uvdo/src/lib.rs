@@ -14,6 +14,7 @@ mod requests;
 mod server;
 mod statistics;
 mod status;
+mod turns;
 mod wish;
 
 pub use backing::Backing;

@@ -1,4 +1,6 @@
 //! Wishes in bytes to requests for blocks, and their replies back together.
+//!
+//! A wish is split, and its requests go into the volume by turns: however long it is, the others go on beside it.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -6,31 +8,53 @@ use std::sync::mpsc::Sender;
 
 use volume::{BLOCK, Block, Data, Failure, Reply, Request, Verb};
 
+use crate::turns::Turns;
 use crate::wish::{Answer, Asked, Refusal, Wish};
 
-/// Units of a discard that are under way at a time.
-const WINDOW: u64 = 1024;
+/// Requests that are made at one turn.
+const TURN: usize = 16;
+
+/// Bytes of a block, and their place among those of the wish.
+type Part = (Range<usize>, usize);
 
 /// A wish under way.
 struct Open {
+    client: u64,
     cookie: u64,
     memory: u64,
     reply: Sender<Answer>,
+    wish: Wish,
     /// Requests that have not ended.
     left: u64,
     result: Result<Vec<u8>, Refusal>,
-    /// Blocks that are still to be discarded.
+    /// Parts of blocks that are still to be made zeros.
+    edges: Vec<(u64, Range<usize>)>,
+    /// Blocks that are still to be read, written or discarded.
     rest: Range<u64>,
     /// A flush comes last.
     flush: bool,
+    /// It waits for a turn.
+    waits: bool,
 }
 
 /// A request for a block, of a wish.
 struct Piece {
     wish: u64,
-    /// The bytes of the block that are read, and their place among those of the wish.
-    read: Option<(Range<usize>, usize)>,
+    lane: usize,
+    /// The part that is read.
+    read: Option<Part>,
 }
+
+/// Wishes that wait for their turn, and the room for their requests.
+#[derive(Default)]
+struct Lane {
+    turns: Turns,
+    room: usize,
+}
+
+/// The lane of wishes that end soon, and that of zeros and discards, which may be as long as the volume.
+const SHORT: usize = 0;
+const LONG: usize = 1;
 
 /// Wishes under way.
 pub struct Requests {
@@ -39,14 +63,17 @@ pub struct Requests {
     next: u64,
     wishes: HashMap<u64, Open>,
     pieces: HashMap<u64, Piece>,
-    made: Vec<Request>,
+    lanes: [Lane; 2],
 }
 
 impl Requests {
-    /// None yet, of a volume of so many bytes, whose discards are taken in units of so many blocks.
-    pub fn new(bytes: u64, unit: u64) -> Self {
+    /// None yet, of a volume of so many bytes, whose discards are taken in units of so many blocks, and which takes so many requests
+    /// at a time: half of them may be long ones.
+    pub fn new(bytes: u64, unit: u64, permits: usize) -> Self {
         let (wishes, pieces) = (HashMap::new(), HashMap::new());
-        Self { bytes, unit: unit.max(1), next: 1, wishes, pieces, made: Vec::new() }
+        let lane = || Lane { room: (permits / 2).max(1), ..Lane::default() };
+        let lanes = [lane(), lane()];
+        Self { bytes, unit: unit.max(1), next: 1, wishes, pieces, lanes }
     }
 
     /// Tells if no wish is under way.
@@ -54,51 +81,71 @@ impl Requests {
         self.wishes.is_empty()
     }
 
-    /// Takes a wish; gives the requests for the volume.
-    pub fn begin(&mut self, asked: Asked) -> Vec<Request> {
-        if let Some(failure) = self.refusal(&asked.wish) {
-            asked.refuse(Refusal::Volume(failure));
-            return Vec::new();
+    /// Takes a wish.
+    pub fn begin(&mut self, asked: Asked) {
+        if let Some(refusal) = self.refusal(&asked.wish) {
+            return asked.refuse(refusal);
         }
-        let Asked { cookie, wish, memory, reply } = asked;
-        let id = self.name();
-        let (result, rest) = (Ok(Vec::new()), 0..0);
-        let mut open = Open { cookie, memory, reply, left: 0, result, rest, flush: false };
-        match wish {
+        let Asked { client, cookie, wish, memory, reply } = asked;
+        let (mut result, mut edges, mut rest, mut flush) = (Vec::new(), Vec::new(), 0..0, false);
+        match &wish {
             Wish::Read { at, length } => {
-                open.result = Ok(vec![0; length as usize]);
-                for (lbn, part, to) in parts(at, length) {
-                    self.piece(id, &mut open, Verb::Read { lbn }, Some((part, to)));
-                }
+                result = vec![0; *length as usize];
+                rest = touched(*at, *length);
             }
-            Wish::Write { at, bytes, fua } => {
-                for (lbn, part, from) in parts(at, bytes.len() as u64) {
-                    let bytes = &bytes[from..from + part.len()];
-                    let verb = write(lbn, part.start, bytes, fua);
-                    self.piece(id, &mut open, verb, None);
-                }
-            }
-            Wish::Discard { at, length, fua } => {
-                (open.rest, open.flush) = (whole(at, length), fua);
-            }
+            Wish::Write { at, bytes, .. } => rest = touched(*at, bytes.len() as u64),
+            Wish::Discard { at, length, fua } => (rest, flush) = (whole(*at, *length), *fua),
             Wish::Zero { at, length, fua } => {
-                (open.rest, open.flush) = (whole(at, length), fua);
-                let edges = parts(at, length).filter(|(_, part, _)| part.len() < BLOCK);
-                for (lbn, part, _) in edges {
-                    let verb = write(lbn, part.start, &vec![0; part.len()], fua);
-                    self.piece(id, &mut open, verb, None);
-                }
+                (rest, flush) = (whole(*at, *length), *fua);
+                let all = touched(*at, *length);
+                // The first block and the last, where they are not whole.
+                let ends = [all.start, all.end.max(1) - 1];
+                let ends = ends.into_iter().filter(|lbn| all.contains(lbn) && !rest.contains(lbn));
+                edges = ends.map(|lbn| (lbn, part(*at, *length, lbn).0)).collect();
+                edges.dedup();
             }
-            Wish::Flush => open.flush = true,
+            Wish::Flush => flush = true,
         }
+        let (left, result, waits) = (0, Ok(result), false);
+        let open =
+            Open { client, cookie, memory, reply, wish, left, result, edges, rest, flush, waits };
+        let id = self.name();
         self.go_on(id, open);
-        std::mem::take(&mut self.made)
     }
 
-    /// Takes a reply of the volume; gives the requests that follow.
-    pub fn ended(&mut self, reply: Reply) -> Vec<Request> {
-        let Some(piece) = self.pieces.remove(&reply.id) else { return Vec::new() };
-        let Some(mut open) = self.wishes.remove(&piece.wish) else { return Vec::new() };
+    /// Gives the requests that the volume has room for.
+    pub fn made(&mut self) -> Vec<Request> {
+        let mut made = Vec::new();
+        let Self { unit, next, wishes, pieces, lanes, .. } = self;
+        for (number, Lane { turns, room }) in lanes.iter_mut().enumerate() {
+            while *room > 0 && !turns.is_empty() {
+                turns.give(|wish| {
+                    // It may have failed since.
+                    let Some(open) = wishes.get_mut(&wish) else { return false };
+                    for _ in 0..TURN.min(*room) {
+                        let Some((verb, read)) = open.next(*unit) else { break };
+                        (open.left, *room, *next) = (open.left + 1, *room - 1, *next + 1);
+                        pieces.insert(*next, Piece { wish, lane: number, read });
+                        made.push(Request { id: *next, verb });
+                    }
+                    open.waits = open.has_more();
+                    open.waits
+                });
+            }
+        }
+        made
+    }
+
+    /// Tells if requests can be made at once.
+    pub fn has_room_for_more(&self) -> bool {
+        self.lanes.iter().any(|lane| lane.room > 0 && !lane.turns.is_empty())
+    }
+
+    /// Takes a reply of the volume.
+    pub fn ended(&mut self, reply: Reply) {
+        let Some(piece) = self.pieces.remove(&reply.id) else { return };
+        self.lanes[piece.lane].room += 1;
+        let Some(mut open) = self.wishes.remove(&piece.wish) else { return };
         open.left -= 1;
         match (reply.result, &mut open.result) {
             (Ok(Some(data)), Ok(bytes)) => {
@@ -106,47 +153,37 @@ impl Requests {
                     bytes[to..to + part.len()].copy_from_slice(&data.0[part]);
                 }
             }
-            (Err(failure), result @ Ok(_)) => *result = Err(Refusal::Volume(failure)),
+            (Err(failure), Ok(_)) => open.give_up(Refusal::Volume(failure)),
             _ => {}
         }
-        self.go_on(piece.wish, open);
-        std::mem::take(&mut self.made)
+        match open.left {
+            0 => self.go_on(piece.wish, open),
+            _ => drop(self.wishes.insert(piece.wish, open)),
+        }
     }
 
-    /// Makes the next requests of a wish, or answers it.
+    /// Leaves undone what is left of zeros and discards: nobody is to wait for them.
+    pub fn cut_short(&mut self) {
+        let long = self.wishes.values_mut().filter(|open| open.lane() == LONG);
+        long.for_each(|open| open.give_up(Refusal::Stopping));
+        let idle = self.wishes.iter().filter(|(_, open)| open.left == 0 && !open.has_more());
+        for id in idle.map(|(id, _)| *id).collect::<Vec<_>>() {
+            self.wishes.remove(&id).into_iter().for_each(|open| self.go_on(id, open));
+        }
+    }
+
+    /// Lets a wish of which nothing is under way wait for its turn, or answers it.
     fn go_on(&mut self, id: u64, mut open: Open) {
-        if open.result.is_err() {
-            (open.rest, open.flush) = (0..0, false);
-        }
-        while !open.rest.is_empty() && open.left < WINDOW {
-            let lbn = open.rest.start;
-            let blocks = self.unit.min(open.rest.end - lbn);
-            open.rest.start += blocks;
-            self.piece(id, &mut open, Verb::Discard { lbn, blocks }, None);
-        }
-        if open.left == 0 && open.flush {
-            open.flush = false;
-            self.piece(id, &mut open, Verb::Flush, None);
-        }
-        if open.left > 0 {
+        if open.has_more() {
+            if !std::mem::replace(&mut open.waits, true) {
+                self.lanes[open.lane()].turns.join(open.client, id);
+            }
             self.wishes.insert(id, open);
-        } else {
-            let Open { cookie, memory, result, reply, .. } = open;
-            let _ = reply.send(Answer { cookie, memory, result });
+            return;
         }
-    }
-
-    fn piece(
-        &mut self,
-        wish: u64,
-        open: &mut Open,
-        verb: Verb,
-        read: Option<(Range<usize>, usize)>,
-    ) {
-        let id = self.name();
-        open.left += 1;
-        self.pieces.insert(id, Piece { wish, read });
-        self.made.push(Request { id, verb });
+        let Open { cookie, memory, reply, result, .. } = open;
+        // A client that is gone wants no answer.
+        let _ = reply.send(Answer { cookie, memory, result });
     }
 
     fn name(&mut self) -> u64 {
@@ -154,16 +191,69 @@ impl Requests {
         self.next
     }
 
-    fn refusal(&self, wish: &Wish) -> Option<Failure> {
-        let (at, length) = match wish {
-            Wish::Read { at, length }
-            | Wish::Discard { at, length, .. }
-            | Wish::Zero { at, length, .. } => (*at, *length),
-            Wish::Write { at, bytes, .. } => (*at, bytes.len() as u64),
-            Wish::Flush => (0, 0),
+    /// The answer to what goes beyond the end: the protocol tells writes from others.
+    fn refusal(&self, wish: &Wish) -> Option<Refusal> {
+        let (at, length, failure) = match wish {
+            Wish::Read { at, length } | Wish::Discard { at, length, .. } => {
+                (*at, *length, Failure::Beyond)
+            }
+            Wish::Zero { at, length, .. } => (*at, *length, Failure::NoSpace),
+            Wish::Write { at, bytes, .. } => (*at, bytes.len() as u64, Failure::NoSpace),
+            Wish::Flush => return None,
         };
         let inside = at.checked_add(length).is_some_and(|end| end <= self.bytes);
-        (!inside).then_some(Failure::Beyond)
+        (!inside).then_some(Refusal::Volume(failure))
+    }
+}
+
+impl Open {
+    fn lane(&self) -> usize {
+        match self.wish {
+            Wish::Discard { .. } | Wish::Zero { .. } => LONG,
+            Wish::Read { .. } | Wish::Write { .. } | Wish::Flush => SHORT,
+        }
+    }
+
+    /// Tells if a request can be made now.
+    fn has_more(&self) -> bool {
+        !self.edges.is_empty() || !self.rest.is_empty() || (self.flush && self.left == 0)
+    }
+
+    /// The next request, and the part that it reads.
+    fn next(&mut self, unit: u64) -> Option<(Verb, Option<Part>)> {
+        if let (Some((lbn, part)), Wish::Zero { fua, .. }) = (self.edges.pop(), &self.wish) {
+            return Some((write(lbn, part.start, &vec![0; part.len()], *fua), None));
+        }
+        let lbn = self.rest.start;
+        match &self.wish {
+            _ if self.rest.is_empty() => {
+                let last = self.flush && self.left == 0;
+                self.flush &= !last;
+                last.then_some((Verb::Flush, None))
+            }
+            Wish::Read { at, length } => {
+                self.rest.start += 1;
+                Some((Verb::Read { lbn }, Some(part(*at, *length, lbn))))
+            }
+            Wish::Write { at, bytes, fua } => {
+                self.rest.start += 1;
+                let (part, from) = part(*at, bytes.len() as u64, lbn);
+                let bytes = &bytes[from..from + part.len()];
+                Some((write(lbn, part.start, bytes, *fua), None))
+            }
+            Wish::Discard { .. } | Wish::Zero { .. } => {
+                let blocks = unit.min(self.rest.end - lbn);
+                self.rest.start += blocks;
+                Some((Verb::Discard { lbn, blocks }, None))
+            }
+            Wish::Flush => None,
+        }
+    }
+
+    /// Makes no more requests: what is under way ends, and then this is the answer.
+    fn give_up(&mut self, refusal: Refusal) {
+        self.edges.clear();
+        (self.rest, self.flush, self.result) = (0..0, false, Err(refusal));
     }
 }
 
@@ -174,16 +264,19 @@ fn write(lbn: u64, at: usize, bytes: &[u8], fua: bool) -> Verb {
     }
 }
 
-/// The blocks that a range touches: each with the range in it, and the place of that in the whole range.
-fn parts(at: u64, length: u64) -> impl Iterator<Item = (u64, Range<usize>, usize)> {
-    let (block, end) = (BLOCK as u64, at + length);
-    let blocks = at / block..if length == 0 { at / block } else { end.div_ceil(block) };
-    blocks.map(move |lbn| {
-        let from = at.max(lbn * block);
-        let upto = end.min((lbn + 1) * block);
-        let first = (from % block) as usize;
-        (lbn, first..first + (upto - from) as usize, (from - at) as usize)
-    })
+/// The blocks that a range touches.
+fn touched(at: u64, length: u64) -> Range<u64> {
+    let block = BLOCK as u64;
+    at / block..if length == 0 { at / block } else { (at + length).div_ceil(block) }
+}
+
+/// The part of a block that lies in a range.
+fn part(at: u64, length: u64, lbn: u64) -> Part {
+    let block = BLOCK as u64;
+    let from = at.max(lbn * block);
+    let upto = (at + length).min((lbn + 1) * block);
+    let first = (from % block) as usize;
+    (first..first + (upto - from) as usize, (from - at) as usize)
 }
 
 /// The blocks that lie wholly in a range.
@@ -201,14 +294,16 @@ mod tests {
 
     fn asked(wish: Wish) -> (Requests, Vec<Request>, std::sync::mpsc::Receiver<Answer>) {
         let (reply, answers) = channel();
-        let mut requests = Requests::new(100 * 4096, 2);
-        let made = requests.begin(Asked { cookie: 7, wish, memory: 1, reply });
+        let mut requests = Requests::new(100 * 4096, 2, 2048);
+        requests.begin(Asked { client: 1, cookie: 7, wish, memory: 1, reply });
+        let made = requests.made();
         (requests, made, answers)
     }
 
     fn end(requests: &mut Requests, made: Vec<Request>) -> Vec<Request> {
-        let done = |request: Request| Reply { id: request.id, result: Ok(None) };
-        made.into_iter().flat_map(|request| requests.ended(done(request))).collect()
+        made.into_iter()
+            .for_each(|Request { id, .. }| requests.ended(Reply { id, result: Ok(None) }));
+        requests.made()
     }
 
     #[test]
@@ -236,7 +331,7 @@ mod tests {
             let mut block = Block::default();
             block.0.fill(lbn as u8 + 1);
             let result = Ok(Some(Data::new(block)));
-            assert!(requests.ended(Reply { id: request.id, result }).is_empty());
+            requests.ended(Reply { id: request.id, result });
         }
         assert_eq!(answers.try_recv().unwrap().result.unwrap(), [1, 1, 1, 1, 1, 1, 2, 2, 2, 2]);
     }
@@ -259,19 +354,50 @@ mod tests {
     }
 
     #[test]
-    fn a_very_long_discard_is_not_under_way_all_at_once() {
+    fn however_many_long_discards_there_are_others_find_room_and_clients_take_turns() {
         let (reply, answers) = channel();
-        let mut requests = Requests::new(1 << 40, 1);
-        let wish = Wish::Discard { at: 0, length: 3000 * 4096, fua: false };
-        let mut made = requests.begin(Asked { cookie: 1, wish, memory: 1, reply });
-        assert_eq!(made.len() as u64, WINDOW);
-        let mut ended = 0;
-        while !made.is_empty() {
-            ended += made.len();
-            made = end(&mut requests, made);
+        let mut requests = Requests::new(1 << 40, 1, 64);
+        let ask =
+            |client, wish| Asked { client, cookie: client, wish, memory: 1, reply: reply.clone() };
+        let discard = || Wish::Discard { at: 0, length: 3000 * 4096, fua: true };
+        for _ in 0..8 {
+            requests.begin(ask(1, discard()));
         }
-        assert_eq!(ended, 3000);
-        assert!(answers.try_recv().is_ok());
+        let mut made = requests.made();
+        assert_eq!(made.len(), 32, "half of the room is theirs");
+        requests.begin(ask(2, discard()));
+        requests.begin(ask(3, Wish::Write { at: 0, bytes: vec![1; 100 * 4096], fua: false }));
+        requests.begin(ask(4, Wish::Read { at: 0, length: 4096 }));
+        let short = requests.made();
+        let reads = short.iter().filter(|request| matches!(request.verb, Verb::Read { .. }));
+        assert_eq!((short.len(), reads.count()), (32, 1), "a read beside a long write");
+        made.extend(end(&mut requests, short));
+        let (mut ended, mut order) = (0, Vec::new());
+        while !made.is_empty() {
+            ended += made.iter().filter(|made| matches!(made.verb, Verb::Discard { .. })).count();
+            made = end(&mut requests, made);
+            order.extend(answers.try_iter().map(|answer| (answer.cookie, answer.result.is_ok())));
+        }
+        assert!(requests.is_empty() && ended == 9 * 3000, "{ended}");
+        // Who came later with one is not behind eight of another client.
+        assert_eq!(order[..3], [(4, true), (3, true), (2, true)]);
+        assert_eq!(order.len(), 11);
+    }
+
+    #[test]
+    fn what_is_left_of_long_wishes_is_left_undone_at_the_end() {
+        let (mut requests, made, answers) =
+            asked(Wish::Zero { at: 1, length: 90 * 4096, fua: true });
+        let (reply, others) = channel();
+        let wish = Wish::Write { at: 0, bytes: vec![1; 8192], fua: false };
+        requests.begin(Asked { client: 2, cookie: 1, wish, memory: 1, reply });
+        requests.cut_short();
+        assert!(answers.try_recv().is_err(), "what is under way ends first");
+        let write = end(&mut requests, made);
+        assert_eq!(answers.try_recv().unwrap().result, Err(Refusal::Stopping));
+        assert_eq!((write.len(), others.try_recv().is_err()), (2, true));
+        end(&mut requests, write);
+        assert!(others.try_recv().unwrap().result.is_ok() && requests.is_empty());
     }
 
     #[test]

@@ -3,14 +3,14 @@
 use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use serde_json::Value;
 use sys::interrupt::{Interrupt, Level};
 use units::Bytes;
-use volume::{BLOCK, Policy, Recovery, Reply, Request, Settings, Verb, Volume, pump};
+use volume::{BLOCK, Policy, Recovery, Reply, Request, Settings, Verb, Volume, turn};
 
 use crate::backing::{Backing, Done, Workers};
 use crate::control::{self, Question};
@@ -26,6 +26,8 @@ use crate::wish::{Asked, Refusal};
 const NAP: Duration = Duration::from_millis(100);
 /// The longest wait for an answer to be written.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// Messages in the volume, and events from outside it, that are taken before the other is looked at again.
+const TURN: usize = 2048;
 /// Numbers of requests that no client makes.
 const STOP: u64 = u64::MAX;
 const POLICY: u64 = u64::MAX - 1;
@@ -100,7 +102,8 @@ impl Server {
         let sockets = place.occupy()?;
         let (volume, recovery) = volume::start(&mut backing, &settings).map_err(failed)?;
         let unit = options.max_discard.0 / BLOCK as u64;
-        let requests = Requests::new(geometry.sizes.logical * BLOCK as u64, unit);
+        let logical = geometry.sizes.logical * BLOCK as u64;
+        let requests = Requests::new(logical, unit, settings.permits);
         Ok(Self {
             volume,
             backing,
@@ -133,8 +136,9 @@ impl Server {
         let workers = Workers::start(&self.backing, move |end| drop(done.send(Event::Done(end))))?;
         let open = Arc::new(AtomicBool::new(true));
         self.listen(&events, &open)?;
+        let mut busy = false;
         while self.ended.is_none() {
-            self.hear(&inbox);
+            self.hear(&inbox, busy);
             if interrupt.level() != Level::None || !self.stopping.is_empty() {
                 open.store(false, Ordering::Relaxed);
                 self.stop();
@@ -142,7 +146,7 @@ impl Server {
             if interrupt.level() == Level::Now {
                 return Ok(Ended::AtOnce);
             }
-            self.work(&workers);
+            busy = self.work(&workers);
         }
         let ended = self.ended.unwrap_or(Ended::AtOnce);
         drop(workers);
@@ -157,46 +161,41 @@ impl Server {
         Ok(ended)
     }
 
-    /// Waits for an event, and takes all that there are.
-    fn hear(&mut self, inbox: &Receiver<Event>) {
-        match inbox.recv_timeout(NAP) {
-            Ok(event) => self.take(event),
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
+    /// Takes events, and waits for one where nothing else is to be done.
+    fn hear(&mut self, inbox: &Receiver<Event>, busy: bool) {
+        if !busy {
+            match inbox.recv_timeout(NAP) {
+                Ok(event) => self.take(event),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
+            }
         }
-        while let Ok(event) = inbox.try_recv() {
-            self.take(event);
-        }
+        inbox.try_iter().take(TURN).for_each(|event| self.take(event));
     }
 
     fn take(&mut self, event: Event) {
         match event {
             // Nothing may follow the word to stop.
             Event::Asked(asked) if self.asked_to_stop => asked.refuse(Refusal::Stopping),
-            Event::Asked(asked) => {
-                for request in self.requests.begin(asked) {
-                    self.volume.submit(request);
-                }
-            }
+            Event::Asked(asked) => self.requests.begin(asked),
             // The volume says what a failure means: the request fails, or it is read-only from then on.
             Event::Done(Done { id, result }) => self.volume.complete(id, result.ok()),
             Event::Question(question) => self.answer(question),
         }
     }
 
-    /// Lets the volume do all that there is to do.
-    fn work(&mut self, workers: &Workers) {
+    /// Lets the volume work for a turn. Tells if there is more to do.
+    fn work(&mut self, workers: &Workers) -> bool {
+        self.requests.made().into_iter().for_each(|request| self.volume.submit(request));
         let (requests, mut ends) = (&mut self.requests, Vec::new());
-        pump(
-            &mut self.volume,
-            &mut |_, operation| workers.begin(operation),
-            &mut |volume, reply| {
-                if reply.id >= POLICY {
-                    return ends.push(reply);
+        let more =
+            turn(&mut self.volume, TURN, &mut |operation| workers.begin(operation), &mut |reply| {
+                match reply.id >= POLICY {
+                    true => ends.push(reply),
+                    false => requests.ended(reply),
                 }
-                requests.ended(reply).into_iter().for_each(|request| volume.submit(request));
-            },
-        );
+            });
         ends.iter().for_each(|reply| self.own(reply));
+        more || self.requests.has_room_for_more()
     }
 
     /// Takes the reply to a request of the server's own.
@@ -212,8 +211,9 @@ impl Server {
         }
     }
 
-    /// Asks the volume to stop, once all wishes are fulfilled.
+    /// Asks the volume to stop, once all wishes are fulfilled but those for zeros and discards, which may be long.
     fn stop(&mut self) {
+        self.requests.cut_short();
         if self.requests.is_empty() && self.changing.is_none() && !self.asked_to_stop {
             self.asked_to_stop = true;
             self.volume.submit(Request { id: STOP, verb: Verb::Stop });
@@ -265,13 +265,14 @@ impl Server {
         let (bytes, read_only) =
             (self.volume.geometry().sizes.logical * BLOCK as u64, self.volume.stats().read_only);
         let export = Export { bytes, read_only };
-        let (to, open) = (events.clone(), Arc::clone(open));
+        let (to, open, clients) = (events.clone(), Arc::clone(open), Arc::new(AtomicU64::new(0)));
         accept("uvdo0:nbd", self.sockets.nbd.try_clone()?, move |stream| {
             let (to, open) = (to.clone(), Arc::clone(&open));
+            let client = clients.fetch_add(1, Ordering::Relaxed);
             let ask =
                 move |asked| open.load(Ordering::Relaxed) && to.send(Event::Asked(asked)).is_ok();
             // A client that breaks the protocol is cut off; there is nobody to tell.
-            let _ = nbd::serve(stream, export, ask);
+            let _ = nbd::serve(stream, export, client, ask);
         })?;
         let to = events.clone();
         accept("uvdo0:control", self.sockets.control.try_clone()?, move |stream| {

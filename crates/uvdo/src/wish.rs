@@ -48,6 +48,8 @@ pub enum Wish {
 /// A wish and the way of its answer.
 #[derive(Debug)]
 pub struct Asked {
+    /// The connection that it came by.
+    pub client: u64,
     /// The client's name for it.
     pub cookie: u64,
     /// The wish.

@@ -49,6 +49,6 @@ pub use core::{
 pub use device::{Device, DeviceError};
 pub use format::{Geometry, GeometryError, Mapping, Nonce, Sizes, State, SuperblockError};
 pub use memory::Memory;
-pub use pump::pump;
+pub use pump::{pump, turn};
 pub use recover::RecoveryError;
 pub use start::{Recovery, Summary, create, inspect, start};

@@ -26,3 +26,17 @@ pub fn pump(
         }
     }
 }
+
+/// One turn of [`pump`]: the volume handles so many messages at the most, and hands out what came of it. Tells if something is left to
+/// do: then another turn follows, and before it the shell may look after what else waits for it.
+pub fn turn(
+    volume: &mut Volume,
+    messages: usize,
+    operation: &mut impl FnMut(Operation),
+    reply: &mut impl FnMut(Reply),
+) -> bool {
+    let more = volume.work_a_turn(messages);
+    volume.taken_operations().for_each(operation);
+    volume.taken_replies().for_each(reply);
+    more
+}

@@ -13,12 +13,17 @@ pub use export::Export;
 
 use crate::wish::Asked;
 
-/// Serves one client until it goes away.
-pub fn serve(stream: UnixStream, export: Export, ask: impl Fn(Asked) -> bool) -> io::Result<()> {
+/// Serves one client, which goes by a number of its own, until it goes away.
+pub fn serve(
+    stream: UnixStream,
+    export: Export,
+    client: u64,
+    ask: impl Fn(Asked) -> bool,
+) -> io::Result<()> {
     let mut from = BufReader::with_capacity(1 << 18, stream.try_clone()?);
     let mut to = BufWriter::with_capacity(1 << 18, stream);
     match handshake::agree(&mut from, &mut to, export)? {
-        true => transmission::run(from, to, ask),
+        true => transmission::run(from, to, client, ask),
         false => Ok(()),
     }
 }

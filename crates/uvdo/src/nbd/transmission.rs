@@ -39,13 +39,14 @@ const LEAST: u64 = 512;
 pub fn run(
     mut from: impl Read,
     to: impl Write + Send,
+    client: u64,
     ask: impl Fn(Asked) -> bool,
 ) -> io::Result<()> {
     let budget = &Budget::new(BUDGET);
     let (reply, answers) = channel();
     thread::scope(|scope| {
         let writer = scope.spawn(move || answer_all(to, &answers, budget));
-        let read = read_all(&mut from, &ask, &reply, budget);
+        let read = read_all(&mut from, client, &ask, &reply, budget);
         drop(reply);
         // All answers come, since every request that was taken keeps a sender until it is answered.
         let written = writer.join().unwrap_or(Ok(()));
@@ -55,6 +56,7 @@ pub fn run(
 
 fn read_all(
     from: &mut impl Read,
+    client: u64,
     ask: &impl Fn(Asked) -> bool,
     reply: &Sender<Answer>,
     budget: &Budget,
@@ -93,7 +95,7 @@ fn read_all(
         };
         let refusal = match wish {
             Some(wish) => {
-                if ask(Asked { cookie, wish, memory, reply: reply.clone() }) {
+                if ask(Asked { client, cookie, wish, memory, reply: reply.clone() }) {
                     continue;
                 }
                 Refusal::Stopping

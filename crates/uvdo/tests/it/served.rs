@@ -14,10 +14,15 @@ pub const LOGICAL: u64 = 256 << 20;
 
 /// A file with an empty volume.
 pub fn backing(dir: &Path) -> PathBuf {
+    backing_of(dir, LOGICAL)
+}
+
+/// A file with an empty volume of so many bytes.
+pub fn backing_of(dir: &Path, logical: u64) -> PathBuf {
     let path = dir.join("volume.img");
     std::fs::File::create(&path).unwrap().set_len(BACKING).unwrap();
     let mut backing = Backing::open(&path, true).unwrap();
-    let options = CreateOptions { logical_size: Some(Bytes(LOGICAL)), slab_size: None };
+    let options = CreateOptions { logical_size: Some(Bytes(logical)), slab_size: None };
     let geometry = uvdo::layout(&backing, &options).unwrap();
     uvdo::create(&mut backing, geometry).unwrap();
     path

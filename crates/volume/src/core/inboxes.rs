@@ -30,6 +30,10 @@ impl Inboxes {
         self.boxes[zone as usize].pop_front()
     }
 
+    pub fn length(&self, zone: Zone) -> usize {
+        self.boxes[zone as usize].len()
+    }
+
     pub fn has(&self, zone: Zone) -> bool {
         !self.boxes[zone as usize].is_empty()
     }

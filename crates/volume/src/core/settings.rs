@@ -51,7 +51,7 @@ pub enum Discards {
 /// The order in which zones get to work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// One after the other, each until its inbox is empty.
+    /// One after the other, each what it has by then.
     InTurn,
     /// Any zone with a message, drawn from this seed; now and then one sleeps while the device ends operations. For tests.
     Drawn(u64),

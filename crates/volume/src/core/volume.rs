@@ -84,7 +84,7 @@ impl Volume {
         };
         if superblock.state == State::ReadOnly {
             volume.handle(Message::Journal(ToJournal::Fail));
-            volume.in_turn();
+            volume.in_turn(usize::MAX);
         }
         volume
     }
@@ -138,11 +138,36 @@ impl Volume {
         }
     }
 
+    /// Takes what its device lost and no operation told of: the volume is read-only from here on.
+    pub fn fail(&mut self) {
+        self.inboxes.put(Message::Journal(ToJournal::Fail));
+        self.in_turn(usize::MAX);
+    }
+
+    /// Lets the zones handle so many messages, and write out what nothing more is to come for. Tells if some are left.
+    pub(crate) fn work_a_turn(&mut self, most: usize) -> bool {
+        self.in_turn(most);
+        self.packer.rest(&mut self.post);
+        self.journal.rest(&mut self.post);
+        self.deliver();
+        !self.inboxes.is_empty()
+    }
+
+    /// Takes the operations that there are, without any work.
+    pub(crate) fn taken_operations(&mut self) -> impl Iterator<Item = Operation> + use<> {
+        std::mem::take(&mut self.operations).into_iter()
+    }
+
+    /// Takes the replies that there are, without any work.
+    pub(crate) fn taken_replies(&mut self) -> impl Iterator<Item = Reply> + use<> {
+        std::mem::take(&mut self.replies).into_iter()
+    }
+
     /// Lets all zones work until nothing is left to do.
     fn work(&mut self) {
         loop {
             if self.random.is_none() {
-                self.in_turn();
+                self.in_turn(usize::MAX);
             } else if !self.drawn() {
                 return;
             }
@@ -158,12 +183,19 @@ impl Volume {
         }
     }
 
-    fn in_turn(&mut self) {
-        while !self.inboxes.is_empty() {
+    /// One zone after the other, each what it has by then, until nothing is left or so many messages were handled. Who goes on by
+    /// messages to itself keeps nobody else from work.
+    fn in_turn(&mut self, most: usize) {
+        let mut handled = 0;
+        while handled < most && !self.inboxes.is_empty() {
             for zone in Zone::ALL {
-                while let Some(message) = self.inboxes.take(zone) {
-                    self.handle(message);
+                let there = self.inboxes.length(zone);
+                for _ in 0..there {
+                    if let Some(message) = self.inboxes.take(zone) {
+                        self.handle(message);
+                    }
                 }
+                handled += there;
             }
         }
     }

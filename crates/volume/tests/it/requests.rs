@@ -1,7 +1,7 @@
 //! Requests for parts of blocks, and for very many blocks.
 
 use units::Seed;
-use volume::{Discards, Policy, Settings, Verb};
+use volume::{Discards, Policy, Request, Settings, Verb, turn};
 
 use crate::load::{Client, block, write};
 
@@ -89,4 +89,33 @@ fn blocks_of_a_discard_commit_one_after_the_other_or_together() {
     };
     assert_eq!(cycles(Discards::Serial), 400);
     assert!(cycles(Discards::Batch) <= 3);
+}
+
+#[test]
+fn a_read_is_answered_in_the_middle_of_a_very_long_discard() {
+    for discards in [Discards::Serial, Discards::Batch] {
+        let settings = Settings { discards, ..Settings::default() };
+        let mut client = Client::new(2, 1 << 13, 1 << 20, &settings);
+        // Leaves that a discard has to go through entry by entry.
+        client.run(50, (0..100).map(|n| write(n * LEAF, n, 4096)));
+        client.submit(Verb::Discard { lbn: 0, blocks: 100 * LEAF });
+        let (volume, device) = (&mut client.volume, &mut client.device);
+        let mut answered = Vec::new();
+        let mut some = |volume: &mut volume::Volume, answered: &mut Vec<u64>| {
+            let mut operations = Vec::new();
+            let more = turn(volume, 64, &mut |operation| operations.push(operation), &mut |reply| {
+                answered.push(reply.id);
+            });
+            for operation in &operations {
+                volume.complete(operation.id, device.perform(&operation.task));
+            }
+            more || !operations.is_empty()
+        };
+        (0..10).for_each(|_| assert!(some(volume, &mut answered)));
+        volume.submit(Request { id: u64::MAX, verb: Verb::Read { lbn: 99 * LEAF } });
+        (0..10).for_each(|_| assert!(some(volume, &mut answered)));
+        assert_eq!(answered, [u64::MAX], "{discards:?}");
+        while some(volume, &mut answered) {}
+        assert_eq!(answered.len(), 2);
+    }
 }
