@@ -25,6 +25,8 @@ pub struct Claim {
     identity: String,
     /// The claimed thing itself, and the lock that keeps other claims away; udev too leaves a locked device alone.
     held: Lock,
+    /// Keeps the kernel's users of whole devices away: mounts, and programs that make file systems.
+    _exclusive: Option<File>,
     /// Locks of what shares bytes with it.
     _others: Vec<Lock>,
     /// It was made by the claim: while nothing is in it, it goes with the claim.
@@ -154,7 +156,10 @@ pub fn claim(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
         let help = "give a block device such as /dev/disk/by-id/...; losetup makes one of a file";
         return Err(ClaimError::new(ClaimKind::Usage, message, help));
     }
-    block(path, destroy)
+    let mut claim = block(path, destroy)?;
+    // What the experiment builds on it is a user of the whole device itself.
+    claim._exclusive = None;
+    Ok(claim)
 }
 
 /// What a claim of a single load's target may do.
@@ -167,7 +172,8 @@ pub struct TargetPermit {
 }
 
 /// Claims what a single load writes to: a block device, or a file. A file that does not exist is fine when it may be
-/// made; one with data in it needs the mark of files that Fathom made, or the word that it may be destroyed.
+/// made; one with data in it needs the mark of files that Fathom made, or the word that it may be destroyed. While the claim is held,
+/// a device is neither mounted nor made a file system by programs that ask for it alone.
 ///
 /// # Errors
 /// When it is in use, may hold data, or cannot be examined.
@@ -211,7 +217,7 @@ fn block(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
     }
     let lock = lock(file, &identity)?;
     unused(path, &identity, usage::of_device(number))?;
-    exclusive(path, &identity)?;
+    let exclusive = exclusive(&lock.0, &identity)?;
     if !destroy {
         unsigned(path, &lock.0, &identity)?;
     }
@@ -222,6 +228,7 @@ fn block(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
         bytes,
         identity,
         held: lock,
+        _exclusive: Some(exclusive),
         _others,
         made: false,
     })
@@ -253,9 +260,9 @@ fn lock(file: File, identity: &str) -> Result<Lock, ClaimError> {
 }
 
 /// Opens the device as the kernel's users of whole devices do: it refuses when there is one, wherever it is mounted.
-fn exclusive(path: &Path, identity: &str) -> Result<(), ClaimError> {
-    let opened = OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(path);
-    opened.map(drop).map_err(|error| ClaimError {
+fn exclusive(device: &File, identity: &str) -> Result<File, ClaimError> {
+    let opened = OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(node::way(device));
+    opened.map_err(|error| ClaimError {
         source: Some(error),
         ..ClaimError::refused(
             format!("{identity} is in use by the kernel"),
@@ -306,7 +313,16 @@ fn new(path: &Path) -> Result<Claim, ClaimError> {
     let identity = format!("{}, a new file", path.display());
     let held = lock(file, &identity)?;
     let (path, _others) = (path.to_owned(), Vec::new());
-    Ok(Claim { path, number: None, bytes: Bytes(0), identity, held, _others, made: true })
+    Ok(Claim {
+        path,
+        number: None,
+        bytes: Bytes(0),
+        identity,
+        held,
+        _exclusive: None,
+        _others,
+        made: true,
+    })
 }
 
 fn file(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
@@ -344,5 +360,14 @@ fn file(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
         }
     }
     let path = path.to_owned();
-    Ok(Claim { path, number: None, bytes, identity, held, _others: others, made: false })
+    Ok(Claim {
+        path,
+        number: None,
+        bytes,
+        identity,
+        held,
+        _exclusive: None,
+        _others: others,
+        made: false,
+    })
 }

@@ -182,6 +182,45 @@ fn backings_that_make_no_volume_are_refused_and_nothing_is_destroyed() {
     refused(4, &["uvdo", "create", text(&path)], &["--destroy-data"]);
 }
 
+/// A loop device that goes with this value.
+struct Loop(String);
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.0]).output();
+    }
+}
+
+#[test]
+fn a_device_is_neither_made_a_file_system_nor_mounted_while_a_volume_on_it_is_served() {
+    let test = "a_device_is_neither_made_a_file_system_nor_mounted_while_a_volume_on_it_is_served";
+    let dir = tempfile::tempdir().unwrap();
+    let (file, run, at) = (dir.path().join("disk"), dir.path().join("run"), dir.path().join("at"));
+    fs::File::create(&file).unwrap().set_len(400 << 20).unwrap();
+    fs::create_dir(&at).unwrap();
+    let run_tool = |program: &str, args: &[&str]| Command::new(program).args(args).output();
+    let device = match run_tool("losetup", &["--find", "--show", text(&file)]) {
+        Ok(made) if made.status.success() => {
+            Loop(String::from_utf8(made.stdout).unwrap().trim().to_owned())
+        }
+        other => return skip(test, &format!("no loop device: {other:?}")),
+    };
+    let mkfs = |expected: bool| match run_tool("mkfs.ext4", &["-F", "-q", &device.0]) {
+        Ok(made) => assert_eq!(made.status.success(), expected, "{made:?}"),
+        Err(error) => skip(test, &format!("mkfs.ext4: {error}")),
+    };
+    let path = Path::new(&device.0);
+    expect(0, &["uvdo", "create", &device.0]);
+    let running = Running::start(path, &run, &[]);
+    mkfs(false);
+    let mounted = run_tool("mount", &["-t", "ext4", &device.0, text(&at)]).unwrap();
+    let why = String::from_utf8_lossy(&mounted.stderr).into_owned();
+    assert!(!mounted.status.success() && why.contains("busy"), "{why}");
+    running.stop();
+    expect(0, &["uvdo", "check", &device.0]);
+    mkfs(true);
+}
+
 #[test]
 fn what_was_flushed_outlives_kill_9_under_load_and_the_volume_is_sound() {
     let test = "what_was_flushed_outlives_kill_9_under_load_and_the_volume_is_sound";

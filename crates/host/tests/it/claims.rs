@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -197,6 +197,23 @@ fn what_is_no_block_device_is_a_mistake_and_no_refusal() {
     {
         assert_eq!(said(path, true).unwrap().0, ClaimKind::Usage, "{}", path.display());
     }
+}
+
+#[test]
+fn a_target_is_held_from_users_of_the_whole_device_and_what_an_experiment_builds_on_is_not() {
+    const NAME: &str =
+        "a_target_is_held_from_users_of_the_whole_device_and_what_an_experiment_builds_on_is_not";
+    let Some(disk) = Loop::new(NAME) else { return };
+    let alone = || OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(&disk.device);
+    let target = claim_target(&disk.device, DESTROY).unwrap();
+    assert_eq!(alone().unwrap_err().kind(), std::io::ErrorKind::ResourceBusy);
+    // The holder itself works on it.
+    OpenOptions::new().write(true).open(target.way()).unwrap().write_all(b"mine").unwrap();
+    drop(target);
+    drop(alone().unwrap());
+    let built_on = claim(&disk.device, true).unwrap();
+    drop(alone().unwrap());
+    drop(built_on);
 }
 
 const CREATE: TargetPermit = TargetPermit { destroy: false, create: true };
