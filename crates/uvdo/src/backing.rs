@@ -10,6 +10,7 @@ use std::thread::JoinHandle;
 
 use rustix::fs::OFlags;
 use rustix::io::{Errno, ReadWriteFlags};
+use units::Bytes;
 use volume::{BLOCK, Block, Device, DeviceError, Operation, OperationId, Pbn, Task};
 
 use crate::error::{Error, Result};
@@ -23,6 +24,8 @@ pub struct Backing {
     path: PathBuf,
     file: Arc<File>,
     blocks: u64,
+    /// Blocks that the volume on it needs: while it has fewer, nothing on it is durable.
+    needed: u64,
 }
 
 impl Backing {
@@ -51,7 +54,28 @@ impl Backing {
         let bytes = sys::block::size_bytes(&file);
         let bytes = bytes.map_err(|error| Error::io(path, "measured", error))?;
         let blocks = bytes.0 / BLOCK as u64;
-        Ok(Self { path: path.to_owned(), file: Arc::new(file), blocks })
+        Ok(Self { path: path.to_owned(), file: Arc::new(file), blocks, needed: blocks })
+    }
+
+    /// Says how many blocks the volume on it needs; else all that it had when it was opened.
+    pub fn need(&mut self, blocks: u64) {
+        self.needed = blocks;
+    }
+
+    /// Insists that it is as long as the volume on it needs it.
+    ///
+    /// # Errors
+    /// When it was cut short since it was opened, or cannot be measured.
+    pub fn whole(&self) -> io::Result<()> {
+        let bytes = sys::block::size_bytes(&self.file)?;
+        let needed = Bytes(self.needed * BLOCK as u64);
+        match bytes >= needed {
+            true => Ok(()),
+            false => Err(io::Error::other(format!(
+                "it was cut short while it was in use: it has {} bytes, and its volume was made with {}",
+                bytes.0, needed.0
+            ))),
+        }
     }
 
     /// The path that it was opened by.
@@ -91,11 +115,13 @@ impl Backing {
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(())
+        // A write behind the end of what was cut off makes a hole, and tells nothing.
+        self.whole()
     }
 
     fn flush_all(&self) -> io::Result<()> {
-        self.file.sync_data()
+        self.file.sync_data()?;
+        self.whole()
     }
 
     /// Does one operation; the result is for [`volume::Volume::complete`], the error for the log.

@@ -46,12 +46,12 @@ pub struct StartOptions {
 }
 
 /// The end of a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ended {
     /// Everything is written out, and the next start has nothing to recover.
     Clean,
-    /// The volume was read-only, or became so: a start recovers it.
-    ReadOnly,
+    /// The volume was read-only, or became so: a start recovers it. With what its backing failed, if that was in this life.
+    ReadOnly(Option<String>),
     /// It was ended at once, as by a power cut: a start recovers it.
     AtOnce,
 }
@@ -73,6 +73,8 @@ pub struct Server {
     recovery: Recovery,
     /// The client that waits for a change of policy.
     changing: Option<(Policy, Sender<Result<String, String>>)>,
+    /// The first thing that the backing failed.
+    fault: Option<String>,
     /// Clients that wait for the end.
     stopping: Vec<Question>,
     /// The end has been asked of the volume.
@@ -90,6 +92,7 @@ impl Server {
             let (found, made) = (backing.blocks(), geometry.sizes.device);
             return Err(Error::Short { path: path.clone(), found, made });
         }
+        backing.need(geometry.sizes.device);
         let needed = options.settings.memory_bytes(&geometry);
         if let Some(most) = options.memory.filter(|most| most.0 < needed) {
             return Err(Error::Value {
@@ -113,6 +116,7 @@ impl Server {
             cache_pages: settings.cache_pages as u64,
             recovery,
             changing: None,
+            fault: None,
             stopping: Vec::new(),
             asked_to_stop: false,
             ended: None,
@@ -148,13 +152,14 @@ impl Server {
             }
             busy = self.work(&workers);
         }
-        let ended = self.ended.unwrap_or(Ended::AtOnce);
+        let ended = self.ended.take().unwrap_or(Ended::AtOnce);
         drop(workers);
         for Question { answer, written, .. } in self.stopping.drain(..) {
-            let _ = answer.send(match ended {
-                Ended::Clean => Ok("clean".into()),
-                Ended::ReadOnly | Ended::AtOnce => Ok("read-only".into()),
-            });
+            let _ = answer.send(Ok(match &ended {
+                Ended::Clean => "clean".into(),
+                Ended::ReadOnly(Some(fault)) => format!("read-only: {fault}"),
+                Ended::ReadOnly(None) | Ended::AtOnce => "read-only".into(),
+            }));
             // With this process the answer would be gone.
             let _ = written.recv_timeout(PATIENCE);
         }
@@ -176,11 +181,37 @@ impl Server {
         match event {
             // Nothing may follow the word to stop.
             Event::Asked(asked) if self.asked_to_stop => asked.refuse(Refusal::Stopping),
-            Event::Asked(asked) => self.requests.begin(asked),
+            Event::Asked(asked) => {
+                // Whether the volume flushes the backing for it or not.
+                if asked.wish.is_durable() {
+                    self.examine();
+                }
+                self.requests.begin(asked);
+            }
             // The volume says what a failure means: the request fails, or it is read-only from then on.
-            Event::Done(Done { id, result }) => self.volume.complete(id, result.ok()),
+            Event::Done(Done { id, result: Ok(block) }) => self.volume.complete(id, Some(block)),
+            Event::Done(Done { id, result: Err(error) }) => {
+                // What was cut off takes more with it than this operation.
+                self.examine();
+                self.failed(&error);
+                self.volume.complete(id, None);
+            }
             Event::Question(question) => self.answer(question),
         }
+    }
+
+    /// Looks if the backing is whole; if not, the volume is read-only from here on.
+    fn examine(&mut self) {
+        if let Err(error) = self.backing.whole() {
+            self.failed(&error);
+            self.volume.fail();
+        }
+    }
+
+    /// Keeps the first failure of the backing, which the others follow from.
+    fn failed(&mut self, error: &io::Error) {
+        let path = self.backing.path().display();
+        self.fault.get_or_insert_with(|| format!("{path}: {error}"));
     }
 
     /// Lets the volume work for a turn. Tells if there is more to do.
@@ -202,7 +233,8 @@ impl Server {
     fn own(&mut self, reply: &Reply) {
         let done = reply.result.is_ok();
         if reply.id == STOP {
-            self.ended = Some(if done { Ended::Clean } else { Ended::ReadOnly });
+            self.ended =
+                Some(if done { Ended::Clean } else { Ended::ReadOnly(self.fault.clone()) });
         } else if let Some((policy, answer)) = self.changing.take() {
             let refused = || Err("the volume is read-only: its policy cannot change".to_owned());
             let told = if done { Ok(policy.name().to_owned()) } else { refused() };
@@ -226,7 +258,10 @@ impl Server {
         }
         let Question { text, answer, .. } = question;
         let told = match text.as_str() {
-            "status" => Ok(self.status().to_string()),
+            "status" => {
+                self.examine();
+                Ok(self.status().to_string())
+            }
             "stats" => Ok(statistics::text(&self.statistics())),
             "stats json" => Ok(self.statistics().to_string()),
             "metrics" => Ok(statistics::metrics(&self.statistics())),
@@ -247,7 +282,8 @@ impl Server {
         let backing = self.backing.path().display().to_string();
         let recovered = self.recovery.needed.then_some(self.recovery.entries);
         let (stats, geometry) = (self.volume.stats(), self.volume.geometry());
-        status(&stats, geometry, self.policy.name(), recovered, &backing)
+        let fault = self.fault.as_deref();
+        status(&stats, geometry, self.policy.name(), recovered, (&backing, fault))
     }
 
     fn statistics(&self) -> Value {

@@ -3,13 +3,13 @@
 use serde_json::{Value, json};
 use volume::{Geometry, Stats};
 
-/// The status as JSON. Bytes are bytes; what is not known is null.
+/// The status as JSON. Bytes are bytes; what is not known is null. The backing comes with the first thing that it failed.
 pub fn status(
     stats: &Stats,
     geometry: &Geometry,
     policy: &str,
     recovery: Option<u64>,
-    backing: &str,
+    (backing, fault): (&str, Option<&str>),
 ) -> Value {
     let blocks = |blocks: u64| blocks * 4096;
     let (data, logical) = (stats.space.data_blocks, stats.journal.logical_blocks);
@@ -19,6 +19,7 @@ pub fn status(
         "schema": 1,
         "backing": backing,
         "mode": if stats.read_only { "read-only" } else { "normal" },
+        "fault": fault,
         "policy": policy,
         "logical_bytes": blocks(geometry.sizes.logical),
         "logical_used_bytes": blocks(logical),

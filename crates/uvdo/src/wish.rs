@@ -45,6 +45,17 @@ pub enum Wish {
     Flush,
 }
 
+impl Wish {
+    /// Tells if its answer says that something is durable.
+    pub fn is_durable(&self) -> bool {
+        match self {
+            Self::Read { .. } => false,
+            Self::Write { fua, .. } | Self::Discard { fua, .. } | Self::Zero { fua, .. } => *fua,
+            Self::Flush => true,
+        }
+    }
+}
+
 /// A wish and the way of its answer.
 #[derive(Debug)]
 pub struct Asked {

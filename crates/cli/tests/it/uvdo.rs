@@ -182,6 +182,28 @@ fn backings_that_make_no_volume_are_refused_and_nothing_is_destroyed() {
     refused(4, &["uvdo", "create", text(&path)], &["--destroy-data"]);
 }
 
+#[test]
+fn a_backing_that_is_cut_short_under_a_served_volume_is_told_and_no_command_says_all_is_well() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, run) = (volume(dir.path()), dir.path().join("run"));
+    let mut running = Running::start(&path, &run, &[]);
+    expect(0, &["uvdo", "status", text(&run)]);
+    fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(1 << 20).unwrap();
+    let status = expect(5, &["uvdo", "status", text(&run)]).out;
+    assert!(status.contains("read-only") && status.contains("was cut short"), "{status}");
+    let status = json_of(5, &["uvdo", "status", text(&run), "--json"]);
+    assert_eq!(status["mode"], "read-only");
+    let stopped = json_of(5, &["uvdo", "stop", text(&run), "--json"]);
+    assert_eq!(stopped["stopped"], "read-only");
+    assert!(stopped["fault"].as_str().unwrap().contains("was cut short"), "{stopped}");
+    assert_eq!(running.child.wait().unwrap().code(), Some(5));
+    refused(5, &["uvdo", "check", text(&path)], &["blocks, and its volume was made with"]);
+}
+
+fn json_of(code: i32, args: &[&str]) -> serde_json::Value {
+    serde_json::from_str(&expect(code, args).out).unwrap()
+}
+
 /// A loop device that goes with this value.
 struct Loop(String);
 

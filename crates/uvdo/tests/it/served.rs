@@ -64,6 +64,11 @@ impl Served {
         self.server.join().unwrap()
     }
 
+    /// Its end, which somebody asked for.
+    pub fn ended(self) -> Ended {
+        self.server.join().unwrap()
+    }
+
     /// Stops it, and checks it.
     pub fn stop(self, backing: &Path) {
         assert_eq!(uvdo::ask(&self.place, "stop").unwrap(), "clean");

@@ -1,9 +1,12 @@
 //! Starts, stops, and questions.
 
-use uvdo::{Backing, Error, Place, Server};
+use std::io::Write;
+
+use uvdo::{Backing, Ended, Error, Place, Server};
 use volume::Policy;
 
-use crate::served::{Served, backing, options, sound};
+use crate::served::{LOGICAL, Served, backing, options, sound};
+use crate::wire::{connected, error, exported, request};
 
 #[test]
 fn a_running_volume_answers_questions_and_changes_its_policy() {
@@ -61,4 +64,75 @@ fn a_volume_that_was_cut_off_is_sound_and_recovers() {
         served.cut();
         sound(&path);
     }
+}
+
+#[test]
+fn a_backing_that_is_cut_short_while_it_is_served_is_noticed_whatever_is_asked_next() {
+    const FLUSH: u16 = 3;
+    for policy in [Policy::Sync, Policy::Async, Policy::AsyncUnsafe] {
+        for question in ["flush", "status", "stop", "read"] {
+            let dir = tempfile::tempdir().unwrap();
+            let path = backing(dir.path());
+            let served = Served::start(&path, dir.path(), policy);
+            let mut stream = connected(&served);
+            assert_eq!(exported(&mut stream).0, LOGICAL);
+            request(&mut stream, 1, 0, 4096);
+            let block: Vec<u8> = (0..4096u32).map(|n| (n * n / 7) as u8).collect();
+            stream.write_all(&block).unwrap();
+            assert_eq!(error(&mut stream), 0);
+            request(&mut stream, FLUSH, 0, 0);
+            assert_eq!(error(&mut stream), 0);
+            let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+            file.set_len(1 << 16).unwrap();
+            match question {
+                "flush" => request(&mut stream, FLUSH, 0, 0),
+                "read" => request(&mut stream, 0, 0, 4096),
+                _ => {}
+            }
+            if ["flush", "read"].contains(&question) {
+                assert_ne!(error(&mut stream), 0, "{policy:?} {question}");
+            }
+            if question != "stop" {
+                let status: serde_json::Value =
+                    serde_json::from_str(&uvdo::ask(&served.place, "status").unwrap()).unwrap();
+                assert_eq!(status["mode"], "read-only", "{policy:?} {question}");
+                let fault = status["fault"].as_str().unwrap();
+                assert!(fault.contains("volume.img: it was cut short"), "{fault}");
+                // The volume takes no more writes.
+                request(&mut stream, 1, 0, 4096);
+                stream.write_all(&block).unwrap();
+                assert_eq!(error(&mut stream), 1);
+            }
+            let told = uvdo::ask(&served.place, "stop").unwrap();
+            assert!(told.starts_with("read-only: ") && told.contains("cut short"), "{told}");
+            let Ended::ReadOnly(Some(fault)) = served.ended() else { panic!("{policy:?}") };
+            assert!(fault.contains("cut short"), "{fault}");
+        }
+    }
+}
+
+#[test]
+fn records_that_a_cut_made_zeros_are_damage_although_the_backing_has_its_length_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = backing(dir.path());
+    let served = Served::start(&path, dir.path(), Policy::Async);
+    let mut stream = connected(&served);
+    exported(&mut stream);
+    request(&mut stream, 1, 0, 4096);
+    stream.write_all(&[7; 4096]).unwrap();
+    assert_eq!(error(&mut stream), 0);
+    served.stop(&path);
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    let length = file.metadata().unwrap().len();
+    // The superblocks stay, and the roots of the map.
+    file.set_len(62 * 4096).unwrap();
+    file.set_len(length).unwrap();
+    match uvdo::check(Backing::open(&path, false).unwrap()) {
+        Ok(report) => assert!(!report.problems.is_empty()),
+        Err(error) => assert!(matches!(error, Error::Volume { .. }), "{error}"),
+    }
+    let place = Place::new(&dir.path().join("run"));
+    let started =
+        Server::start(Backing::open(&path, true).unwrap(), &place, &options(Policy::Async));
+    assert!(matches!(started, Err(Error::Volume { .. })));
 }

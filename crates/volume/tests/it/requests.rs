@@ -103,9 +103,10 @@ fn a_read_is_answered_in_the_middle_of_a_very_long_discard() {
         let mut answered = Vec::new();
         let mut some = |volume: &mut volume::Volume, answered: &mut Vec<u64>| {
             let mut operations = Vec::new();
-            let more = turn(volume, 64, &mut |operation| operations.push(operation), &mut |reply| {
-                answered.push(reply.id);
-            });
+            let more =
+                turn(volume, 64, &mut |operation| operations.push(operation), &mut |reply| {
+                    answered.push(reply.id);
+                });
             for operation in &operations {
                 volume.complete(operation.id, device.perform(&operation.task));
             }

@@ -12,25 +12,29 @@ use crate::args::{PolicyArgs, StatsArgs, UvdoPlaceArgs};
 use crate::failure::Failure;
 use crate::terminal::{Text, answer, json, say};
 
+/// The exit code of a volume that is read-only.
+const READ_ONLY: u8 = 5;
+
 pub fn stop(args: &UvdoPlaceArgs) -> Result<ExitCode, Failure> {
     let told = asked(&args.dir, "stop")?;
     if args.json {
-        json(&serde_json::json!({"schema": 1, "stopped": told}).to_string());
+        let (how, fault) =
+            told.split_once(": ").map_or((told.as_str(), None), |(how, fault)| (how, Some(fault)));
+        json(&serde_json::json!({"schema": 1, "stopped": how, "fault": fault}).to_string());
     } else {
         answer(&Text::from(format!("stopped: {told}")));
     }
-    Ok(ExitCode::from(if told == "clean" { 0 } else { 5 }))
+    Ok(ExitCode::from(if told == "clean" { 0 } else { READ_ONLY }))
 }
 
 pub fn status(args: &UvdoPlaceArgs) -> Result<ExitCode, Failure> {
     let told = asked(&args.dir, "status")?;
-    if args.json {
-        json(&told);
-        return Ok(ExitCode::SUCCESS);
-    }
     let status: Value = serde_json::from_str(&told).map_err(Failure::data)?;
-    answer(&page(&status));
-    Ok(ExitCode::SUCCESS)
+    match args.json {
+        true => json(&told),
+        false => answer(&page(&status)),
+    }
+    Ok(ExitCode::from(if status["mode"] == "normal" { 0 } else { READ_ONLY }))
 }
 
 fn page(status: &Value) -> Text {
@@ -43,6 +47,9 @@ fn page(status: &Value) -> Text {
     };
     let mut text = Text::from(format!("{}: {}, {}", word("backing"), word("mode"), word("policy")));
     let logical = format!("{} of {}", bytes("logical_used_bytes"), bytes("logical_bytes"));
+    if let Some(fault) = status["fault"].as_str() {
+        text.line(format!("  fault          {fault}"));
+    }
     text.line(format!("  logical used   {logical}"));
     text.line(format!("  data stored    {}, {} free", bytes("data_bytes"), bytes("free_bytes")));
     text.line(format!("  block map      {}", bytes("map_bytes")));

@@ -40,8 +40,11 @@ pub fn run(args: &StartArgs) -> Result<ExitCode, Failure> {
             say("ended at once: the next start recovers");
             Ok(ExitCode::from(130))
         }
-        Ended::ReadOnly => Err(Failure::data("The volume is read-only: its backing failed it")
-            .with_help("look into the kernel's log (dmesg), copy the data away, and check it")),
+        Ended::ReadOnly(fault) => {
+            let fault = fault.unwrap_or_else(|| "its backing failed it before".into());
+            Err(Failure::data(format!("The volume is read-only: {fault}"))
+                .with_help("look into the kernel's log (dmesg), copy the data away, and check it"))
+        }
     }
 }
 
