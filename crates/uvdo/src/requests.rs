@@ -27,8 +27,8 @@ struct Open {
     /// Requests that have not ended.
     left: u64,
     result: Result<Vec<u8>, Refusal>,
-    /// Parts of blocks that are still to be made zeros.
-    edges: Vec<(u64, Range<usize>)>,
+    /// Requests beside those for the rest: parts of blocks that are to be zeros, or the question if anything may change.
+    edges: Vec<Verb>,
     /// Blocks that are still to be read, written or discarded.
     rest: Range<u64>,
     /// A flush comes last.
@@ -99,12 +99,20 @@ impl Requests {
                 (rest, flush) = (whole(*at, *length), *fua);
                 let all = touched(*at, *length);
                 // The first block and the last, where they are not whole.
-                let ends = [all.start, all.end.max(1) - 1];
-                let ends = ends.into_iter().filter(|lbn| all.contains(lbn) && !rest.contains(lbn));
-                edges = ends.map(|lbn| (lbn, part(*at, *length, lbn).0)).collect();
-                edges.dedup();
+                let mut ends = vec![all.start, all.end.max(1) - 1];
+                ends.dedup();
+                ends.retain(|lbn| all.contains(lbn) && !rest.contains(lbn));
+                let zeros = |lbn| {
+                    let (part, _) = part(*at, *length, lbn);
+                    write(lbn, part.start, &vec![0; part.len()], *fua)
+                };
+                edges = ends.into_iter().map(zeros).collect();
             }
             Wish::Flush => flush = true,
+        }
+        if wish.changes() && edges.is_empty() && rest.is_empty() {
+            // It changes nothing, and is refused all the same when the volume is read-only.
+            edges.push(Verb::Discard { lbn: 0, blocks: 0 });
         }
         let (left, result, waits) = (0, Ok(result), false);
         let open =
@@ -221,8 +229,8 @@ impl Open {
 
     /// The next request, and the part that it reads.
     fn next(&mut self, unit: u64) -> Option<(Verb, Option<Part>)> {
-        if let (Some((lbn, part)), Wish::Zero { fua, .. }) = (self.edges.pop(), &self.wish) {
-            return Some((write(lbn, part.start, &vec![0; part.len()], *fua), None));
+        if let Some(verb) = self.edges.pop() {
+            return Some((verb, None));
         }
         let lbn = self.rest.start;
         match &self.wish {

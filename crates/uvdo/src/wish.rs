@@ -46,6 +46,11 @@ pub enum Wish {
 }
 
 impl Wish {
+    /// Tells if it may change what the volume holds.
+    pub fn changes(&self) -> bool {
+        !matches!(self, Self::Read { .. } | Self::Flush)
+    }
+
     /// Tells if its answer says that something is durable.
     pub fn is_durable(&self) -> bool {
         match self {
@@ -95,8 +100,8 @@ pub struct Answer {
 pub enum Refusal {
     /// The volume failed it.
     Volume(Failure),
-    /// The protocol knows no such wish.
-    Unknown,
+    /// The protocol has no such wish, or not in this form, or it was not offered.
+    Invalid,
     /// The server is stopping.
     Stopping,
 }

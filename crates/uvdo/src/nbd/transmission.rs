@@ -20,8 +20,10 @@ const FLUSH: u16 = 3;
 const TRIM: u16 = 4;
 const WRITE_ZEROES: u16 = 6;
 
-/// The flag of a request whose effect is durable when it is answered.
+/// The flag of a request whose effect is durable when it is answered. The export offers it, so every request may carry it.
 const FUA: u16 = 1;
+/// The flag of zeros that are to take space, which comes with the offer of zeros. Here no zeros do.
+const NO_HOLE: u16 = 1 << 1;
 
 /// Errors as the protocol numbers them.
 const EPERM: u32 = 1;
@@ -81,7 +83,6 @@ fn read_all(
         budget.take(memory);
         let wish = match kind {
             DISCONNECT => return Ok(()),
-            READ if length > MOST => None,
             READ => Some(Wish::Read { at, length: long }),
             WRITE => {
                 let mut bytes = vec![0; length as usize];
@@ -93,17 +94,28 @@ fn read_all(
             WRITE_ZEROES => Some(Wish::Zero { at, length: long, fua }),
             _ => None,
         };
-        let refusal = match wish {
+        let refusal = match wish.filter(|_| is_valid(flags, kind, at, length)) {
             Some(wish) => {
                 if ask(Asked { client, cookie, wish, memory, reply: reply.clone() }) {
                     continue;
                 }
                 Refusal::Stopping
             }
-            None => Refusal::Unknown,
+            None => Refusal::Invalid,
         };
         let _ = reply.send(Answer { cookie, memory, result: Err(refusal) });
     }
+}
+
+/// Tells if the protocol has such a request, with what the export offers.
+fn is_valid(flags: u16, kind: u16, at: u64, length: u32) -> bool {
+    let offered = if kind == WRITE_ZEROES { FUA | NO_HOLE } else { FUA };
+    let fits = match kind {
+        READ => length <= MOST,
+        FLUSH => (at, length) == (0, 0),
+        _ => true,
+    };
+    fits && flags & !offered == 0
 }
 
 fn answer_all(mut to: impl Write, answers: &Receiver<Answer>, budget: &Budget) -> io::Result<()> {
@@ -130,7 +142,7 @@ fn write(to: &mut impl Write, answer: &Answer) -> io::Result<()> {
         Err(Refusal::Volume(Failure::NoSpace)) => ENOSPC,
         Err(Refusal::Volume(Failure::Io)) => EIO,
         Err(Refusal::Volume(Failure::ReadOnly)) => EPERM,
-        Err(Refusal::Volume(Failure::Beyond) | Refusal::Unknown) => EINVAL,
+        Err(Refusal::Volume(Failure::Beyond) | Refusal::Invalid) => EINVAL,
         Err(Refusal::Stopping) => ESHUTDOWN,
     };
     to.write_all(&REPLY.to_be_bytes())?;

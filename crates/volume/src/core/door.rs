@@ -122,7 +122,7 @@ impl Door {
                 stats.patches += 1;
                 stats.fua += u64::from(*fua);
             }
-            Verb::Discard { .. } => stats.discards += 1,
+            Verb::Discard { blocks, .. } => stats.discards += u64::from(*blocks > 0),
             Verb::Flush => stats.flushes += 1,
             Verb::Policy(_) | Verb::Stop => {}
         }
