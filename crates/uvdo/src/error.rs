@@ -100,6 +100,8 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Sizes { .. } | Self::Value { .. } => ErrorKind::Usage,
+            Self::NotServed { path, .. } if !path.is_dir() => ErrorKind::Usage,
+            Self::Io { source, .. } if is_misnamed(source) => ErrorKind::Usage,
             Self::Volume { source: RecoveryError::Device(_), .. }
             | Self::Io { .. }
             | Self::NotServed { .. } => ErrorKind::Environment,
@@ -133,7 +135,19 @@ impl Error {
             Self::NotServed { .. } => {
                 "give the directory that fathom uvdo start was given, while it runs".into()
             }
+            Self::Io { source, .. } if is_misnamed(source) => {
+                "give a name at which that is, or can be made".into()
+            }
             Self::Io { .. } => "see the cause".into(),
         }
     }
+}
+
+/// Tells if a file cannot be had since its name leads nowhere or to another kind of thing, which is a mistake of who gave it.
+pub fn is_misnamed(error: &io::Error) -> bool {
+    use io::ErrorKind::{AlreadyExists, InvalidFilename, IsADirectory, NotADirectory, NotFound};
+    matches!(
+        error.kind(),
+        NotFound | NotADirectory | AlreadyExists | IsADirectory | InvalidFilename
+    )
 }

@@ -46,16 +46,27 @@ pub fn layout(backing: &Backing, options: &CreateOptions) -> Result<Geometry> {
             .map_err(|source| Error::Sizes { path: backing.path().to_owned(), source })
     };
     let logical = match options.logical_size {
-        Some(bytes) if bytes.0 == 0 || !bytes.0.is_multiple_of(BLOCK as u64) => {
-            return Err(Error::Value {
-                what: format!("--logical-size: {bytes} is no whole number of blocks of 4 KiB"),
-                help: "give a multiple of 4k, as in 100G".into(),
-            });
-        }
-        Some(bytes) => bytes.0 / BLOCK as u64,
+        Some(bytes) => whole_blocks("--logical-size", bytes)?,
         None => sizes(1)?.data_total(),
     };
     sizes(logical)
+}
+
+/// Returns the number of blocks in the value of an option. Sizes are told to the byte: rounded ones may look right.
+///
+/// # Errors
+/// When it is none, or there is a part of a block.
+pub fn whole_blocks(option: &str, bytes: Bytes) -> Result<u64> {
+    let block = BLOCK as u64;
+    let what = match (bytes.0 / block, bytes.0 % block) {
+        (0, 0) => format!("{option}: 0 bytes hold no block"),
+        (blocks, 0) => return Ok(blocks),
+        (blocks, rest) => {
+            let blocks = if blocks == 1 { "1 block".into() } else { format!("{blocks} blocks") };
+            format!("{option}: {} bytes are {blocks} of {block} and {rest} more", bytes.0)
+        }
+    };
+    Err(Error::Value { what, help: "give a multiple of 4k, as in 64k or 100G".into() })
 }
 
 fn slab(bytes: Bytes) -> Result<u64> {
@@ -65,7 +76,7 @@ fn slab(bytes: Bytes) -> Result<u64> {
         return Ok(blocks);
     }
     Err(Error::Value {
-        what: format!("--slab-size: {bytes} is no size of a slab"),
+        what: format!("--slab-size: {} bytes are no size of a slab", bytes.0),
         help: "give a power of two from 32M to 32G".into(),
     })
 }

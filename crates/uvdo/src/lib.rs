@@ -19,7 +19,7 @@ mod wish;
 
 pub use backing::Backing;
 pub use control::ask;
-pub use error::{Error, ErrorKind};
-pub use format::{CreateOptions, check, create, layout};
+pub use error::{Error, ErrorKind, is_misnamed};
+pub use format::{CreateOptions, check, create, layout, whole_blocks};
 pub use place::Place;
 pub use server::{Ended, Server, StartOptions};

@@ -2,6 +2,7 @@
 
 use std::fs::{DirBuilder, File, Permissions};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -40,6 +41,21 @@ impl Place {
     /// The socket for NBD clients.
     pub fn nbd(&self) -> PathBuf {
         self.0.join("nbd.sock")
+    }
+
+    /// Returns the URI of the export for NBD clients, wherever they stand. What would mean something in a URI is written as `%` and
+    /// two digits.
+    pub fn uri(&self) -> String {
+        let path = std::path::absolute(self.nbd()).unwrap_or_else(|_| self.nbd());
+        let mut uri = String::from("nbd+unix:///?socket=");
+        for byte in path.as_os_str().as_bytes() {
+            match byte {
+                b'/' | b'-' | b'.' | b'_' | b'~' => uri.push(char::from(*byte)),
+                byte if byte.is_ascii_alphanumeric() => uri.push(char::from(*byte)),
+                byte => uri.push_str(&format!("%{byte:02X}")),
+            }
+        }
+        uri
     }
 
     /// The socket for questions.
@@ -156,6 +172,17 @@ mod tests {
         drop(sockets);
         assert_eq!(std::fs::read(place.nbd()).unwrap(), b"mine");
         assert!(!place.control().exists());
+    }
+
+    #[test]
+    fn the_uri_of_a_place_is_absolute_and_no_byte_of_its_path_means_anything_in_it() {
+        let uri = |path: &[u8]| Place::new(Path::new(std::ffi::OsStr::from_bytes(path))).uri();
+        assert_eq!(uri(b"/run/a-b_c.1~"), "nbd+unix:///?socket=/run/a-b_c.1~/nbd.sock");
+        let odd = uri("/a b?c#d%e&f=g+h;é".as_bytes());
+        let coded = "/a%20b%3Fc%23d%25e%26f%3Dg%2Bh%3B%C3%A9/nbd.sock";
+        assert_eq!(odd, format!("nbd+unix:///?socket={coded}"));
+        assert!(uri(b"/\xff\n").ends_with("/%FF%0A/nbd.sock"));
+        assert!(uri(b"here").starts_with("nbd+unix:///?socket=/"));
     }
 
     #[test]

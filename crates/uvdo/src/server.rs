@@ -96,7 +96,7 @@ impl Server {
         let needed = options.settings.memory_bytes(&geometry);
         if let Some(most) = options.memory.filter(|most| most.0 < needed) {
             return Err(Error::Value {
-                what: format!("the volume takes {} of memory, and may take {most}", Bytes(needed)),
+                what: format!("the volume takes {needed} bytes of memory, and may take {}", most.0),
                 help: "raise --memory, or lower --block-map-cache or --index-memory".into(),
             });
         }

@@ -104,6 +104,9 @@ fn a_volume_is_made_served_asked_stopped_and_checked() {
     running.stop();
     refused(3, &["uvdo", "status", text(&run)], &["no volume is served"]);
     refused(3, &["uvdo", "stop", text(&run)], &["no volume is served"]);
+    for no_directory in [dir.path().join("nowhere"), path.clone()] {
+        refused(2, &["uvdo", "status", text(&no_directory)], &["no volume is served"]);
+    }
     let checked = expect(0, &["uvdo", "check", text(&path)]).out;
     assert!(checked.contains(": clean") && checked.contains("nothing is wrong"), "{checked}");
     assert_eq!(json(&["uvdo", "check", text(&path), "--json"])["problems"], serde_json::json!([]));
@@ -163,7 +166,16 @@ fn backings_that_make_no_volume_are_refused_and_nothing_is_destroyed() {
     let slab = ["uvdo", "create", text(&new), "--size", "1G", "--slab-size", "33M"];
     refused(2, &slab, &["--slab-size", "power of two"]);
     let logical = ["uvdo", "create", text(&new), "--size", "1G", "--logical-size", "1000"];
-    refused(2, &logical, &["--logical-size", "4k"]);
+    refused(2, &logical, &["--logical-size: 1000 bytes are 0 blocks of 4096 and 1000 more", "4k"]);
+    let logical = [&logical[..5], &["--logical-size", "4097"]].concat();
+    refused(2, &logical, &["--logical-size: 4097 bytes are 1 block of 4096 and 1 more"]);
+    let logical = [&logical[..5], &["--logical-size", "0"]].concat();
+    refused(2, &logical, &["--logical-size: 0 bytes hold no block"]);
+    let slab = [&slab[..5], &["--slab-size", "33554433"]].concat();
+    refused(2, &slab, &["--slab-size: 33554433 bytes are no size of a slab"]);
+    let elsewhere = at("nowhere/new.img");
+    refused(2, &["uvdo", "create", text(&elsewhere), "--size", "1G"], &["cannot be made"]);
+    refused(2, &["uvdo", "create", text(&new), "--size", "10000000T"], &["more than a file may"]);
     assert!(!new.exists(), "a refused volume leaves no file");
     let precious = at("precious");
     fs::write(&precious, vec![7; 1 << 20]).unwrap();
@@ -178,7 +190,11 @@ fn backings_that_make_no_volume_are_refused_and_nothing_is_destroyed() {
         |more: &[&'static str]| [&["uvdo", "start", text(&path), text(&run)], more].concat();
     refused(2, &start(&["--memory", "1M"]), &["--memory"]);
     refused(2, &start(&["--block-map-cache", "4k"]), &["--block-map-cache"]);
-    refused(2, &start(&["--max-discard", "1000"]), &["--max-discard"]);
+    refused(2, &start(&["--max-discard", "4097"]), &["--max-discard: 4097 bytes are 1 block"]);
+    for no_directory in [precious.clone(), precious.join("run")] {
+        let start = ["uvdo", "start", text(&path), text(&no_directory)];
+        refused(2, &start, &["cannot be made", "give a name"]);
+    }
     refused(4, &["uvdo", "create", text(&path)], &["--destroy-data"]);
 }
 

@@ -51,7 +51,7 @@ impl Served {
     }
 
     pub fn uri(&self) -> String {
-        format!("nbd+unix:///?socket={}", self.place.nbd().display())
+        self.place.uri()
     }
 
     pub fn stats(&self) -> serde_json::Value {

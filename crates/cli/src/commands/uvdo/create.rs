@@ -58,9 +58,17 @@ fn make_file(path: &Path, size: Option<Bytes>) -> Result<Option<File>, Failure> 
             .with_help("--size is for a new file: give another name, or leave it out")),
         (Some(size), false) => {
             let refused = |error: std::io::Error| {
-                Failure::environment(format!("{} cannot be made: {error}", path.display()))
-                    .with_help("give a name in a directory that you may write to, with room for it")
+                let help = "give a name in a directory that you may write to, with room for it";
+                let what = format!("{} cannot be made: {error}", path.display());
+                match uvdo::is_misnamed(&error) {
+                    true => Failure::usage(what).with_help(help),
+                    false => Failure::environment(what).with_help(help),
+                }
             };
+            if i64::try_from(size.0).is_err() {
+                let what = format!("--size: {size} is more than a file may have");
+                return Err(Failure::usage(what).with_help("give less than 8 EiB"));
+            }
             let made =
                 OpenOptions::new().write(true).create_new(true).open(path).map_err(refused)?;
             made.set_len(size.0).map_err(|error| {

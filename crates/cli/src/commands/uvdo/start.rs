@@ -29,9 +29,7 @@ pub fn run(args: &StartArgs) -> Result<ExitCode, Failure> {
         say(&format!("recovered: {} journal entries replayed", recovery.entries));
     }
     let policy = server.policy().name();
-    // Clients may stand elsewhere.
-    let socket = std::path::absolute(place.nbd()).unwrap_or_else(|_| place.nbd());
-    answer(&Text::from(format!("serving ({policy}): nbd+unix:///?socket={}", socket.display())));
+    answer(&Text::from(format!("serving ({policy}): {}", place.uri())));
     let ended = server.run(&interrupt).map_err(Failure::environment)?;
     drop(claim);
     match ended {
@@ -51,13 +49,10 @@ pub fn run(args: &StartArgs) -> Result<ExitCode, Failure> {
 fn options(args: &StartArgs) -> Result<StartOptions, Failure> {
     let leaves = (args.block_map_cache.0 / LEAF) as usize;
     if leaves < 2 {
-        let message = format!("--block-map-cache: {} is too small", args.block_map_cache);
+        let message = format!("--block-map-cache: {} bytes are too few", args.block_map_cache.0);
         return Err(Failure::usage(message).with_help("give at least 8k, two pages of the map"));
     }
-    if args.max_discard.0 == 0 || !args.max_discard.0.is_multiple_of(LEAF) {
-        let message = format!("--max-discard: {} is no number of blocks", args.max_discard);
-        return Err(Failure::usage(message).with_help("give a multiple of 4k"));
-    }
+    uvdo::whole_blocks("--max-discard", args.max_discard)?;
     let settings = Settings {
         cache_pages: leaves,
         index_records: (args.index_memory.0 / RECORD) as usize,
