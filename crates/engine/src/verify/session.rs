@@ -31,7 +31,7 @@ use crate::resolved_load::ResolvedLoad;
 const READ: u64 = 128 << 10;
 
 /// Wrong blocks that are told in sentences.
-const TOLD: usize = 5;
+const IN_WORDS: usize = 5;
 
 /// The verification of a load and the pass after it, and all that goes on to the state file or the loads after it.
 #[derive(Default)]
@@ -278,7 +278,8 @@ impl Session {
             verifier.refine(&self.past());
             let mut found = verifier.total();
             let names: Vec<_> = load.targets.iter().map(|aim| aim.target.name()).collect();
-            found.first = found.wrong.iter().take(TOLD).map(|wrong| wrong.told(&names)).collect();
+            found.first =
+                found.wrong.iter().take(IN_WORDS).map(|wrong| wrong.sentence(&names)).collect();
             if found.checked == 0 && summary.ended_by != "interrupted" {
                 summary.lacks(nothing_checked(&found));
             }

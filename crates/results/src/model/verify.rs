@@ -228,41 +228,41 @@ impl std::fmt::Display for VerifyFigures {
 
 impl WrongBlock {
     /// Returns where it is and how it is wrong, for people; `targets` are the names of the load's targets.
-    pub fn told(&self, targets: &[String]) -> String {
+    pub fn sentence(&self, targets: &[String]) -> String {
         let name = |target: u32| {
             let name = targets.get(target as usize);
             name.map_or_else(|| format!("target {target}"), String::clone)
         };
         let (kind, length) = (self.kind.word(), self.length);
-        let mut told =
+        let mut text =
             format!("{kind}: {length} bytes at {} of {}", self.offset, name(self.target));
         match (&self.expected, &self.found) {
             (Some(expected), Some(found)) if expected == found => {
-                told += &format!(", content {found}, spoilt");
+                text += &format!(", content {found}, spoilt");
             }
             (expected, found) => {
                 let parts = [("expected", expected), ("found", found)];
                 for (word, id) in
                     parts.iter().filter_map(|(word, id)| Some((word, (*id).as_ref()?)))
                 {
-                    told += &format!(", {word} content {id}");
+                    text += &format!(", {word} content {id}");
                 }
             }
         }
         if let Some((target, offset)) = self.home {
-            told += &format!(", which belongs to {offset} of {}", name(target));
+            text += &format!(", which belongs to {offset} of {}", name(target));
         }
         if self.homes > 1 {
-            told += &format!(" (or to {} others)", self.homes - 1);
+            text += &format!(" (or to {} others)", self.homes - 1);
         }
         let all = self.length.div_ceil(512);
         if !self.sectors.is_empty() && (self.sectors.len() as u32) < all {
-            told += &format!(", sectors {:?} of {all}", self.sectors);
+            text += &format!(", sectors {:?} of {all}", self.sectors);
         }
         if !self.bits.is_empty() {
-            told += &format!(", bits {:?}", self.bits);
+            text += &format!(", bits {:?}", self.bits);
         }
-        told
+        text
     }
 }
 
@@ -305,7 +305,7 @@ mod tests {
         };
         let names = ["a.dat", "/dev/sdx"].map(str::to_owned);
         assert_eq!(
-            block.told(&names),
+            block.sentence(&names),
             "corrupt: 4096 bytes at 8192 of /dev/sdx, content ab, spoilt, sectors [3] of 8, bits [12345]"
         );
         let moved = WrongBlock {
@@ -317,10 +317,10 @@ mod tests {
             ..block
         };
         assert_eq!(
-            moved.told(&names),
+            moved.sentence(&names),
             "misplaced: 4096 bytes at 8192 of /dev/sdx, expected content ab, found content cd, which belongs to 512 of a.dat (or to 2 others), sectors [3] of 8"
         );
-        assert!(moved.told(&[]).contains("of target 1, expected"));
+        assert!(moved.sentence(&[]).contains("of target 1, expected"));
     }
 
     #[test]
