@@ -218,6 +218,10 @@ impl From<run::RunError> for Failure {
             }
             run::RunError::Guest(_) => Self::environment(error)
                 .with_help("fathom doctor says what this machine lacks for the lab"),
+            // What the outcome says is no less true for a result that was spoiled.
+            run::RunError::Spoiled { outcome, .. } if outcome != run::RunOutcome::Complete => {
+                Self { code: outcome.exit_code(), error: error.into(), help: None }
+            }
             _ => Self::data(error),
         }
     }

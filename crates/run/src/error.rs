@@ -1,11 +1,21 @@
 //! What stops a run that has begun, and errors as records keep them.
 
+use crate::RunOutcome;
+
 /// What stops a run that has begun.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The result could not be written.
     #[error(transparent)]
     Sink(#[from] results::sink::SinkError),
+    /// The run ended, and its result is elsewhere or not as it was written.
+    #[error("{source}")]
+    Spoiled {
+        /// How the run ended.
+        outcome: RunOutcome,
+        /// What is wrong with the result.
+        source: results::sink::SinkError,
+    },
     /// What the guest sent, or was sent, is not what this version speaks.
     #[error("The guest and the host do not understand each other: {0}")]
     Language(String),

@@ -9,7 +9,7 @@ use results::model::{
     Accelerator, CellEntry, CellState, MachineFacts, Manifest, ResumeFacts, SCHEMA,
     SequentialFacts, StopReason, StoppedFacts,
 };
-use results::sink::{DirSink, Sink};
+use results::sink::{DirSink, Sink, SinkError};
 use results::writer::{write_experiment, write_manifest};
 
 use crate::message::{Chosen, Message, Post};
@@ -269,8 +269,16 @@ impl Ledger {
         }
     }
 
-    /// Ends the run: the manifest says how, and the result is sealed.
+    /// Ends the run: the manifest says how, and the result is sealed. A cell whose files others removed or cut has failed.
     pub fn finish(mut self) -> Result<RunOutcome, RunError> {
+        let changed = self.sink.changed();
+        for cell in &mut self.manifest.cells {
+            let folder = Path::new(results::writer::CELLS).join(&cell.folder);
+            if changed.iter().any(|file| Path::new(file).starts_with(&folder)) {
+                cell.state = CellState::Failed;
+                cell.reason = Some("another program changed its files during the run".to_owned());
+            }
+        }
         let outcome = RunOutcome::of(self.manifest.cells.iter().map(|c| c.state), self.left_behind);
         self.manifest.ended_utc = Some(now_utc());
         self.manifest.outcome = Some(outcome.word().to_owned());
@@ -280,9 +288,18 @@ impl Ledger {
             let text = format!("the result is not sealed: {}", crate::chain(&error));
             (self.on)(&Event::Notice { cell: None, text });
         }
+        let whole = match changed {
+            files if files.is_empty() => Ok(()),
+            files => Err(SinkError::Changed { name: self.sink.name().to_owned(), files }),
+        };
         // Whoever reads what the name leads to must find this result.
-        self.sink.check_name()?;
-        Ok(outcome)
+        let found = self.sink.check_name().and(whole);
+        found.map(|()| outcome).map_err(|source| RunError::Spoiled { outcome, source })
+    }
+
+    /// Returns why a run stops at `error`: that its result was removed, where it was, tells more than the first file that is missing.
+    pub(crate) fn stopped_by(&self, error: RunError) -> RunError {
+        self.sink.check_there().err().map_or(error, RunError::Sink)
     }
 
     fn save(&mut self) -> Result<(), RunError> {

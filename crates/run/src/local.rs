@@ -122,11 +122,11 @@ pub fn run(
             }
         }
         if let Some(error) = recorder.failure() {
-            return Err(error);
+            return Err(shared.with(|ledger| Ok(ledger.stopped_by(error)))?);
         }
     }
     if let Some(error) = recorder.failure() {
-        return Err(error);
+        return Err(shared.with(|ledger| Ok(ledger.stopped_by(error)))?);
     }
     if let Some(looks) = looks.as_mut().filter(|_| interrupt.level() == Level::None) {
         shared.with(|ledger| looks.consider(ledger, clock.now()))?;

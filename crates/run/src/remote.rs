@@ -117,7 +117,8 @@ pub fn run<G: Guests>(
 ) -> Result<RunOutcome, RunError> {
     ledger.watch_host();
     let between = Between::new(plan, &ledger, quiet, interrupt);
-    let ended = run_cells(plan, injections, guests, (&mut ledger, between), interrupt);
+    let ended = run_cells(plan, injections, guests, (&mut ledger, between), interrupt)
+        .map_err(|error| ledger.stopped_by(error));
     let (state, reason) = match &ended {
         Ok(()) => (CellState::Interrupted, "stopped before it began".to_owned()),
         Err(error) => (CellState::Failed, error.to_string()),

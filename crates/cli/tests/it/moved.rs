@@ -1,11 +1,13 @@
 //! A result whose directory others move, exchange or remove while a run writes into it.
 
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use results::Seal;
+use results::model::CellState;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::program::{command, expect, fresh, text};
 
@@ -16,13 +18,18 @@ type Swap = fn(&Path, &Path);
 
 /// Runs into `out`, and does `swap` once the first cell has begun; gives the exit code and what was said.
 fn swapped(out: &Path, other: &Path, swap: Swap) -> (Option<i32>, String) {
+    meanwhile(out, |_| swap(out, other))
+}
+
+/// The same for something that may be done to the run itself, too.
+fn meanwhile(out: &Path, work: impl FnOnce(&Child)) -> (Option<i32>, String) {
     let args = [&RUN[..], &["--pace", "0.02", "--out", text(out)]].concat();
     let mut run = command(&args);
     let run = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     while !out.join("cells").exists() {
         std::thread::sleep(Duration::from_millis(5));
     }
-    swap(out, other);
+    work(&run);
     let answer = run.wait_with_output().unwrap();
     (answer.status.code(), String::from_utf8_lossy(&answer.stderr).into_owned())
 }
@@ -67,4 +74,42 @@ fn a_run_whose_result_is_removed_stops_and_says_so() {
     assert_eq!(code, Some(5), "{said}");
     assert!(said.contains("was removed while the run wrote into it"), "{said}");
     assert!(!out.exists(), "nothing is made anew");
+}
+
+#[test]
+fn a_cell_whose_files_others_remove_during_the_run_has_failed() {
+    let (_dir, out) = fresh();
+    let (code, said) = meanwhile(&out, |_| {
+        let folders = || {
+            let entries = std::fs::read_dir(out.join("cells")).unwrap();
+            let mut all: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+            all.sort();
+            all
+        };
+        while folders().len() < 2 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::fs::remove_dir_all(&folders()[0]).unwrap();
+    });
+    assert_eq!(code, Some(5), "{said}");
+    assert!(
+        said.contains("was changed by another program") && said.contains("cells/00-"),
+        "{said}"
+    );
+    let left = results::open(&out).unwrap();
+    assert_eq!(left.cells[0].state(), CellState::Failed);
+    assert!(left.cells[1..].iter().all(results::CellData::done), "the others are whole");
+    assert_eq!(left.manifest.outcome.as_deref(), Some("incomplete"));
+}
+
+#[test]
+fn an_interrupted_run_whose_result_was_moved_still_ends_as_interrupted() {
+    let (_dir, out) = fresh();
+    let now = out.with_extension("moved");
+    let (code, said) = meanwhile(&out, |run| {
+        std::fs::rename(&out, &now).unwrap();
+        kill_process(Pid::from_child(run), Signal::INT).unwrap();
+    });
+    assert_eq!(code, Some(130), "{said}");
+    assert!(said.contains("was moved away") && said.contains(text(&now)), "{said}");
 }
