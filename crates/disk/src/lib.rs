@@ -36,7 +36,7 @@ pub use error::{Error, Result};
 pub use fault::{Fault, FaultKind, On};
 pub use like::Like;
 pub use limit::Limit;
-pub use memory::{available, check_room};
+pub use memory::check_room;
 pub use profile::{
     ModelKind, Parameter, Profile, Published, Quantity, Reach, Shape, profile, profiles,
 };

@@ -1,21 +1,11 @@
 //! Whether what disks hold fits into this machine's memory.
 
-use std::path::Path;
-
 use units::Bytes;
 
 use crate::error::{Error, Result};
 
 /// What is left to the machine beside the disks.
 const MARGIN: u64 = 256 * Bytes::MIB;
-
-/// Memory that can be had without swapping; `None` where the kernel does not say.
-pub fn available() -> Option<Bytes> {
-    let text = std::fs::read_to_string(Path::new("/proc/meminfo")).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(Bytes(kib * Bytes::KIB))
-}
 
 /// Refuses disks that may hold `needed`, with a margin, where `available` is less.
 pub fn check_room(needed: Bytes, available: Bytes) -> Result<()> {
@@ -36,6 +26,5 @@ mod tests {
         let error = check_room(gib(2), gib(2)).unwrap_err();
         assert!(error.to_string().contains("2 GiB") && error.help().contains("memory"), "{error}");
         assert!(check_room(Bytes(u64::MAX), gib(2)).is_err());
-        assert!(available().is_some_and(|memory| memory.0 > 0));
     }
 }

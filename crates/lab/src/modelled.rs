@@ -58,7 +58,7 @@ pub(crate) fn check(disks: &[Disk]) -> Result<()> {
         }
         needed = needed.saturating_add(model.stored.0.min(disk.size.0) + VERSIONS.0);
     }
-    match ::disk::available() {
+    match sys::memory::available() {
         Some(available) if needed > 0 => ::disk::check_room(Bytes(needed), available)
             .map_err(|error| Error::BadSpec { what: error.to_string(), help: error.help() }),
         _ => Ok(()),

@@ -16,6 +16,7 @@ pub mod interrupt;
 pub mod keeper;
 pub mod kernel_log;
 pub mod lifeline;
+pub mod memory;
 pub mod priority;
 pub mod reap;
 pub mod stamps;

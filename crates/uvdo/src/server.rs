@@ -73,6 +73,8 @@ pub struct Server {
     recovery: Recovery,
     /// The client that waits for a change of policy.
     changing: Option<(Policy, Sender<Result<String, String>>)>,
+    /// The volume takes no writes: clients that come are told.
+    read_only: Arc<AtomicBool>,
     /// The first thing that the backing failed.
     fault: Option<String>,
     /// Clients that wait for the end.
@@ -100,6 +102,12 @@ impl Server {
                 help: "raise --memory, or lower --block-map-cache or --index-memory".into(),
             });
         }
+        if let Some(free) = sys::memory::available().filter(|free| free.0 < needed) {
+            return Err(Error::Value {
+                what: format!("the volume takes {needed} bytes of memory, and {} are free", free.0),
+                help: "lower --block-map-cache or --index-memory".into(),
+            });
+        }
         let policy = options.policy.unwrap_or_else(|| Policy::auto(backing.has_volatile_cache()));
         let settings = Settings { policy, ..options.settings.clone() };
         let sockets = place.occupy()?;
@@ -117,6 +125,7 @@ impl Server {
             recovery,
             changing: None,
             fault: None,
+            read_only: Arc::default(),
             stopping: Vec::new(),
             asked_to_stop: false,
             ended: None,
@@ -139,6 +148,7 @@ impl Server {
         let done = events.clone();
         let workers = Workers::start(&self.backing, move |end| drop(done.send(Event::Done(end))))?;
         let open = Arc::new(AtomicBool::new(true));
+        self.read_only.store(self.volume.stats().read_only, Ordering::Relaxed);
         self.listen(&events, &open)?;
         let mut busy = false;
         while self.ended.is_none() {
@@ -226,6 +236,7 @@ impl Server {
                 }
             });
         ends.iter().for_each(|reply| self.own(reply));
+        self.read_only.store(self.volume.stats().read_only, Ordering::Relaxed);
         more || self.requests.has_room_for_more()
     }
 
@@ -298,15 +309,15 @@ impl Server {
 
     /// Lets clients of both sockets in.
     fn listen(&self, events: &Sender<Event>, open: &Arc<AtomicBool>) -> io::Result<()> {
-        let (bytes, read_only) =
-            (self.volume.geometry().sizes.logical * BLOCK as u64, self.volume.stats().read_only);
-        let export = Export { bytes, read_only };
+        let bytes = self.volume.geometry().sizes.logical * BLOCK as u64;
+        let read_only = Arc::clone(&self.read_only);
         let (to, open, clients) = (events.clone(), Arc::clone(open), Arc::new(AtomicU64::new(0)));
         accept("uvdo0:nbd", self.sockets.nbd.try_clone()?, move |stream| {
             let (to, open) = (to.clone(), Arc::clone(&open));
             let client = clients.fetch_add(1, Ordering::Relaxed);
             let ask =
                 move |asked| open.load(Ordering::Relaxed) && to.send(Event::Asked(asked)).is_ok();
+            let export = Export { bytes, read_only: read_only.load(Ordering::Relaxed) };
             // A client that breaks the protocol is cut off; there is nobody to tell.
             let _ = nbd::serve(stream, export, client, ask);
         })?;

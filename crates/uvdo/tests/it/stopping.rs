@@ -42,6 +42,11 @@ fn what_is_no_volume_too_short_or_too_large_for_memory_is_refused_with_a_remedy(
     let little = uvdo::StartOptions { memory: Some(units::Bytes(1 << 20)), ..usual() };
     let Err(error) = start(little) else { panic!("it started") };
     assert!(error.help().contains("--memory"), "{error}");
+    let settings = volume::Settings { index_records: 1 << 50, ..usual().settings };
+    let Err(error) = start(uvdo::StartOptions { settings, ..usual() }) else {
+        panic!("it started")
+    };
+    assert!(error.to_string().contains("are free"), "{error}");
     drop(start(usual()).unwrap());
     let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
     file.set_len(300 << 20).unwrap();
@@ -69,13 +74,15 @@ fn a_volume_that_was_cut_off_is_sound_and_recovers() {
 #[test]
 fn a_backing_that_is_cut_short_while_it_is_served_is_noticed_whatever_is_asked_next() {
     const FLUSH: u16 = 3;
+    const READ_ONLY: u16 = 2;
     for policy in [Policy::Sync, Policy::Async, Policy::AsyncUnsafe] {
         for question in ["flush", "status", "stop", "read"] {
             let dir = tempfile::tempdir().unwrap();
             let path = backing(dir.path());
             let served = Served::start(&path, dir.path(), policy);
             let mut stream = connected(&served);
-            assert_eq!(exported(&mut stream).0, LOGICAL);
+            let (size, flags) = exported(&mut stream);
+            assert_eq!((size, flags & READ_ONLY), (LOGICAL, 0));
             request(&mut stream, 1, 0, 4096);
             let block: Vec<u8> = (0..4096u32).map(|n| (n * n / 7) as u8).collect();
             stream.write_all(&block).unwrap();
@@ -102,6 +109,9 @@ fn a_backing_that_is_cut_short_while_it_is_served_is_noticed_whatever_is_asked_n
                 request(&mut stream, 1, 0, 4096);
                 stream.write_all(&block).unwrap();
                 assert_eq!(error(&mut stream), 1);
+                // Who comes now is told so at once.
+                let (_, flags) = exported(&mut connected(&served));
+                assert_ne!(flags & READ_ONLY, 0, "{policy:?} {question}");
             }
             let told = uvdo::ask(&served.place, "stop").unwrap();
             assert!(told.starts_with("read-only: ") && told.contains("cut short"), "{told}");

@@ -97,8 +97,9 @@ impl Settings {
     pub fn memory_bytes(&self, geometry: &Geometry) -> u64 {
         let block = BLOCK as u64;
         let pages = self.cache_pages as u64 + reduce::space::interior_pages(geometry.sizes.logical);
-        let index = self.index_records as u64 * 8;
-        pages * block + geometry.data_total() + index + self.permits as u64 * REQUEST
+        let index = (self.index_records as u64).saturating_mul(8);
+        let rest = geometry.data_total() + self.permits as u64 * REQUEST;
+        pages.saturating_mul(block).saturating_add(index).saturating_add(rest)
     }
 
     /// The rules of the order of operations: all of them, but in tests.
