@@ -9,6 +9,7 @@ use results::model::{
 use results::read::{CellData, ResultSet};
 
 use crate::planned;
+use crate::share::Share;
 
 /// What the layers' rules find, one finding per variant, layer and rule.
 pub(crate) fn run(result: &ResultSet) -> Vec<Finding> {
@@ -16,16 +17,24 @@ pub(crate) fn run(result: &ResultSet) -> Vec<Finding> {
     for variant in &result.manifest.plan.variants {
         let cells: Vec<_> = result.cells_of(&variant.name).collect();
         let stages = planned::stages(variant);
-        let mut found: BTreeMap<(String, Option<String>), Vec<Finding>> = BTreeMap::new();
-        let mut looked = 0;
-        for (cell, record) in cells.iter().filter_map(|c| Some((*c, c.record.as_ref()?))) {
-            looked += 1;
+        let mut found: BTreeMap<(String, Option<String>), Vec<(&CellData, Finding)>> =
+            BTreeMap::new();
+        let looked: Vec<_> =
+            cells.iter().filter_map(|cell| Some((*cell, cell.record.as_ref()?))).collect();
+        for &(cell, record) in &looked {
             for finding in of_cell(variant, &stages, cell, record) {
                 let key = (finding.rule.clone(), finding.subject.clone());
-                found.entry(key).or_default().push(finding);
+                found.entry(key).or_default().push((cell, finding));
             }
         }
-        findings.extend(found.into_values().filter_map(|same| merge(same, &variant.name, looked)));
+        for same in found.into_values() {
+            let mut share = Share::default();
+            for (cell, _) in &looked {
+                share.count(cell, same.iter().any(|(had, _)| had.entry.index == cell.entry.index));
+            }
+            let same = same.into_iter().map(|(_, finding)| finding);
+            findings.extend(merge(same, &variant.name, share));
+        }
     }
     findings
 }
@@ -124,14 +133,12 @@ fn with_commands(mut finding: Finding, layer: &LayerFacts, kind: &Kind) -> Findi
 }
 
 /// One finding for the runs of a variant: the worst of them, with how many had it.
-fn merge(same: Vec<Finding>, variant: &str, looked: usize) -> Option<Finding> {
-    let had = same.len();
+fn merge(same: impl Iterator<Item = Finding>, variant: &str, share: Share) -> Option<Finding> {
     let rank = |f: &Finding| (f.severity, f.explains_percent.unwrap_or(0.0));
-    let mut finding = same
-        .into_iter()
-        .reduce(|worst, next| if rank(&next) > rank(&worst) { next } else { worst })?;
+    let mut finding =
+        same.reduce(|worst, next| if rank(&next) > rank(&worst) { next } else { worst })?;
     finding.evidence =
-        format!("{} (in {had} of {looked} runs)", finding.evidence.trim_end_matches('.'));
+        format!("{} (in {})", finding.evidence.trim_end_matches('.'), share.text("runs"));
     finding.subject = subject(finding.subject, variant);
     Some(finding)
 }

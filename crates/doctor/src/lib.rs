@@ -10,6 +10,7 @@ mod layer_rules;
 mod limits;
 mod planned;
 mod rules;
+mod share;
 mod trial;
 
 use std::cmp::Reverse;

@@ -9,6 +9,8 @@ use results::transcript::CLEANED;
 use stats::Sorted;
 use units::show::significant;
 
+use crate::share::Share;
+
 /// Runs of a variant failed.
 pub(crate) fn failed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let variants = &result.manifest.plan.variants;
@@ -81,24 +83,26 @@ const NAMED: usize = 5;
 
 /// Something else on the machine took what cells needed.
 pub(crate) fn disturbed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
-    let begun = || result.cells.iter().filter(|cell| cell.state() != CellState::Skipped);
-    let name = |cell: &CellData| {
+    let mut share = Share::default();
+    let mut cells = Vec::new();
+    for cell in result.cells.iter().filter(|cell| cell.state() != CellState::Skipped) {
         let why = results::disturbances(cell);
+        share.count(cell, !why.is_empty());
         let CellEntry { variant, repeat, .. } = &cell.entry;
-        (!why.is_empty()).then(|| format!("{variant} repeat {repeat}: {}", why.join(", ")))
-    };
-    let cells: Vec<String> = begun().filter_map(name).collect();
-    let all = begun().count();
+        if !why.is_empty() {
+            cells.push(format!("{variant} repeat {repeat}: {}", why.join(", ")));
+        }
+    }
     let (first, more) = cells.split_at(cells.len().min(NAMED));
     let more = if more.is_empty() { String::new() } else { format!("; and {} more", more.len()) };
-    let share = significant(100.0 * cells.len() as f64 / all.max(1) as f64, 2);
+    let percent = significant(share.percent(), 2);
     let finding = Finding {
         rule: "disturbed_cells".into(),
         severity: Severity::Warning,
         subject: None,
         message: format!(
-            "Something else disturbed {} of {all} cells ({share} %): their figures are those of a machine that was shared.",
-            cells.len(),
+            "Something else disturbed {}: their figures are those of a machine that was shared.",
+            share.text(&format!("cells ({percent} %)")),
         ),
         evidence: format!("{}{more}.", first.join("; ")),
         remedy: "Run again on a machine that does nothing else; --quiet 5% waits before each cell until others leave it alone."

@@ -6,7 +6,7 @@ use results::Seal;
 use results::model::{
     Accelerator, CellState, Finding, LoadSummary, OperationSummary, Row, Severity, VerifyFigures,
 };
-use results::read::ResultSet;
+use results::read::{CellData, ResultSet};
 
 /// A result in which nothing is wrong.
 fn healthy() -> ResultSet {
@@ -385,6 +385,31 @@ fn sampling_is_expensive_above_one_percent_of_a_cpu_and_not_below() {
     let finding = only("sampling_expensive", costly(20_000_000));
     assert_eq!(finding.subject.as_deref(), Some("machine.diskstats"));
     assert_eq!(after(costly(5_000_000)), []);
+}
+
+#[test]
+fn a_finding_is_counted_over_the_runs_that_gave_figures_and_the_others_are_told_apart() {
+    let told = |failed_has_it: bool| {
+        let findings = after(|r| {
+            let vdo = |cell: &&mut CellData| cell.entry.variant == "vdo";
+            for cell in r.cells.iter_mut().filter(vdo) {
+                let failed = cell.entry.repeat == 2;
+                let record = cell.record.as_mut().unwrap();
+                if failed {
+                    record.state = CellState::Failed;
+                }
+                if (failed_has_it || !failed)
+                    && let Some(figures) = record.layers.get_mut("vdo")
+                {
+                    figures.insert("compressed_fragments".into(), Some(0.0));
+                }
+            }
+        });
+        findings.into_iter().find(|f| f.rule == "content_not_packable").unwrap().evidence
+    };
+    let (alone, both) = (told(false), told(true));
+    assert!(alone.ends_with("(in 4 of 4 runs, beside 1 that gave no figures)"), "{alone}");
+    assert!(both.ends_with("(in 4 of 4 runs, and 1 of 1 that gave no figures)"), "{both}");
 }
 
 #[test]
