@@ -17,8 +17,7 @@ pub(crate) fn run(result: &ResultSet) -> Vec<Finding> {
     for variant in &result.manifest.plan.variants {
         let cells: Vec<_> = result.cells_of(&variant.name).collect();
         let stages = planned::stages(variant);
-        let mut found: BTreeMap<(String, Option<String>), Vec<(&CellData, Finding)>> =
-            BTreeMap::new();
+        let mut found: BTreeMap<_, Vec<(&CellData, Finding)>> = BTreeMap::new();
         let looked: Vec<_> =
             cells.iter().filter_map(|cell| Some((*cell, cell.record.as_ref()?))).collect();
         for &(cell, record) in &looked {

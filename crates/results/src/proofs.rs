@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Finding, Proof};
-use crate::sink::{SinkError, replace};
+use crate::sink::{DirSink, Sink, SinkError};
 
 /// The file's name.
 pub const PROOFS: &str = "proofs.json";
@@ -36,13 +36,14 @@ pub(crate) fn read(dir: &Path) -> Vec<KeptProof> {
     serde_json::from_slice(&bytes).unwrap_or_default()
 }
 
-/// Keeps the proof of a finding in the result in `dir`, in place of an earlier one of the same finding.
+/// Keeps the proof of a finding in the result that is held, in place of an earlier one of the same finding.
 ///
 /// # Errors
 /// When the file cannot be written, or one is there that holds something else.
-pub fn keep(dir: &Path, finding: &Finding, proof: &Proof) -> Result<(), SinkError> {
-    let path = dir.join(PROOFS);
-    let failed = |source| SinkError::Write { path: path.clone(), source };
+pub fn keep(held: &mut DirSink, finding: &Finding, proof: &Proof) -> Result<(), SinkError> {
+    let path = held.way().join(PROOFS);
+    let named = held.name().join(PROOFS);
+    let failed = |source| SinkError::Write { path: named.clone(), source };
     let mut kept: Vec<KeptProof> = match sys::input::read(&path, u64::MAX) {
         Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| failed(error.into()))?,
         Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
@@ -52,7 +53,7 @@ pub fn keep(dir: &Path, finding: &Finding, proof: &Proof) -> Result<(), SinkErro
     let (rule, subject) = (finding.rule.clone(), finding.subject.clone());
     kept.push(KeptProof { rule, subject, proof: proof.clone() });
     let bytes = serde_json::to_vec_pretty(&kept).map_err(|error| failed(error.into()))?;
-    replace(&path, &bytes)
+    held.put(PROOFS, &bytes)
 }
 
 #[cfg(test)]
@@ -86,11 +87,12 @@ mod tests {
     #[test]
     fn the_last_proof_of_a_finding_is_the_one_that_is_kept() {
         let dir = tempfile::tempdir().unwrap();
+        let mut held = DirSink::reopen(dir.path()).unwrap();
         assert_eq!(read(dir.path()), []);
         let (misses, idle) = (finding("block_map_misses"), finding("packer_idle"));
-        keep(dir.path(), &misses, &proof(ProofOutcome::Unclear)).unwrap();
-        keep(dir.path(), &idle, &proof(ProofOutcome::Refuted)).unwrap();
-        keep(dir.path(), &misses, &proof(ProofOutcome::Confirmed)).unwrap();
+        keep(&mut held, &misses, &proof(ProofOutcome::Unclear)).unwrap();
+        keep(&mut held, &idle, &proof(ProofOutcome::Refuted)).unwrap();
+        keep(&mut held, &misses, &proof(ProofOutcome::Confirmed)).unwrap();
         let kept = read(dir.path());
         let of = |finding: &Finding| {
             let found: Vec<_> = kept.iter().filter(|kept| kept.is_of(finding)).collect();
@@ -107,7 +109,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join(PROOFS), "my notes").unwrap();
         assert_eq!(read(dir.path()), []);
-        keep(dir.path(), &finding("a"), &proof(ProofOutcome::Unclear)).unwrap_err();
+        let mut held = DirSink::reopen(dir.path()).unwrap();
+        keep(&mut held, &finding("a"), &proof(ProofOutcome::Unclear)).unwrap_err();
         assert_eq!(fs::read(dir.path().join(PROOFS)).unwrap(), b"my notes");
     }
 }

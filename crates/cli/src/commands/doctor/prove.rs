@@ -7,6 +7,7 @@ use doctor::{Next, Suspect};
 use experiment::{Plan, Trial};
 use results::ResultSet;
 use results::model::{Accelerator, Finding, Proof, ProofRound};
+use results::sink::DirSink;
 use run::local::{self, LocalMachine};
 use run::{ExperimentSource, LAB, RunOutcome, RunRequest, Start};
 use sys::interrupt::Interrupt;
@@ -30,6 +31,16 @@ const GUEST: GuestArgs = GuestArgs {
 /// Names that the changed variant may have: the experiment may use the first itself.
 const NAMES: [&str; 2] = ["changed", "changed-by-doctor"];
 
+/// Holds the directory of the result for as long as the proofs take, whatever its name leads to by then.
+fn hold(result: &ResultSet) -> Result<DirSink, String> {
+    let held = DirSink::reopen(&result.path).map_err(|error| error.to_string())?;
+    let found = results::open_held(&held).map_err(|error| error.to_string())?;
+    if found.manifest.run_id != result.manifest.run_id {
+        return Err(format!("another result has taken the place of {}", result.path.display()));
+    }
+    Ok(held)
+}
+
 /// Tries what would take each limit away, and notes what came of it in the findings.
 pub fn run(
     args: &DoctorArgs,
@@ -48,6 +59,7 @@ pub fn run(
     let source =
         ExperimentSource { name: result.path.join("experiment.toml").display().to_string(), text };
     let out = folder(args, result)?;
+    let mut held = hold(result);
     // Rounds of one rule are numbered through, whichever variant they are of.
     let mut round = BTreeMap::new();
     for suspect in suspects.iter().take(doctor::SHOWN) {
@@ -63,8 +75,12 @@ pub fn run(
         say(&format!("{rule} of {variant} {word}: with {changes} {}", proof.said()));
         if let Some(finding) = findings.get_mut(suspect.finding) {
             // The proof holds all the same where the result cannot be written to.
-            if let Err(error) = results::proofs::keep(&result.path, finding, &proof) {
-                say(&format!("The proof is not kept in the result: {error}"));
+            let kept = held.as_mut().map_err(|why| why.clone());
+            let kept = kept.and_then(|held| {
+                results::proofs::keep(held, finding, &proof).map_err(|error| error.to_string())
+            });
+            if let Err(why) = kept {
+                say(&format!("The proof is not kept in the result: {why}"));
             }
             finding.proof = Some(proof);
         }
