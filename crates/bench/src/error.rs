@@ -90,6 +90,9 @@ impl BenchError {
             Self::Failed { .. } | Self::Output { .. } => {
                 Some("run the printed command line by itself; it says more")
             }
+            Self::Target { .. } if rustix::process::geteuid().is_root() => Some(
+                "see the cause; loop and zram need a kernel that has them. Or name a target with --target",
+            ),
             Self::Target { .. } => {
                 Some("run as root for loop and zram, or name a target with --target")
             }

@@ -145,6 +145,7 @@ impl From<lab::Error> for Failure {
         let help = error.help();
         match error {
             lab::Error::LittleMemory { .. } => Self::usage(error),
+            lab::Error::ForeignCache { .. } => Self::refused(error),
             _ => Self::environment(error),
         }
         .with_help_if(help)

@@ -279,6 +279,37 @@ mod tests {
         "report >output",
     ];
 
+    /// Options that name what may be made, by the words of their command.
+    fn made(command: &clap::Command, words: &[String], found: &mut Vec<Vec<String>>) {
+        for sub in command.get_subcommands() {
+            made(sub, &[words, &[sub.get_name().to_owned()]].concat(), found);
+        }
+        for arg in command.get_arguments() {
+            let id = arg.get_id().as_str();
+            let file = format!("{} >{id}", command.get_name());
+            if let Some(long) = arg.get_long()
+                && (FILES.contains(&file.as_str()) || ["out", "keep_disks"].contains(&id))
+            {
+                found.push([words, &[format!("--{long}"), "-".to_owned()]].concat());
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_that_is_made_is_called_as_standard_output_is() {
+        let mut found = Vec::new();
+        made(&crate::args::Cli::command(), &["fathom".to_owned()], &mut found);
+        found.push(["fathom", "load", "-"].map(str::to_owned).to_vec());
+        found.push(["fathom", "uvdo", "create", "-"].map(str::to_owned).to_vec());
+        found.push(["fathom", "uvdo", "start", "x", "-"].map(str::to_owned).to_vec());
+        assert!(found.len() >= 20, "{found:?}");
+        for words in found {
+            let error = crate::args::Cli::command().try_get_matches_from(&words).unwrap_err();
+            let said = error.to_string();
+            assert!(said.contains("./-") && said.contains("standard output"), "{words:?}: {said}");
+        }
+    }
+
     fn named(command: &clap::Command, found: &mut Vec<String>) {
         for sub in command.get_subcommands() {
             named(sub, found);

@@ -139,7 +139,7 @@ impl Target {
 
 fn cannot(done: &str, path: &Path, source: io::Error) -> EngineError {
     let help = match source.kind() {
-        io::ErrorKind::PermissionDenied => "run as root, or choose a target that you own",
+        io::ErrorKind::PermissionDenied => sys::denied::help(),
         io::ErrorKind::NotFound => "check the path; a new file needs a size (--size)",
         _ => "see the cause below",
     };

@@ -123,9 +123,7 @@ impl ClaimError {
     fn io(path: &Path, what: &str, source: io::Error) -> Self {
         let (kind, help) = match source.kind() {
             io::ErrorKind::NotFound => (ClaimKind::Usage, "lsblk lists the devices there are"),
-            io::ErrorKind::PermissionDenied => {
-                (ClaimKind::Environment, "run as root, or give a target that you own")
-            }
+            io::ErrorKind::PermissionDenied => (ClaimKind::Environment, sys::denied::help()),
             _ => (ClaimKind::Environment, "see the cause below"),
         };
         let message = format!("{} cannot be {what}", path.display());

@@ -53,9 +53,7 @@ impl PathError {
                     Some(rustix::io::Errno::LOOP) => {
                         "its links lead back to themselves: name the file itself"
                     }
-                    Some(rustix::io::Errno::ACCESS) => {
-                        "run as root, or choose a target that you own"
-                    }
+                    Some(rustix::io::Errno::ACCESS) => sys::denied::help(),
                     Some(rustix::io::Errno::NOTDIR) => {
                         "a part of the path is a file, not a directory"
                     }

@@ -12,6 +12,7 @@ mod entries;
 mod mark;
 
 use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -101,7 +102,18 @@ impl Cache {
     pub(crate) fn inside(&self, name: &str) -> Result<PathBuf> {
         let dir = self.dir.join(name);
         fs::create_dir_all(&dir).map_err(Error::io("cannot make", &dir))?;
+        // What is built would come to lie wherever a link leads.
+        if dir.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
+            return Err(Error::ForeignCache { dir: self.dir.clone(), holds: name.to_owned() });
+        }
         Ok(dir)
+    }
+
+    /// Writes a file of the cache: others see the old one or the new one. A link there is replaced, never followed.
+    pub(crate) fn put(&self, name: &str, bytes: &[u8]) -> std::io::Result<()> {
+        let mut file = tempfile::Builder::new().prefix(".fathom-").tempfile_in(&self.dir)?;
+        file.write_all(bytes)?;
+        file.persist(self.dir.join(name)).map(drop).map_err(|failed| failed.error)
     }
 
     /// Every image, the most recently used first.
@@ -399,5 +411,19 @@ mod tests {
             assert!(openers.into_iter().all(|opener| opener.join().unwrap().is_ok()));
         });
         assert_eq!(fs::read_dir(fresh.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn nothing_is_written_through_a_link_in_the_cache() {
+        let (dir, cache, _image) = cache_with_image();
+        let theirs = tempfile::tempdir().unwrap();
+        let file = theirs.path().join("file");
+        fs::write(&file, "theirs").unwrap();
+        std::os::unix::fs::symlink(theirs.path(), dir.path().join("packages")).unwrap();
+        std::os::unix::fs::symlink(&file, dir.path().join("qemu.json")).unwrap();
+        assert!(matches!(cache.inside("packages"), Err(Error::ForeignCache { .. })));
+        cache.put("qemu.json", b"ours").unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"theirs");
+        assert_eq!(fs::read(dir.path().join("qemu.json")).unwrap(), b"ours");
     }
 }

@@ -1,6 +1,7 @@
 //! The files behind the virtual disks: sparse, without a name unless they are to be kept.
 
 use std::fs::File;
+use std::io::{Seek, SeekFrom};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
@@ -95,25 +96,21 @@ fn check(disk: &Disk, all: &[Disk]) -> Result<()> {
     }
     let wrong = |e: ::disk::Error| bad(format!("the virtual disk {role}: {e}"), &e.help());
     disk.attributes.check().map_err(wrong)?;
-    let Some(image) = &disk.image else { return Ok(()) };
-    let there = length(image).map_err(Error::io("cannot read", image))?;
-    if there != disk.size.0 {
-        return Err(bad(
-            format!(
-                "{} holds {there} B, not the {} B of the disk {role}",
-                image.display(),
-                disk.size.0
-            ),
-            "give a file or block device of whole blocks of 4 KiB that does not change; truncate -s %4096 FILE fills a file up",
-        ));
-    }
-    Ok(())
+    disk.image.as_ref().map_or(Ok(()), |image| open(disk, image).map(drop))
 }
 
-/// Bytes of a file or block device.
-fn length(image: &Path) -> std::io::Result<u64> {
-    let mut file = File::open(image)?;
-    std::io::Seek::seek(&mut file, std::io::SeekFrom::End(0))
+/// Opens the file or block device that a disk shows, when it holds what the disk has.
+fn open(disk: &Disk, image: &Path) -> Result<File> {
+    let mut file = File::open(image).map_err(Error::io("cannot read", image))?;
+    let there = file.seek(SeekFrom::End(0)).map_err(Error::io("cannot read", image))?;
+    if there == disk.size.0 {
+        return Ok(file);
+    }
+    let (image, size, role) = (image.display(), disk.size.0, &disk.role);
+    Err(Error::BadSpec {
+        what: format!("{image} holds {there} B, not the {size} B of the disk {role}"),
+        help: "give a file or block device of whole blocks of 4 KiB that does not change; truncate -s %4096 FILE fills a file up".into(),
+    })
 }
 
 fn make_one(
@@ -136,12 +133,13 @@ fn make_one(
     Ok(Drive {
         argument: DriveArgument {
             role: disk.role.clone(),
-            file: if nameless { seen } else { path.display().to_string() },
+            // By its name QEMU would open whatever is there by then.
+            file: seen,
             options: options.clone(),
             properties: properties(&disk.attributes),
         },
         facts: facts(disk, options, note),
-        inherited: nameless.then(|| file.into()),
+        inherited: Some(file.into()),
     })
 }
 
@@ -177,7 +175,7 @@ fn properties(attributes: &Attributes) -> String {
 
 /// A disk that shows the guest what is in `image`.
 fn read_only(disk: &Disk, image: &Path, aio: Aio, note: Option<String>) -> Result<Drive> {
-    let file = File::open(image).map_err(Error::io("cannot read", image))?;
+    let file = open(disk, image)?;
     let seen = inherited_name(&file);
     let (cache, note) = cache(&seen, OFlags::RDONLY, image, note);
     let options = format!("cache={cache},aio={},readonly=on", aio.name());
@@ -316,10 +314,33 @@ mod tests {
     fn a_kept_disk_never_replaces_another() {
         let dir = tempfile::tempdir().unwrap();
         let make = || make_one(&disk("data", 1 << 20), dir.path(), false, Aio::Threads, None);
-        assert!(make().unwrap().argument.file.ends_with("/data.img"));
+        assert!(make().is_ok() && dir.path().join("data.img").exists());
         let error = make().unwrap_err();
         assert!(matches!(error, Error::DiskExists { .. }), "{error}");
         assert!(error.help().is_some());
+    }
+
+    #[test]
+    fn qemu_gets_the_kept_disk_that_was_made_whatever_its_name_leads_to_since() {
+        let dir = tempfile::tempdir().unwrap();
+        let made = make_one(&disk("data", 1 << 20), dir.path(), false, Aio::Threads, None).unwrap();
+        let name = dir.path().join("data.img");
+        std::fs::rename(&name, dir.path().join("moved.img")).unwrap();
+        std::fs::write(&name, "somebody's").unwrap();
+        assert_eq!(std::fs::metadata(&made.argument.file).unwrap().len(), 1 << 20);
+        assert!(made.inherited.is_some());
+    }
+
+    #[test]
+    fn an_image_that_was_exchanged_after_the_check_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("corpus.img");
+        std::fs::write(&path, vec![7; 8192]).unwrap();
+        let image = Disk { image: Some(path.clone()), ..disk("corpus", 8192) };
+        check(&image, &[]).unwrap();
+        std::fs::write(&path, vec![7; 4096]).unwrap();
+        let error = make_one(&image, dir.path(), true, Aio::Threads, None).unwrap_err();
+        assert!(error.to_string().contains("4096 B"), "{error}");
     }
 
     #[test]

@@ -109,7 +109,7 @@ fn probed(cache: &Cache, image: &Image, events: Events) -> Result<Accelerator> {
     };
     // Without it, the next run probes again.
     if let Ok(text) = serde_json::to_vec(&found) {
-        let _ = fs::write(cache.dir().join("accelerator.json"), text);
+        let _ = cache.put("accelerator.json", &text);
     }
     Ok(found.into())
 }

@@ -159,7 +159,7 @@ impl AdmissionError {
             Self::Small { .. } => {
                 "give a larger device, or make [devices] and the stack in the file smaller".into()
             }
-            Self::Unseen { .. } => "see the cause; run as root, or give one that you own".into(),
+            Self::Unseen { .. } => format!("see the cause; {}", sys::denied::help()),
             Self::Overlap(overlap) => {
                 overlap.help().unwrap_or("each role needs a device of its own").into()
             }

@@ -8,6 +8,7 @@ pub mod block;
 pub mod cached;
 pub mod clock;
 pub mod cpu;
+pub mod denied;
 pub mod dm;
 pub mod extents;
 pub mod identity;

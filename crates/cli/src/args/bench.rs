@@ -105,7 +105,7 @@ pub struct BenchEngineArgs {
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
     /// Directory of the results; it must not exist [default: ./engine-vs-fio-UTCTIME].
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = super::made())]
     pub out: Option<PathBuf>,
     /// Compare on real layers in guests of the lab instead, with the fio of the guest's distribution.
     #[arg(long, conflicts_with_all = ["only", "target", "fio", "size"])]
@@ -196,7 +196,7 @@ pub struct BenchDisksArgs {
     #[arg(long, value_name = "S", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub seconds: u64,
     /// Directory of the result; it must not exist [default: none is left].
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = super::made())]
     pub out: Option<PathBuf>,
     #[command(flatten)]
     pub machine: GuestArgs,
@@ -235,7 +235,7 @@ pub struct BenchContentArgs {
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
     /// Directory of the result of --lab; it must not exist [default: ./generator-on-vdo-UTCTIME].
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = super::made())]
     pub out: Option<PathBuf>,
     #[command(flatten)]
     pub machine: GuestArgs,
@@ -271,7 +271,7 @@ pub struct BenchVerdictsArgs {
     #[arg(long, conflicts_with = "json")]
     pub tables: bool,
     /// Directory of the results of --lab; it must not exist [default: kept nowhere].
-    #[arg(long, value_name = "DIR", requires = "lab", conflicts_with = "simulated")]
+    #[arg(long, value_name = "DIR", requires = "lab", conflicts_with = "simulated", value_parser = super::made())]
     pub out: Option<PathBuf>,
     #[command(flatten)]
     pub machine: GuestArgs,

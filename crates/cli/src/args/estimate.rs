@@ -49,10 +49,10 @@ pub struct EstimateArgs {
     #[arg(long, value_name = "PERCENT", requires = "size")]
     pub saving: Option<Percent>,
     /// Write how far the data dedupes and compresses, and nothing of its bytes, for content = { profile = "FILE" }.
-    #[arg(long, value_name = "FILE", conflicts_with = "size")]
+    #[arg(long, value_name = "FILE", conflicts_with = "size", value_parser = super::made())]
     pub profile: Option<PathBuf>,
     /// Write a page with pictures.
-    #[arg(short, long, value_name = "FILE.html", conflicts_with = "size")]
+    #[arg(short, long, value_name = "FILE.html", conflicts_with = "size", value_parser = super::made())]
     pub output: Option<PathBuf>,
     /// JSON on standard output, people's text on standard error.
     #[arg(long)]
@@ -75,7 +75,7 @@ pub struct BenchEstimateArgs {
     #[arg(long, value_name = "FILE[,forgotten=SIZE]", value_parser = corpus, requires = "lab")]
     pub corpus: Vec<(PathBuf, Bytes)>,
     /// Directory of the result of --lab; it must not exist [default: it is not kept].
-    #[arg(long, value_name = "DIR", requires = "lab")]
+    #[arg(long, value_name = "DIR", requires = "lab", value_parser = super::made())]
     pub out: Option<PathBuf>,
     #[command(flatten)]
     pub machine: super::GuestArgs,

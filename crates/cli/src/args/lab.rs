@@ -29,7 +29,7 @@ pub struct LabRunArgs {
     #[command(flatten)]
     pub machine: GuestArgs,
     /// Keep the virtual disks as files in this directory; modelled ones are in memory and cannot be kept.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = super::made())]
     pub keep_disks: Option<PathBuf>,
     /// Give up after this time [default: five times the plan's estimate, at least 10 minutes].
     #[arg(long)]

@@ -178,7 +178,7 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "WHEN", num_args = 0..=1, default_missing_value = "read", default_value = "off")]
     pub verify: workload::Verify,
     /// Keep what the target must hold in this file, so that a later load can verify it.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = super::made())]
     pub verify_state: Option<PathBuf>,
     /// Take the state although it was written for another target of the same size, which held what this one holds.
     #[arg(long, requires = "verify_state")]
@@ -218,10 +218,10 @@ pub struct RecordArgs {
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=10_000))]
     pub worst: u32,
     /// Write the latencies of every interval to FILE, an interval log that HdrHistogram's tools open.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = super::made())]
     pub latency_log: Option<PathBuf>,
     /// Write every I/O to FILE (40 bytes each); `fathom show FILE` makes CSV of it.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = super::made())]
     pub io_log: Option<PathBuf>,
 }
 
@@ -240,6 +240,9 @@ impl TargetArg {
     fn read(text: OsString) -> Result<Self, String> {
         if text.is_empty() {
             return Err("a target needs a name: a device, a file, or null".into());
+        }
+        if text == "-" {
+            return Err("a file called so is ./-; a load writes to no standard output".into());
         }
         let bytes = text.as_bytes();
         let Some(equals) =

@@ -14,6 +14,9 @@ mod results;
 mod run;
 mod uvdo;
 
+use std::path::PathBuf;
+
+use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
 pub use bench::{
@@ -100,6 +103,14 @@ pub struct JsonArgs {
     /// JSON on standard output, people's text on standard error.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Reads the name of a file or directory that may be made. `-` would be one called so, where standard output is meant.
+pub fn made() -> impl TypedValueParser<Value = PathBuf> {
+    PathBufValueParser::new().try_map(|path| match path.as_os_str() == "-" {
+        true => Err("a file or directory called so is ./-, and standard output is /dev/stdout"),
+        false => Ok(path),
+    })
 }
 
 /// The words of the command line, as far as they are text.

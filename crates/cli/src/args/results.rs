@@ -31,7 +31,7 @@ pub struct ReportArgs {
     #[arg(required = true)]
     pub results: Vec<PathBuf>,
     /// The page to write.
-    #[arg(short, long, value_name = "FILE.html")]
+    #[arg(short, long, value_name = "FILE.html", value_parser = super::made())]
     pub output: PathBuf,
 }
 
@@ -92,7 +92,7 @@ pub struct DoctorArgs {
     #[arg(long, value_name = "N", default_value_t = 5, requires = "prove", value_parser = clap::value_parser!(u32).range(1..))]
     pub repeat: u32,
     /// Directory of the results of a proof; it must not exist [default: ./NAME-proof-UTCTIME].
-    #[arg(long, value_name = "DIR", requires = "prove")]
+    #[arg(long, value_name = "DIR", requires = "prove", value_parser = super::made())]
     pub out: Option<PathBuf>,
     /// JSON on standard output; it holds all that was found.
     #[arg(long)]

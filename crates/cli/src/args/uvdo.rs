@@ -49,6 +49,7 @@ Examples:
   fathom uvdo create /dev/vdb --slab-size 2G --json")]
 pub struct CreateArgs {
     /// A block device, or a file; a new file needs --size.
+    #[arg(value_parser = super::made())]
     pub backing: PathBuf,
     /// Size of a new file. It takes no space before something is written.
     #[arg(long, value_name = "SIZE")]
@@ -102,6 +103,7 @@ pub struct StartArgs {
     /// The device or file with the volume.
     pub backing: PathBuf,
     /// Directory for its two sockets, nbd.sock and control.sock; made if it is not there.
+    #[arg(value_parser = super::made())]
     pub dir: PathBuf,
     /// Write policy: the moment of acknowledgement, and the loss that a power cut may bring.
     #[arg(long, value_enum, default_value = "auto")]

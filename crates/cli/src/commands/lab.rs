@@ -214,7 +214,7 @@ pub fn clean(as_json: bool) -> Result<ExitCode, Failure> {
         let Bytes(freed) = cleaned.freed;
         json_line(&json!({
             "removed": cleaned.images, "in_use": cleaned.in_use, "freed_bytes": freed,
-            "foreign": cleaned.foreign,
+            "foreign": cleaned.foreign.iter().map(|p| p.to_string_lossy()).collect::<Vec<_>>(),
         }));
         return Ok(ExitCode::SUCCESS);
     }

@@ -108,6 +108,43 @@ fn a_guest_kernel_that_cannot_be_had_is_named_with_the_remedy() {
 }
 
 #[test]
+fn a_directory_of_somebodys_is_no_cache_and_stays_whole() {
+    let mine = tempfile::tempdir().unwrap();
+    let held = ["keys/server", "packages/list", "supplies/paper", "images/photo.jpg"];
+    for name in held {
+        let file = mine.path().join(name);
+        fs::create_dir(file.parent().unwrap()).unwrap();
+        fs::write(file, "mine").unwrap();
+    }
+    for args in [&["lab", "clean"][..], &["lab", "list"], &["lab", "run", "vdo-vs-plain"]] {
+        let answer =
+            crate::program::command(args).env("FATHOM_CACHE", mine.path()).output().unwrap();
+        let err = String::from_utf8_lossy(&answer.stderr);
+        assert_eq!(answer.status.code(), Some(4), "{args:?}: {err}");
+        assert!(err.contains("is no cache of Fathom") && err.contains("help:"), "{err}");
+        let whole = |name: &&str| fs::read(mine.path().join(name)).is_ok_and(|t| t == b"mine");
+        assert!(held.iter().all(whole), "{args:?}");
+        assert_eq!(fs::read_dir(mine.path()).unwrap().count(), held.len(), "{args:?}");
+    }
+}
+
+#[test]
+fn what_somebody_put_into_the_cache_is_told_whatever_it_is_called() {
+    use std::os::unix::ffi::OsStrExt;
+    let cache = tempfile::tempdir().unwrap();
+    let clean = || {
+        let mut command = crate::program::command(&["lab", "clean", "--json"]);
+        command.env("FATHOM_CACHE", cache.path()).output().unwrap()
+    };
+    assert_eq!(clean().status.code(), Some(0));
+    fs::write(cache.path().join(std::ffi::OsStr::from_bytes(b"not\xffutf8")), "mine").unwrap();
+    let answer = clean();
+    assert_eq!(answer.status.code(), Some(0), "{}", String::from_utf8_lossy(&answer.stderr));
+    assert!(String::from_utf8_lossy(&answer.stdout).contains("utf8"));
+    assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 3);
+}
+
+#[test]
 fn a_disk_too_full_for_the_virtual_disks_is_found_before_the_start() {
     let small = tempfile::tempdir().unwrap();
     let mounted = Command::new("mount")

@@ -54,7 +54,7 @@ impl Qemu {
         let found = Self { version: version(&path, &[])?, path, leading: Vec::new(), stamp };
         // A cache that cannot be written costs 50 ms the next time.
         if let Ok(text) = serde_json::to_vec(&found) {
-            let _ = fs::write(&remembered, text);
+            let _ = cache.put("qemu.json", &text);
         }
         Ok(found)
     }

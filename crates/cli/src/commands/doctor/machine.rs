@@ -14,7 +14,15 @@ const WITHOUT_KVM: &str =
 /// Returns what the host can do, and what the lab has found out about it.
 pub fn capabilities() -> Vec<Capability> {
     let mut all = host::capabilities();
-    let Ok(cache) = Cache::open() else { return all };
+    let cache = match Cache::open() {
+        Ok(cache) => cache,
+        Err(error) => {
+            let (detail, remedy) = (error.to_string(), error.help());
+            let (state, name) = (CapabilityState::Missing, "lab image".to_owned());
+            all.push(Capability { id: "lab_image", name, state, detail, remedy });
+            return all;
+        }
+    };
     let newest =
         cache.images().ok().and_then(|images| images.into_iter().find(|i| i.manifest.is_some()));
     let (state, detail, remedy) = match &newest {
