@@ -1,13 +1,13 @@
-//! In how many runs something was so: of those that gave figures, and of the others apart.
+//! Counts of runs in which something was so: of those that gave figures, and of the others apart.
 
 use results::read::CellData;
 
 /// Runs that were looked at, and those among them that have something.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Share {
-    /// Of runs that gave figures: had it, all.
+    /// Runs that gave figures: those that had it, all.
     with: (usize, usize),
-    /// Of runs that gave none: had it, all.
+    /// Runs that gave none: those that had it, all.
     without: (usize, usize),
 }
 

@@ -66,7 +66,7 @@ pub struct Cleaned {
     pub in_use: Vec<String>,
     /// Bytes that are free again.
     pub freed: Bytes,
-    /// What was found in the cache that is not Fathom's, and stays; relative to the cache.
+    /// Entries that are not Fathom's, and stay; relative to the cache.
     pub foreign: Vec<PathBuf>,
 }
 
@@ -85,7 +85,7 @@ impl Cache {
     /// The one in `dir`, made when it is not there.
     ///
     /// # Errors
-    /// When there is a directory that holds what is not of a cache of Fathom's.
+    /// A directory that holds what is not of a cache of Fathom's is refused.
     pub fn at(dir: &Path) -> Result<Self> {
         fs::create_dir_all(dir).map_err(Error::io("cannot make the cache directory", dir))?;
         let dir = dir.canonicalize().map_err(Error::io("cannot find the cache directory", dir))?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// How much of the console is shown.
 const TAIL: u64 = 8 << 10;
-/// What QEMU says when a signal ends it; the signal's number and the sender follow.
+/// The words of QEMU when a signal ends it; the signal's number and the sender follow.
 const TERMINATED: &str = "terminating on signal ";
 /// What the kernel says when it gives up.
 const PANIC: &str = "Kernel panic - not syncing";
@@ -34,7 +34,7 @@ pub enum Ending {
     },
     /// Somebody else on the host ended it.
     EndedOutside {
-        /// What is known of who did, and how.
+        /// The signal and its sender, as far as they are known.
         why: String,
     },
     /// The machine was killed at its deadline.

@@ -143,7 +143,7 @@ impl DirSink {
     /// Tells whether its name still leads to the directory.
     ///
     /// # Errors
-    /// When it was removed, or moved to another place, which is named.
+    /// Says that it was removed, or moved to another place, which is named.
     pub fn check_name(&self) -> Result<(), SinkError> {
         self.check_there()?;
         let own = self.folder.metadata().map_err(|source| write_error(&self.name, source))?;
@@ -158,7 +158,7 @@ impl DirSink {
     /// Tells whether the directory was not removed.
     ///
     /// # Errors
-    /// When it was: what it held is lost.
+    /// Says that it was, and that what it held is lost.
     pub fn check_there(&self) -> Result<(), SinkError> {
         match self.folder.metadata() {
             Ok(facts) if facts.nlink() == 0 => Err(SinkError::Removed(self.name.clone())),

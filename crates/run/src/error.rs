@@ -11,9 +11,9 @@ pub enum RunError {
     /// The run ended, and its result is elsewhere or not as it was written.
     #[error("{source}")]
     Spoiled {
-        /// How the run ended.
+        /// The end of the run.
         outcome: RunOutcome,
-        /// What is wrong with the result.
+        /// The fault of the result.
         source: results::sink::SinkError,
     },
     /// What the guest sent, or was sent, is not what this version speaks.

@@ -65,7 +65,7 @@ impl Backing {
     /// Insists that it is as long as the volume on it needs it.
     ///
     /// # Errors
-    /// When it was cut short since it was opened, or cannot be measured.
+    /// Says that it was cut short since it was opened, or cannot be measured.
     pub fn whole(&self) -> io::Result<()> {
         let bytes = sys::block::size_bytes(&self.file)?;
         let needed = Bytes(self.needed * BLOCK as u64);

@@ -55,7 +55,7 @@ pub fn layout(backing: &Backing, options: &CreateOptions) -> Result<Geometry> {
 /// Returns the number of blocks in the value of an option. Sizes are told to the byte: rounded ones may look right.
 ///
 /// # Errors
-/// When it is none, or there is a part of a block.
+/// Refuses no block at all, and a part of a block.
 pub fn whole_blocks(option: &str, bytes: Bytes) -> Result<u64> {
     let block = BLOCK as u64;
     let what = match (bytes.0 / block, bytes.0 % block) {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// Who is next.
+/// The order in which wishes get their turns.
 #[derive(Debug, Default)]
 pub struct Turns {
     clients: VecDeque<(u64, VecDeque<u64>)>,

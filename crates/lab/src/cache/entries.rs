@@ -42,7 +42,7 @@ pub(super) struct Cleaner<'a> {
     pub(super) dir: &'a Dir,
     /// Its path, for people.
     pub(super) path: &'a Path,
-    /// What was found in it that is not Fathom's, and stays.
+    /// Entries that are not Fathom's, and stay.
     pub(super) foreign: Vec<PathBuf>,
 }
 

@@ -17,7 +17,7 @@ const TEXT: &str = "Signature: 8a477f597d28d172789f06886806bc55\n# This director
 /// Opens the cache in `dir`, which gets the mark where it is new, or was made by a Fathom that made none.
 ///
 /// # Errors
-/// When it holds what is not of a cache of Fathom's.
+/// A directory that holds what is not of a cache of Fathom's is refused.
 pub(super) fn open(dir: &Path) -> Result<Dir> {
     let opened = Dir::open_ambient_dir(dir, ambient_authority())
         .map_err(Error::io("cannot open the cache directory", dir))?;

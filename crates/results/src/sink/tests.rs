@@ -69,7 +69,7 @@ fn a_folder_that_is_a_link_is_not_followed() {
 type Swap = fn(&Path, &Path);
 type Write = fn(&mut DirSink) -> Result<(), SinkError>;
 
-/// What others do to the name of a result's directory; the second path is a directory of theirs.
+/// Everything that others do to the name of a result's directory; the second path is a directory of theirs.
 const SWAPS: [(&str, Swap); 5] = [
     ("exchanged", |r, theirs| {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -137,7 +137,7 @@ fn whatever_becomes_of_the_name_all_goes_to_the_directory_that_was_opened() {
     }
 }
 
-/// What others do to a file of a result.
+/// Everything that others do to a file of a result.
 type Ruin = fn(&Path);
 
 #[test]
