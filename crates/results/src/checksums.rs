@@ -146,7 +146,7 @@ fn below(root: &Path, folder: &str, found: &mut Vec<String>) -> io::Result<()> {
 }
 
 /// SHA-256 of a file in hexadecimal.
-fn sum(path: &Path) -> io::Result<String> {
+pub(crate) fn sum(path: &Path) -> io::Result<String> {
     let (mut file, mut hash) = (sys::input::open(path)?, Sha256::new());
     let mut part = vec![0; PART];
     loop {
@@ -157,5 +157,10 @@ fn sum(path: &Path) -> io::Result<String> {
             Err(error) => return Err(error),
         }
     }
-    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(hex(hash))
+}
+
+/// Returns the checksum of what was hashed, in hexadecimal.
+pub(crate) fn hex(hash: Sha256) -> String {
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }

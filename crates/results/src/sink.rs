@@ -7,12 +7,19 @@
 //! A directory is written through its descriptor, which was opened and locked before the first byte: moved away, it gets the rest at its
 //! new place, and whatever takes its name meanwhile is not touched.
 
+mod place;
+
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use crate::checksums::{hex, sum};
+pub use place::Place;
 
 /// What can go wrong when a result is written.
 #[derive(Debug, thiserror::Error)]
@@ -101,8 +108,33 @@ pub struct DirSink {
     folder: File,
     /// The file appended to last: rows come in long runs for one file.
     open: Option<(String, File)>,
-    /// The length of each file that was written.
-    lengths: BTreeMap<String, u64>,
+    /// What each file has to hold.
+    written: BTreeMap<String, Written>,
+}
+
+/// What was written into a file.
+#[derive(Debug, Default)]
+struct Written {
+    length: u64,
+    /// Its checksum so far; `None` where a run before this one began the file.
+    sum: Option<Sha256>,
+}
+
+impl Written {
+    fn add(&mut self, bytes: &[u8]) {
+        self.length += bytes.len() as u64;
+        if let Some(sum) = &mut self.sum {
+            sum.update(bytes);
+        }
+    }
+
+    /// Tells whether the file at `path` holds just that.
+    fn is_in(&self, path: &Path) -> bool {
+        let found = fs::symlink_metadata(path);
+        let long = found.is_ok_and(|found| found.is_file() && found.len() == self.length);
+        let same = |own: Sha256| sum(path).is_ok_and(|found| found == hex(own));
+        long && self.sum.clone().is_none_or(same)
+    }
 }
 
 impl DirSink {
@@ -112,7 +144,12 @@ impl DirSink {
             fs::create_dir_all(parent).map_err(|source| write_error(parent, source))?;
         }
         match fs::create_dir(root) {
-            Ok(()) => Self::reopen(root),
+            Ok(()) => {
+                let made = Self::reopen(root)?;
+                // Another one may stand there by now: one with something in it is not ours.
+                let mut entries = fs::read_dir(&made.way).map_err(|e| write_error(root, e))?;
+                entries.next().map_or(Ok(made), |_| Err(SinkError::Exists(root.to_owned())))
+            }
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 Err(SinkError::Exists(root.to_owned()))
             }
@@ -127,7 +164,7 @@ impl DirSink {
             return Err(SinkError::Live(root.to_owned()));
         }
         let way = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
-        Ok(Self { name: root.to_owned(), way, folder, open: None, lengths: BTreeMap::new() })
+        Ok(Self { name: root.to_owned(), way, folder, open: None, written: BTreeMap::new() })
     }
 
     /// The name that it was opened by.
@@ -167,48 +204,35 @@ impl DirSink {
         }
     }
 
-    /// Returns the files that are gone, or have another length than was written, by their paths in the result.
+    /// Returns the files that are gone, or hold something else than was written, by their paths in the result.
     pub fn changed(&self) -> Vec<String> {
-        let is_whole = |(path, length): &(&String, &u64)| {
-            let found = fs::symlink_metadata(self.way.join(path));
-            found.is_ok_and(|found| found.is_file() && found.len() == **length)
+        let is_whole = |(path, written): &(&String, &Written)| {
+            let place = Place::find(&self.folder, Path::new(path));
+            place.is_ok_and(|place| written.is_in(&place.way()))
         };
-        let changed = self.lengths.iter().filter(|file| !is_whole(file));
+        let changed = self.written.iter().filter(|file| !is_whole(file));
         changed.map(|(path, _)| path.clone()).collect()
     }
 
     /// Removes a file or a folder of the result; one that is not there is gone already.
     pub fn remove(&mut self, path: &str) -> Result<(), SinkError> {
         self.open = None;
-        let full = self.place(path)?;
-        self.lengths.retain(|file, _| !Path::new(file).starts_with(path));
-        let is_folder = fs::symlink_metadata(&full).is_ok_and(|facts| facts.is_dir());
-        let gone = if is_folder { fs::remove_dir_all(&full) } else { fs::remove_file(&full) };
+        let place = self.place(path)?;
+        self.written.retain(|file, _| !Path::new(file).starts_with(path));
+        let way = place.way();
+        let is_folder = fs::symlink_metadata(&way).is_ok_and(|facts| facts.is_dir());
+        let gone = if is_folder { fs::remove_dir_all(&way) } else { fs::remove_file(&way) };
         match gone {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(self.failed(path, error)),
             _ => Ok(()),
         }
     }
 
-    /// Returns the way to a path of the result, whose folders are made, for a file that is written elsewhere than here.
-    pub fn place(&self, path: &str) -> Result<PathBuf, SinkError> {
-        let relative = Path::new(path);
-        let inside = relative.components().all(|c| matches!(c, Component::Normal(_)));
-        if path.is_empty() || !inside {
-            return Err(SinkError::Outside(path.to_owned()));
-        }
+    /// Opens the folder that a path of the result is in, whose folders are made, for a file that is written elsewhere than here too.
+    pub fn place(&self, path: &str) -> Result<Place, SinkError> {
+        let relative = place::inside(path).ok_or_else(|| SinkError::Outside(path.to_owned()))?;
         self.check_there()?;
-        // A link to a folder elsewhere is no folder of the result.
-        let mut full = self.way.clone();
-        for folder in relative.parent().into_iter().flat_map(Path::components) {
-            full.push(folder);
-            let made = match fs::create_dir(&full) {
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => is_folder(&full),
-                made => made,
-            };
-            made.map_err(|error| self.failed(path, error))?;
-        }
-        Ok(self.way.join(relative))
+        Place::make(&self.folder, relative).map_err(|source| self.failed(path, source))
     }
 
     fn failed(&self, path: &str, source: io::Error) -> SinkError {
@@ -218,8 +242,11 @@ impl DirSink {
 
 impl Sink for DirSink {
     fn put(&mut self, path: &str, bytes: &[u8]) -> Result<(), SinkError> {
-        replaced(&self.place(path)?, bytes).map_err(|source| self.failed(path, source))?;
-        self.lengths.insert(path.to_owned(), bytes.len() as u64);
+        let place = self.place(path)?;
+        replaced(&place.way(), bytes).map_err(|source| self.failed(path, source))?;
+        let mut written = Written { length: 0, sum: Some(Sha256::new()) };
+        written.add(bytes);
+        self.written.insert(path.to_owned(), written);
         Ok(())
     }
 
@@ -233,26 +260,22 @@ impl Sink for DirSink {
                 .create(true)
                 .append(true)
                 .custom_flags(libc::O_NOFOLLOW)
-                .open(self.place(path)?)
+                .open(self.place(path)?.way())
                 .map_err(|source| self.failed(path, source))?,
         };
         let found = file.metadata().map_err(|source| self.failed(path, source))?;
-        let length = self.lengths.get(path).copied().unwrap_or(found.len());
+        let length = self.written.get(path).map_or(found.len(), |written| written.length);
         // What is added to a file that somebody removed or cut is lost.
         if found.nlink() == 0 || found.len() != length {
             let (name, files) = (self.name.clone(), vec![path.to_owned()]);
             return Err(SinkError::Changed { name, files });
         }
         file.write_all(bytes).map_err(|source| self.failed(path, source))?;
-        self.lengths.insert(path.to_owned(), length + bytes.len() as u64);
+        let begun = || Written { length, sum: (length == 0).then(Sha256::new) };
+        self.written.entry(path.to_owned()).or_insert_with(begun).add(bytes);
         self.open = Some((path.to_owned(), file));
         Ok(())
     }
-}
-
-fn is_folder(path: &Path) -> io::Result<()> {
-    let link = || io::Error::new(ErrorKind::NotADirectory, "a folder of the result is a link");
-    fs::symlink_metadata(path)?.is_dir().then_some(()).ok_or_else(link)
 }
 
 /// Replaces the file at `full` by `bytes`: a kill leaves the old one or the new one, never a part.

@@ -1,7 +1,7 @@
 //! The host's side of every run: applies messages to the result's directory and keeps the manifest.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use experiment::Plan;
 use host::{Meter, RunLock};
@@ -9,7 +9,7 @@ use results::model::{
     Accelerator, CellEntry, CellState, MachineFacts, Manifest, ResumeFacts, SCHEMA,
     SequentialFacts, StopReason, StoppedFacts,
 };
-use results::sink::{DirSink, Sink, SinkError};
+use results::sink::{DirSink, Place, Sink, SinkError};
 use results::writer::{write_experiment, write_manifest};
 
 use crate::message::{Chosen, Message, Post};
@@ -208,8 +208,8 @@ impl Ledger {
         Ok(self.sink.put(path, bytes)?)
     }
 
-    /// Returns the path that leads this process to a file of the result, for who writes it while guests run.
-    pub(crate) fn place(&self, path: &str) -> Result<PathBuf, RunError> {
+    /// Opens the folder of a file of the result, for who writes it while guests run.
+    pub(crate) fn place(&self, path: &str) -> Result<Place, RunError> {
         Ok(self.sink.place(path)?)
     }
 

@@ -202,7 +202,7 @@ fn run_cells<G: Guests>(
         });
         let turn = GuestNumber::next(ledger.way());
         let console = ledger.place(&turn.file("console"))?;
-        let mut guest = guests.start(&mission.encode()?, turn, &console)?;
+        let mut guest = guests.start(&mission.encode()?, turn, &console.way())?;
         let ended = listen(&mut guest, guests, (&mut *ledger, &mut between), interrupt);
         let farewell = guests.end(guest);
         ledger.lab(farewell.facts)?;

@@ -142,7 +142,12 @@ type Ruin = fn(&Path);
 
 #[test]
 fn a_file_that_others_remove_cut_or_replace_is_named_and_not_added_to() {
-    let ruin: [(&str, Ruin); 4] = [
+    let ruin: [(&str, Ruin); 5] = [
+        ("moved to a folder elsewhere that a link leads to", |file| {
+            let (folder, elsewhere) = (file.parent().unwrap(), file.ancestors().nth(4).unwrap());
+            fs::rename(folder, elsewhere.join("0")).unwrap();
+            std::os::unix::fs::symlink(elsewhere.join("0"), folder).unwrap();
+        }),
         ("removed", |file| fs::remove_file(file).unwrap()),
         ("removed with its folder", |file| fs::remove_dir_all(file.parent().unwrap()).unwrap()),
         ("cut", |file| File::options().write(true).open(file).unwrap().set_len(1).unwrap()),
@@ -164,12 +169,55 @@ fn a_file_that_others_remove_cut_or_replace_is_named_and_not_added_to() {
             assert!(sink.changed().is_empty(), "{case}");
             ruin(&sink.name().join(path));
             assert_eq!(sink.changed(), [path], "{case}");
-            assert!(sink.append(path, b"rows").is_err(), "{case}, open: {is_open}");
+            // A file of its own that is open stays its own, wherever it is now.
+            let is_own = is_open && case.starts_with("moved");
+            let refused = sink.append(path, b"rows").is_err();
+            assert_eq!(refused, !is_own, "{case}, open: {is_open}");
             assert_eq!(sink.changed(), [path], "{case}");
             sink.remove("cells/0").unwrap();
             assert!(sink.changed().is_empty(), "what the run removes itself is not missed");
         }
     }
+}
+
+#[test]
+fn a_file_that_others_write_over_at_the_same_length_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut sink = DirSink::create(&dir.path().join("r")).unwrap();
+    sink.put("manifest.json", b"ours").unwrap();
+    sink.append("cells/0/rows.log", b"ours").unwrap();
+    sink.append("cells/0/rows.log", b"ours").unwrap();
+    assert!(sink.changed().is_empty());
+    for (file, theirs) in [("manifest.json", "THEY"), ("cells/0/rows.log", "oursOURS")] {
+        fs::write(sink.name().join(file), theirs).unwrap();
+        assert_eq!(sink.changed(), [file]);
+        sink.remove(file).unwrap();
+    }
+}
+
+#[test]
+fn a_folder_that_is_exchanged_for_a_link_again_and_again_leads_nothing_astray() {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    let dir = tempfile::tempdir().unwrap();
+    let theirs = dir.path().join("theirs");
+    fs::create_dir(&theirs).unwrap();
+    let mut sink = DirSink::create(&dir.path().join("r")).unwrap();
+    sink.put("cells/0/cell.json", b"ours").unwrap();
+    let (folder, link) = (sink.name().join("cells/0"), dir.path().join("link"));
+    std::os::unix::fs::symlink(&theirs, &link).unwrap();
+    let over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                renameat_with(CWD, &folder, CWD, &link, RenameFlags::EXCHANGE).unwrap();
+            }
+        });
+        let refused = (0..2_000).filter(|_| sink.put("cells/0/cell.json", b"ours").is_err());
+        let refused = refused.count();
+        over.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert!((1..2_000).contains(&refused), "{refused} of 2,000 while the link stood there");
+    });
+    assert_eq!(fs::read_dir(&theirs).unwrap().count(), 0);
 }
 
 #[test]
