@@ -22,15 +22,19 @@ pub(crate) fn since(now: Cpu, then: Cpu) -> Cpu {
 pub(crate) struct Meter<'a> {
     context: &'a Context<'a>,
     last: (Cpu, Cpu),
+    /// I/Os that had ended then.
+    ended: u64,
 }
 
 impl<'a> Meter<'a> {
     pub(crate) fn new(context: &'a Context<'a>) -> Self {
-        Self { context, last: usage(context) }
+        Self { context, last: usage(context), ended: 0 }
     }
 
-    /// Microseconds per I/O over `ios` I/Os since the last call; `None` when there was none.
-    pub(crate) fn per_io_us(&mut self, ios: u64) -> Option<f64> {
+    /// Microseconds for each I/O that ended since the last call, when `ended` have in all; `None` when there was none.
+    pub(crate) fn per_io_us(&mut self, ended: u64) -> Option<f64> {
+        let ios = ended.saturating_sub(self.ended);
+        self.ended = ended;
         let now = usage(self.context);
         let (all, foreign) = (since(now.0, self.last.0), since(now.1, self.last.1));
         self.last = now;

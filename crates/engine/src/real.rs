@@ -213,6 +213,8 @@ impl Over<'_> {
         let progress = resolved.progress(end_ns - self.start_ns, workers.status.bytes());
         on(Event::Intervals { rows, progress });
         let (halt, seen) = (workers.status.halted(), workers.seen_in_flight);
+        let measured = collector.total().ios() + collector.total().errors();
+        let ramp_ios = workers.status.ended().saturating_sub(measured);
         let unsettled = steady_detector.as_ref().and_then(SteadyDetector::notice);
         let failed = failures(collector.total().errors(), halt);
         for notice in failed.into_iter().chain(sum.notices()).chain(unsettled) {
@@ -236,7 +238,7 @@ impl Over<'_> {
             by_time: sum.by_time,
             counts: sum.counts,
             census,
-            cpu: Some(summary::cpu(since(now.0, self.used.0), &others, ios)),
+            cpu: Some(summary::cpu(since(now.0, self.used.0), &others, (ios, ramp_ios))),
             driven: Driven {
                 choice: self.choice,
                 direct: self.direct,

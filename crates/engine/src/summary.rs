@@ -232,14 +232,14 @@ fn achieved(mut census: Census, counts: Counts) -> AchievedContent {
 type Cpu = (Duration, Duration);
 
 /// The load's CPU time: what the process used, less what `others` of its threads did.
-pub(crate) fn cpu(process: Cpu, others: &[Cpu], ios: u64) -> CpuFigures {
+pub(crate) fn cpu(process: Cpu, others: &[Cpu], (ios, ramp_ios): (u64, u64)) -> CpuFigures {
     let mut left = process;
     for other in others {
         left = (left.0.saturating_sub(other.0), left.1.saturating_sub(other.1));
     }
     let (user_s, system_s) = (left.0.as_secs_f64(), left.1.as_secs_f64());
-    let per_io_us = (ios > 0).then(|| (user_s + system_s) * 1e6 / ios as f64);
-    CpuFigures { user_s, system_s, per_io_us }
+    let per_io_us = (ios > 0).then(|| (user_s + system_s) * 1e6 / (ios + ramp_ios) as f64);
+    CpuFigures { user_s, system_s, per_io_us, ramp_ios }
 }
 
 #[cfg(test)]
@@ -249,8 +249,9 @@ mod tests {
     #[test]
     fn cpu_time_of_others_is_left_out_and_never_makes_it_negative() {
         let ms = Duration::from_millis;
-        let figures = cpu((ms(30), ms(20)), &[(ms(10), ms(5)), (ms(5), ms(50))], 100);
-        assert_eq!(figures, CpuFigures { user_s: 0.015, system_s: 0.0, per_io_us: Some(150.0) });
-        assert_eq!(cpu((ms(1), ms(1)), &[], 0).per_io_us, None);
+        let figures = cpu((ms(30), ms(20)), &[(ms(10), ms(5)), (ms(5), ms(50))], (90, 10));
+        let per_io_us = Some(150.0);
+        assert_eq!(figures, CpuFigures { user_s: 0.015, system_s: 0.0, per_io_us, ramp_ios: 10 });
+        assert_eq!(cpu((ms(1), ms(1)), &[], (0, 10)).per_io_us, None);
     }
 }

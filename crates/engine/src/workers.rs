@@ -330,7 +330,7 @@ impl Workers {
             let (ended_ios, bytes) = (self.status.ended(), self.status.bytes());
             if !rows.is_empty() {
                 let mut progress = setup.resolved.progress(elapsed_ns, bytes);
-                progress.cpu_per_io_us = meter.per_io_us(rows.iter().map(|row| row.ios).sum());
+                progress.cpu_per_io_us = meter.per_io_us(ended_ios);
                 if steady_detector.as_mut().is_some_and(|s| s.see(&rows, pace.start_ns)) {
                     self.status.halt(StopReason::Steady);
                 }

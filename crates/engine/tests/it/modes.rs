@@ -86,6 +86,19 @@ fn what_happens_in_the_ramp_counts_in_no_figure() {
 }
 
 #[test]
+fn cpu_time_per_io_is_of_all_ios_whose_cpu_time_it_is() {
+    let reported = null("ops = { randread = 100 }\nrate = \"5000/s\"\nramp = \"400ms\"\nduration = \"500ms\"");
+    let summary = reported.summary();
+    let cpu = summary.cpu.expect("a real load knows its CPU time");
+    let measured = summary.operations["randread"].ios;
+    // Four fifths of them ended within the ramp.
+    let all = measured + cpu.ramp_ios;
+    assert!(cpu.ramp_ios > measured && all.abs_diff(2_500) < 250, "{measured}, {cpu:?}");
+    let per_io = (cpu.user_s + cpu.system_s) * 1e6 / all as f64;
+    assert!((cpu.per_io_us.unwrap() - per_io).abs() < 1e-6, "{measured}, {cpu:?}");
+}
+
+#[test]
 fn a_real_rate_is_kept_by_every_backend() {
     let name = "a_real_rate_is_kept_by_every_backend";
     let Some(device) = Loop::new(name, 16 * MIB, &[]) else { return };

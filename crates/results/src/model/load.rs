@@ -61,8 +61,11 @@ pub struct CpuFigures {
     pub user_s: f64,
     /// Seconds in the kernel.
     pub system_s: f64,
-    /// Microseconds per completed I/O; `None` when there was none.
+    /// Microseconds per I/O, those within the ramp counted too; `None` when there was none.
     pub per_io_us: Option<f64>,
+    /// I/Os that ended within the ramp: no other figure counts them, but their CPU time is in these. 0 in results from before 2026-11-26.
+    #[serde(default)]
+    pub ramp_ios: u64,
 }
 
 /// What a whole load did.
