@@ -52,6 +52,7 @@ struct AskedFigure {
     name: TrendName,
     value: f64,
     threshold: f64,
+    better: Better,
 }
 
 /// A result that counts in no series.
@@ -98,10 +99,30 @@ pub struct TrendSeries {
     pub threshold: f64,
     /// The runs with their values: ratios to the base, or medians.
     pub runs: Vec<(TrendRun, f64)>,
-    /// What the logarithms of the values do; places are among `runs`.
+    /// What the values do, or their logarithms where [`Self::is_relative`]; places are among `runs`.
     pub trend: Trend,
     /// Results without a figure of enough repeats.
     pub left_out: usize,
+}
+
+impl TrendSeries {
+    /// Tells whether a change is told as a share of what was before: all values are above 0.
+    pub fn is_relative(&self) -> bool {
+        self.runs.iter().all(|(_, value)| *value > 0.0)
+    }
+
+    /// Says what the values, or their logarithms, do. Of values of which some are 0 a change counts when it is greater than the threshold's
+    /// part of their mean size.
+    fn tested(&self, seed: Seed) -> Trend {
+        let values = self.runs.iter().map(|(_, value)| *value);
+        if self.is_relative() {
+            let logs: Vec<f64> = values.map(f64::ln).collect();
+            return stats::trend(&logs, self.threshold.ln_1p(), seed);
+        }
+        let values: Vec<f64> = values.collect();
+        let size = values.iter().map(|value| value.abs()).sum::<f64>() / values.len() as f64;
+        stats::trend(&values, self.threshold * size, seed)
+    }
 }
 
 impl TrendResult {
@@ -156,8 +177,11 @@ fn place(accelerator: Accelerator) -> &'static str {
 fn figures(analysis: &Analysis, manifest: &Manifest) -> Vec<AskedFigure> {
     let mut figures = Vec::new();
     let mut add = |name: TrendName, value: Option<f64>, n: usize, threshold: f64| {
-        let value = value.filter(|value| n >= LEAST_REPEATS && *value > 0.0);
-        figures.extend(value.map(|value| AskedFigure { name, value, threshold }));
+        let value = value.filter(|value| n >= LEAST_REPEATS && value.is_finite());
+        let picked = || manifest.plan.picked_figure(name.scope.stage.as_deref(), &name.metric);
+        let better = layers::metric(&name.metric).map(|metric| metric.better);
+        let better = better.or_else(|| Some(picked()?.better)).unwrap_or(Better::Neither);
+        figures.extend(value.map(|value| AskedFigure { name, value, threshold, better }));
     };
     if let [only] = &analysis.variants[..] {
         for (scope, metric, figure, threshold) in asked_of(only, manifest) {
@@ -174,7 +198,17 @@ fn figures(analysis: &Analysis, manifest: &Manifest) -> Vec<AskedFigure> {
             variant: c.new.clone(),
             over: Some(c.base.clone()),
         };
-        add(name, c.ratio, c.n, threshold);
+        // Nothing is a multiple of 0: the variant stands for itself.
+        let own = || {
+            let variant = analysis.variants.iter().find(|one| one.name == c.new)?;
+            variant.figure(&c.scope, &c.metric)
+        };
+        match (c.ratio, own()) {
+            (None, Some(own)) => {
+                add(TrendName { over: None, ..name }, own.median, own.n, threshold)
+            }
+            (ratio, _) => add(name, ratio, c.n, threshold),
+        }
     }
     figures
 }
@@ -214,8 +248,7 @@ pub fn trends(mut results: Vec<TrendResult>, seed: Seed) -> Trends {
         }
     }
     for series in &mut series {
-        let values: Vec<f64> = series.runs.iter().map(|(_, value)| value.ln()).collect();
-        series.trend = stats::trend(&values, series.threshold.ln_1p(), seed);
+        series.trend = series.tested(seed);
         let of_kind = results.iter().filter(|result| result.kind == series.kind).count();
         series.left_out = of_kind - series.runs.len();
     }
@@ -227,7 +260,7 @@ fn begun(kind: &TrendKind, figure: &AskedFigure, first: (TrendRun, f64)) -> Tren
     TrendSeries {
         kind: kind.clone(),
         name: figure.name.clone(),
-        better: layers::metric(&figure.name.metric).map_or(Better::Neither, |m| m.better),
+        better: figure.better,
         threshold: figure.threshold,
         runs: vec![first],
         trend: Trend::TooFew,

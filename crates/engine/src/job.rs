@@ -242,7 +242,7 @@ fn is_unordered(load: &Load) -> bool {
     load.targets.len() == 1
         && spec.operations().all(random)
         && spec.rate.is_none()
-        && spec.limiter().is_none()
+        && spec.limit.is_none()
         && spec.pauses().is_none()
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct Pacer {
 impl Pacer {
     pub(crate) fn new(load: &Load, job: u32) -> Self {
         let spec = &load.spec;
-        let (limiter, pauses) = (spec.limiter(), spec.pauses());
+        let (limiter, pauses) = (spec.limiter(job), spec.pauses());
         Self {
             start_ns: 0,
             arrivals: spec.arrivals(load.seed, job),

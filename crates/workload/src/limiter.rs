@@ -10,19 +10,22 @@ use crate::{Limit, LoadSpec, Rate, Think};
 const CATCH_UP_NS: u64 = 10_000_000;
 
 /// The cap of one job, of I/Os, of bytes, or of both: a token bucket for each. An I/O may start when those before it have been paid
-/// for. Each job has its part of the cap. A bucket holds 10 ms of its rate, so that no burst follows a stall.
+/// for. Each job has its part of the cap, and they begin one after the other, as one job with the whole cap would. A bucket holds 10 ms of
+/// its rate, so that no burst follows a stall.
 #[derive(Debug, Clone)]
 pub struct Limiter {
     caps: Vec<(Cost, ExactTime)>,
 }
 
 impl Limiter {
-    /// The cap of one of `jobs` jobs.
-    pub fn new(limit: Limit, jobs: u32) -> Self {
+    /// The cap of job number `job` of `jobs`; I/Os before its first one are taken to have `length` bytes.
+    pub fn new(limit: Limit, (job, jobs): (u32, u32), length: u32) -> Self {
         let rates = [limit.ios.map(Rate::Ios), limit.bytes.map(Rate::Bytes)];
         let cap = |rate| {
-            let cost = Cost::new(rate, jobs);
-            (cost, ExactTime::new(cost.denominator))
+            let (cost, whole) = (Cost::new(rate, jobs), Cost::new(rate, 1));
+            let mut first = ExactTime::new(cost.denominator);
+            (0..job).for_each(|_| first.pay(&whole, length));
+            (cost, first)
         };
         Self { caps: rates.into_iter().flatten().map(cap).collect() }
     }
@@ -72,9 +75,10 @@ impl Pauses {
 }
 
 impl LoadSpec {
-    /// The cap of each job; `None` without one.
-    pub fn limiter(&self) -> Option<Limiter> {
-        self.limit.map(|limit| Limiter::new(limit, self.jobs))
+    /// The cap of job number `job`; `None` without one.
+    pub fn limiter(&self, job: u32) -> Option<Limiter> {
+        let longest = self.largest_io().0.try_into().unwrap_or(u32::MAX);
+        self.limit.map(|limit| Limiter::new(limit, (job, self.jobs), longest))
     }
 
     /// The pauses of each job; `None` without them.
@@ -89,7 +93,7 @@ mod tests {
 
     /// Starts of `n` I/Os of a target that is never in the way.
     fn starts(limit: &str, jobs: u32, n: u64, length: u32) -> Vec<u64> {
-        let mut limiter = Limiter::new(limit.parse().unwrap(), jobs);
+        let mut limiter = Limiter::new(limit.parse().unwrap(), (0, jobs), length);
         let mut now = 0;
         let mut start = || {
             now = limiter.ready_ns().max(now);
@@ -122,8 +126,27 @@ mod tests {
     }
 
     #[test]
+    fn many_jobs_keep_a_cap_from_the_first_io_on() {
+        for (limit, length, each_s) in [("10/s", 4096, 10), ("1M/s", 1 << 20, 1)] {
+            for jobs in [1, 3, 16, 200] {
+                let limiter = |job| Limiter::new(limit.parse().unwrap(), (job, jobs), length);
+                let starts = (0..jobs).flat_map(|job| {
+                    let mut limiter = limiter(job);
+                    (0..20).map(move |_| {
+                        let now = limiter.ready_ns();
+                        limiter.take(now, length);
+                        now
+                    })
+                });
+                let in_five = starts.filter(|&ns| ns < 5_000_000_000).count() as u32;
+                assert_eq!(in_five, (5 * each_s).min(20 * jobs), "{limit}, {jobs} jobs");
+            }
+        }
+    }
+
+    #[test]
     fn no_burst_follows_a_stall() {
-        let mut limiter = Limiter::new("1000/s".parse().unwrap(), 1);
+        let mut limiter = Limiter::new("1000/s".parse().unwrap(), (0, 1), 4096);
         limiter.take(0, 4096);
         // Ten seconds in which nothing ended: 10,000 I/Os are lost, ten may be made up for.
         let stalled = 10_000_000_000;

@@ -106,3 +106,36 @@ fn the_threshold_is_the_question_s_with_one_variant_and_with_several() {
         assert!(!told, "{variants}: {:?}", series.trend);
     }
 }
+
+#[test]
+fn a_figure_that_was_0_for_a_while_is_in_its_series_and_its_change_is_found() {
+    use results::model::CellState;
+    let result = |at: usize| {
+        let mut set = fixture::with(5, 7_600.0);
+        set.manifest.started_utc = format!("2026-11-{:02}T08:00:00Z", at + 1);
+        set.path = format!("result-{at}").into();
+        set.manifest.run_id = format!("{at:08x}");
+        let question = &mut set.manifest.plan.questions[0];
+        (question.metric, question.operation) = ("errors".into(), Some("randwrite".into()));
+        for cell in set.cells.iter_mut().filter(|cell| cell.entry.variant == "vdo") {
+            let record = cell.record.as_mut().filter(|record| record.state == CellState::Done);
+            let loads = record.into_iter().flat_map(|record| &mut record.stages);
+            for load in loads.filter_map(|stage| stage.load.as_mut()) {
+                for operation in load.operations.values_mut() {
+                    operation.errors.clear();
+                    if at >= 9 {
+                        operation.errors.insert("EIO".into(), 503);
+                    }
+                }
+            }
+        }
+        TrendResult::of(&set).unwrap()
+    };
+    let all = trends((0..18).map(result).collect(), Seed(1));
+    let series = all.series.iter().find(|one| one.name.metric == "errors").unwrap();
+    assert_eq!((series.runs.len(), series.left_out, series.better), (18, 0, Better::Lower));
+    assert!(!series.is_relative() && series.name.over.is_none());
+    let Trend::Changes(changes) = &series.trend else { panic!("{:?}", series.trend) };
+    let [change] = changes[..] else { panic!("{changes:?}") };
+    assert!(change.at == 9 && change.by > 500.0, "{change:?}");
+}

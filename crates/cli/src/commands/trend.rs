@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use analysis::{LeftOut, TrendKind, TrendResult, TrendSeries, Trends, trends};
 use serde_json::{Value, json as object};
 use stats::{LEAST_RESULTS, LevelShift, Trend, Verdict};
-use units::{Better, Seed, show::significant};
+use units::{Better, Seed, Unit, show::significant};
 
 use crate::args::TrendArgs;
 use crate::failure::Failure;
@@ -93,7 +93,8 @@ fn document(series: &TrendSeries) -> Value {
     let run = |at: usize| runs.get(at).map(|(run, _)| run.path.display().to_string());
     let change = |shift: &LevelShift| {
         object!({
-            "last_before": run(shift.at - 1), "first_after": run(shift.at), "percent": percent(shift),
+            "last_before": run(shift.at - 1), "first_after": run(shift.at), "percent": percent(series, shift),
+            "by": (!series.is_relative()).then_some(shift.by),
             "p": shift.p, "verdict": verdict(series, shift),
         })
     };
@@ -119,8 +120,9 @@ fn document(series: &TrendSeries) -> Value {
     })
 }
 
-fn percent(shift: &LevelShift) -> f64 {
-    100.0 * (shift.by.exp() - 1.0)
+/// Returns the change in percent of what was before; `None` where some values are 0.
+fn percent(series: &TrendSeries, shift: &LevelShift) -> Option<f64> {
+    series.is_relative().then(|| 100.0 * (shift.by.exp() - 1.0))
 }
 
 fn text(all: &Trends) -> Text {
@@ -157,7 +159,7 @@ fn figure(series: &TrendSeries) -> String {
     let over = series.name.over.as_ref().map_or_else(String::new, |base| format!(" over {base}"));
     let left_out = match series.left_out {
         0 => String::new(),
-        n => format!(" ({n} more without five repeats of it)"),
+        n => format!(" ({n} more have no such figure of five repeats)"),
     };
     let (scope, variant, n) = (series.name.scope.name(), &series.name.variant, series.runs.len());
     format!("{label} of {scope}, {variant}{over}: {n} results{left_out}")
@@ -183,12 +185,17 @@ fn changed(series: &TrendSeries, shift: &LevelShift) -> String {
         let kernel = run.kernel.as_ref().map_or_else(String::new, |name| format!(", {name}"));
         format!("{} ({day}{kernel})", run.path.display())
     };
-    let percent = percent(shift);
+    let by = match percent(series, shift) {
+        Some(percent) => format!("{} %", significant(percent.abs(), 2)),
+        None => {
+            let unit = layers::metric(&series.name.metric).map_or(Unit::Count, |m| m.unit);
+            unit.show(shift.by.abs())
+        }
+    };
     format!(
-        "{}: {} by {} % between {} and {}, p {}",
+        "{}: {} by {by} between {} and {}, p {}",
         verdict(series, shift).word(),
-        if percent < 0.0 { "falls" } else { "rises" },
-        significant(percent.abs(), 2),
+        if shift.by < 0.0 { "falls" } else { "rises" },
         run(shift.at - 1),
         run(shift.at),
         significant(shift.p, 1)

@@ -22,7 +22,8 @@ unsafe impl Send for Buffers {}
 
 impl Buffers {
     pub(crate) fn new(count: usize, length: usize) -> Result<Self, EngineError> {
-        let stride = length.next_multiple_of(ALIGNMENT);
+        // What only flushes has nothing to hold.
+        let stride = length.max(1).next_multiple_of(ALIGNMENT);
         let refused = || {
             EngineError::new(
                 ErrorKind::Environment,

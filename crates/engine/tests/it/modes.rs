@@ -87,7 +87,8 @@ fn what_happens_in_the_ramp_counts_in_no_figure() {
 
 #[test]
 fn cpu_time_per_io_is_of_all_ios_whose_cpu_time_it_is() {
-    let reported = null("ops = { randread = 100 }\nrate = \"5000/s\"\nramp = \"400ms\"\nduration = \"500ms\"");
+    let reported =
+        null("ops = { randread = 100 }\nrate = \"5000/s\"\nramp = \"400ms\"\nduration = \"500ms\"");
     let summary = reported.summary();
     let cpu = summary.cpu.expect("a real load knows its CPU time");
     let measured = summary.operations["randread"].ios;
@@ -96,6 +97,12 @@ fn cpu_time_per_io_is_of_all_ios_whose_cpu_time_it_is() {
     assert!(cpu.ramp_ios > measured && all.abs_diff(2_500) < 250, "{measured}, {cpu:?}");
     let per_io = (cpu.user_s + cpu.system_s) * 1e6 / all as f64;
     assert!((cpu.per_io_us.unwrap() - per_io).abs() < 1e-6, "{measured}, {cpu:?}");
+}
+
+#[test]
+fn a_load_that_only_flushes_needs_no_buffers() {
+    let reported = null("ops = { flush = 100 }\nios = 5");
+    assert_eq!(reported.summary().operations["flush"].ios, 5);
 }
 
 #[test]
