@@ -214,10 +214,7 @@ fn cpu<'a>(
     let all = all.filter(|all| !all.is_empty());
     let user = all.as_ref().map(|all| all.iter().map(|cpu| cpu.user_s).sum::<f64>());
     let system = all.as_ref().map(|all| all.iter().map(|cpu| cpu.system_s).sum::<f64>());
-    let measured: u64 = loads.iter().flat_map(|l| l.operations.values()).map(|o| o.ios).sum();
-    // CPU time is of the ramp too.
-    let ramps: u64 = loads.iter().filter_map(|load| load.cpu).map(|cpu| cpu.ramp_ios).sum();
-    let ios = measured + if measured > 0 { ramps } else { 0 };
+    let ios: u64 = loads.iter().map(|load| load.all_ios()).sum();
     let per_io = |seconds: Option<f64>| seconds.filter(|_| ios > 0).map(|s| s * 1e6 / ios as f64);
     let total = user.zip(system).map(|(user, system)| user + system);
     let mut values =

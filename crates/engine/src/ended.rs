@@ -7,6 +7,8 @@ use crate::sample::Counts;
 /// I/Os in flight over time, and calls.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Depth {
+    /// When figures begin: what was in flight before is in none.
+    from_ns: u64,
     /// I/Os in flight times the nanoseconds they were.
     area: u128,
     /// Since when they are as many as they are.
@@ -22,6 +24,11 @@ pub(crate) struct Depth {
 }
 
 impl Depth {
+    /// Counts from `from_ns` on.
+    pub(crate) fn new(from_ns: u64) -> Self {
+        Self { from_ns, ..Self::default() }
+    }
+
     /// `fresh` I/Os are about to be submitted; then `in_flight` are on their way.
     #[inline]
     pub(crate) fn submitting(&mut self, now_ns: u64, fresh: usize, in_flight: usize) {
@@ -43,7 +50,8 @@ impl Depth {
 
     #[inline]
     fn pass(&mut self, now_ns: u64) {
-        self.area += self.in_flight as u128 * u128::from(now_ns.saturating_sub(self.since_ns));
+        let counted_ns = now_ns.saturating_sub(self.since_ns.max(self.from_ns));
+        self.area += self.in_flight as u128 * u128::from(counted_ns);
         self.since_ns = now_ns;
     }
 }
@@ -170,5 +178,10 @@ mod tests {
         assert_eq!(sum.in_flight(3, 6_000).mean, 0.5);
         assert_eq!(sum.per_call(), (Some(2.5), Some(2.5)));
         assert_eq!(Sum::of(&[]).in_flight(1, 0).mean, 0.0);
+        let mut ramped = Depth::new(1_500);
+        ramped.submitting(1_000, 4, 4);
+        ramped.reaped(2_000, 4, 4);
+        let sum = Sum::of(&[Ended { depth: ramped, ..Ended::default() }]);
+        assert_eq!(sum.in_flight(1, 500), DepthFigures { mean: 4.0, max: 4 });
     }
 }

@@ -18,6 +18,9 @@ pub enum Event {
     /// Intervals are over whose rows have to wait: the kernel holds a worker, which has not said what it did in them. The rows
     /// follow when it is back, the empty ones too; this is what is known until then.
     Waiting(Waiting),
+    /// The load is over, all its rows are out, and its targets are read back: this share of them has been, 0 as it begins. What this
+    /// costs is in no figure of the load.
+    ReadingBack(f64),
     /// Something a person should know; it stands in the summary too.
     Notice(String),
 }

@@ -101,10 +101,13 @@ fn run_with(
             .map(|driver| Choice::given(driver, &summary.engine.chosen));
         // Its I/Os are not the load's: they stand in no row.
         let of_pass = |text: String| format!("Pass after the load: {text}");
-        let notices = &mut |event| {
-            if let Event::Notice(text) = event {
-                on(Event::Notice(of_pass(text)));
+        on(Event::ReadingBack(0.0));
+        let notices = &mut |event| match event {
+            Event::Notice(text) => on(Event::Notice(of_pass(text))),
+            Event::Intervals { progress, .. } => {
+                progress.fraction.into_iter().for_each(|share| on(Event::ReadingBack(share)));
             }
+            _ => {}
         };
         match real::run(&pass, context, notices, (make, &probe), &mut session) {
             Ok(read) => summary.notices.extend(read.notices.into_iter().map(of_pass)),

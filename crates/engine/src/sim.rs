@@ -158,7 +158,7 @@ impl<'a> Simulation<'a> {
             reserved: vec![None; jobs],
             asks_at_ns: vec![0; jobs],
             buffer: vec![0; resolved.block_bytes],
-            depth: vec![Depth::default(); jobs],
+            depth: vec![Depth::new(pace.start_ns); jobs],
             in_flight: vec![0; jobs],
             made: 0,
             submitted: 0,

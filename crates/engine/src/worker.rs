@@ -187,6 +187,7 @@ impl<B: Backend, J: JobHandle> Worker<B, J> {
         let Some(start_ns) = self.setting.status.wait() else { return Ok(()) };
         let Setting { interval_ns, duration_ns, ramp_ns, .. } = self.setting;
         self.measured_from_ns = start_ns + ramp_ns;
+        self.depth = Depth::new(self.measured_from_ns);
         let pace = Pace { start_ns: self.measured_from_ns, interval_ns, duration_ns };
         let mut edge_ns = pace.edge_ns(0);
         let mut drain_since_ns = None;

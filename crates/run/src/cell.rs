@@ -152,9 +152,12 @@ impl<'a> Running<'a> {
                 self.settle(watch, ALLOCATED)?;
                 loader.settled();
             }
-            self.stage(index, stage, loader, watch)?;
+            let is_read = self.stage(index, stage, loader, watch)?;
             if stage.settle {
-                self.settle(watch, STAGE_SETTLED)?;
+                match is_read {
+                    true => self.steps(&plan.settle)?,
+                    false => self.settle(watch, STAGE_SETTLED)?,
+                }
                 loader.settled();
             }
         }
@@ -168,13 +171,14 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
+    /// Runs a stage; tells whether the layers were read, where they had come to rest, before the stage itself was over.
     fn stage(
         &mut self,
         index: usize,
         stage: &StagePlan,
         loader: &mut dyn Loader,
         watch: &mut CellSamplers,
-    ) -> Result<(), Stop> {
+    ) -> Result<bool, Stop> {
         self.steps(&stage.before)?;
         if self.due() == Some(InjectedFault::Spoil) {
             loader.spoil_next();
@@ -185,12 +189,23 @@ impl<'a> Running<'a> {
             name: stage.name.clone(),
             measured: stage.measured,
         });
-        let start_ns = self.edge(index, stage, false);
+        let start_ns = self.edge(index, stage, None);
         watch.mark(self.executor, STAGE_START);
         let outcome = self.task(index, stage, loader, watch);
         let outcome = outcome.and_then(|done| self.state(stage, done, watch));
-        watch.mark(self.executor, STAGE_END);
-        let end_ns = self.edge(index, stage, true);
+        let early = watch.take_ended();
+        let is_read = early.is_some();
+        let end_ns = match early {
+            Some(early) => {
+                self.record.steps.extend(early.settling);
+                early.at_ns
+            }
+            None => {
+                watch.mark(self.executor, STAGE_END);
+                self.scene.clock.now().0
+            }
+        };
+        self.edge(index, stage, Some(end_ns));
         let StageOutcome { load, command, fill, state, stop } =
             outcome.unwrap_or_else(StageOutcome::stopped);
         let stop = stop.or(injected.map(Stop::Failed));
@@ -214,16 +229,17 @@ impl<'a> Running<'a> {
             error,
         });
         self.scene.recorder.record(&self.record);
-        stop.map_or(Ok(()), Err)
+        stop.map_or(Ok(is_read), Err)
     }
 
-    fn edge(&self, index: usize, stage: &StagePlan, ended: bool) -> u64 {
-        let at_ns = self.scene.clock.now().0;
+    /// Marks where a stage begins, now, or where it ended.
+    fn edge(&self, index: usize, stage: &StagePlan, ended_ns: Option<u64>) -> u64 {
+        let at_ns = ended_ns.unwrap_or_else(|| self.scene.clock.now().0);
         self.scene.recorder.row(&Row::Stage(StageEdge {
             stage: index,
             name: stage.name.clone(),
             measured: stage.measured,
-            ended,
+            ended: ended_ns.is_some(),
             at_ns,
         }));
         at_ns

@@ -192,6 +192,10 @@ impl Loader for Real<'_> {
             if spoiling && matches!(said, Said::Intervals { .. }) {
                 spoilt = spoil(&first);
             }
+            if matches!(said, Said::ReadingBack(share) if share == 0.0) {
+                let settle = planned.settle.then_some(&plan.settle[..]);
+                watch.end_early(scene.clock.now().0, settle, executor);
+            }
             hand_in(scene, plan, turn, &said);
         })
         .map_err(|error| crate::chain(&error))?;
@@ -298,7 +302,7 @@ pub(crate) fn hand_in(scene: &CellContext, plan: &CellPlan, turn: LoadId, said: 
         Said::Notice(text) => {
             scene.recorder.event(Event::Notice { cell: Some(plan.index), text: text.clone() });
         }
-        Said::Started { .. } => {}
+        Said::Started { .. } | Said::ReadingBack(_) => {}
     }
 }
 

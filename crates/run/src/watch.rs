@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use experiment::CellPlan;
 use host::{Executor, Samplers, TickedSamplers};
-use layers::Readings;
-use results::model::{Row, SampleRow};
+use layers::step::Step;
+use layers::{Readings, STAGE_END, STAGE_SETTLED};
+use results::model::{Row, SampleRow, StepRecord};
 
 use crate::recorder::Recorder;
 use crate::scene::CellContext;
@@ -34,6 +35,15 @@ impl Stream {
 pub(crate) struct CellSamplers {
     samplers: Kind,
     stream: Stream,
+    /// Set where the figures of the stage that runs have ended before the stage itself.
+    ended: Option<EndedEarly>,
+}
+
+/// The end of a stage's figures before the stage itself: what its load wrote is still read back.
+pub(crate) struct EndedEarly {
+    pub at_ns: u64,
+    /// The steps that brought the stack to rest, which it was then, unless one failed.
+    pub settling: Vec<StepRecord>,
 }
 
 enum Kind {
@@ -96,7 +106,9 @@ impl CellSamplers {
             Samplers::start(&plan.probes, executor, scene.clock, move |sample| to.take(sample))
                 .map(Kind::Threaded)
         };
-        samplers.map(|samplers| Self { samplers, stream }).map_err(|error| crate::chain(&error))
+        samplers
+            .map(|samplers| Self { samplers, stream, ended: None })
+            .map_err(|error| crate::chain(&error))
     }
 
     /// Returns why nothing is read but at marks; `None` where the samplers run.
@@ -114,6 +126,34 @@ impl CellSamplers {
             Kind::Ticked(samplers) => samplers.mark(executor, mark),
         };
         rows.into_iter().for_each(|row| self.stream.take(row));
+    }
+
+    /// Ends the figures of the stage that runs at `at_ns`: its layers are read now and, where the stage ends with `settle`, once they have
+    /// come to rest.
+    pub(crate) fn end_early(
+        &mut self,
+        at_ns: u64,
+        settle: Option<&[Step]>,
+        executor: &mut Executor,
+    ) {
+        self.mark(executor, STAGE_END);
+        let mut settling = Vec::new();
+        if let Some(steps) = settle {
+            let all = steps.iter().all(|step| {
+                let (record, outcome) = executor.step(step);
+                settling.push(record);
+                outcome.is_ok()
+            });
+            if all {
+                self.mark(executor, STAGE_SETTLED);
+            }
+        }
+        self.ended = Some(EndedEarly { at_ns, settling });
+    }
+
+    /// Returns where the figures of the stage that has just run ended, when that was before its own end.
+    pub(crate) fn take_ended(&mut self) -> Option<EndedEarly> {
+        self.ended.take()
     }
 
     /// Readings at marks so far, without rounds that were forgotten.

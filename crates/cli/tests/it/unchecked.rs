@@ -121,11 +121,16 @@ fn after_a_load_that_was_killed_its_range_counts_as_read_and_not_as_checked() {
 
 /// A stack of XFS whose last stage is to verify; the result's directory is `r`.
 fn run(dir: &Path, device: &str, stages: &str) -> Answer {
+    run_load(dir, device, stages, "ops = { randread = 100 }\nios = 2000\nverify = \"read\"")
+}
+
+/// The same, whose last stage is this load.
+fn run_load(dir: &Path, device: &str, stages: &str, load: &str) -> Answer {
     let experiment = format!(
         "name = \"look\"\nabout = \"\"\nrepeat = 1\n[devices.data]\nsize = \"320M\"\n\
          [[stack]]\nlayer = \"xfs\"\non = \"data\"\n[[stage]]\ndo = \"layout\"\nname = \"files\"\n\
          files = 2\nsize = \"16M\"\n{stages}[[stage]]\ndo = \"load\"\nname = \"look\"\n\
-         files = \"files\"\nmeasure = true\nops = {{ randread = 100 }}\nios = 2000\nverify = \"read\"\n"
+         files = \"files\"\nmeasure = true\n{load}\n"
     );
     std::fs::write(dir.join("look.toml"), experiment).unwrap();
     let device = format!("data={device}");
@@ -153,6 +158,31 @@ fn a_stage_of_a_run_verifies_the_files_that_a_stage_before_it_wrote() {
         let found = &shown["variants"][0]["verified"];
         assert_eq!((&found["read"], &found["checked"]), (&2000.into(), &2000.into()), "{found}");
         assert_eq!(found["wrong"]["zeros"].as_u64() > Some(500), wrong, "{found}");
+        std::process::Command::new("wipefs").args(["-a", &disk.path]).output().unwrap();
+    }
+}
+
+#[test]
+fn what_a_load_reads_back_afterwards_is_in_no_figure_of_its_stage() {
+    let name = "what_a_load_reads_back_afterwards_is_in_no_figure_of_its_stage";
+    if !Path::new("/usr/sbin/mkfs.xfs").exists() {
+        return skip(name, "no XFS here");
+    }
+    let Some(disk) = loop_device(320 << 20) else {
+        return skip(name, "no loop device can be made (needs root)");
+    };
+    for settle in ["", "settle = true\n"] {
+        let dir = tempfile::tempdir().unwrap();
+        let load = format!("{settle}ops = {{ randwrite = 100 }}\nios = 100\nverify = \"after\"");
+        let answer = run_load(dir.path(), &disk.path, "", &load);
+        assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
+        let cell = dir.path().join("r/cells/00-default-r1/cell.json");
+        let cell: Value = serde_json::from_slice(&std::fs::read(cell).unwrap()).unwrap();
+        let stage = &cell["stages"][1];
+        // All of both files was read back, past the page cache.
+        assert_eq!(stage["load"]["verify"]["read"], 8192, "{stage}");
+        let read = stage["layers"]["data"]["device_read_bytes"].as_f64().unwrap();
+        assert!(read < f64::from(8 << 20), "{read} bytes in {}", stage["layers"]);
         std::process::Command::new("wipefs").args(["-a", &disk.path]).output().unwrap();
     }
 }

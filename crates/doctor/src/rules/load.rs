@@ -67,13 +67,13 @@ pub(crate) fn reads_of_nothing(result: &ResultSet, _: &Analysis) -> Vec<Finding>
     let measured = loads(result).filter(|(_, _, stage, load)| stage.measured && load.engine.direct);
     for (variant, _, stage, load) in measured {
         let reads = load.operations.iter().filter(|(name, _)| name.ends_with("read"));
-        let asked: u64 = reads.map(|(_, operation)| operation.bytes).sum();
+        let asked = reads.map(|(_, operation)| operation.bytes).sum::<u64>() as f64;
         let device = |figures: &LayerFigures| figures.get("device_read_bytes").copied().flatten();
         let devices: Vec<f64> = stage.layers.values().filter_map(device).collect();
-        if asked == 0 || devices.is_empty() {
+        if asked == 0.0 || devices.is_empty() {
             continue;
         }
-        let found = (devices.iter().sum::<f64>(), asked as f64);
+        let found = (devices.iter().sum::<f64>(), asked * load.ramp_factor());
         let least = worst.entry((variant, stage.name.as_str())).or_insert(found);
         if found.0 * least.1 < least.0 * found.1 {
             *least = found;

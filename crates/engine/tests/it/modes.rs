@@ -75,6 +75,9 @@ fn what_happens_in_the_ramp_counts_in_no_figure() {
     let ios = summary.operations["read"].ios;
     assert!(ios.abs_diff(1_000_000 / 81) <= 2, "{ios}");
     assert_eq!(summary.duration_ns / 100_000_000, 10);
+    // Depth 1 is full all the time, and no fuller with what was in flight within the ramp.
+    let mean = summary.engine.in_flight.unwrap().mean;
+    assert!((0.99..=1.001).contains(&mean), "{mean}");
     agree(&reported);
     let reported = null("ops = { randread = 100 }\nramp = \"200ms\"\nduration = \"400ms\"");
     assert!(

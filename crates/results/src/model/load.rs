@@ -132,6 +132,18 @@ impl LoadSummary {
         }
     }
 
+    /// I/Os that completed over all of its time, those within a ramp among them: what layers and CPUs did is of all of these.
+    pub fn all_ios(&self) -> u64 {
+        let measured: u64 = self.operations.values().map(|operation| operation.ios).sum();
+        measured + self.cpu.map_or(0, |cpu| cpu.ramp_ios)
+    }
+
+    /// Returns how many times as much as in its figures it did in all of its time, by its I/Os: 1 without a ramp.
+    pub fn ramp_factor(&self) -> f64 {
+        let all = self.all_ios() as f64;
+        all / (all - self.cpu.map_or(0.0, |cpu| cpu.ramp_ios as f64)).max(1.0)
+    }
+
     /// Says of something that was asked for that it is not there, or not whole.
     pub fn lacks(&mut self, what: String) {
         self.notices.push(what.clone());

@@ -58,6 +58,12 @@ impl LoadView {
                 }
                 self.waiting(waiting);
             }
+            Event::ReadingBack(share) => {
+                if self.json {
+                    json_line(&serde_json::json!({"event": "reading_back", "fraction": share}));
+                }
+                self.reading_back(*share);
+            }
             Event::Notice(text) => {
                 if self.json {
                     json_line(&serde_json::json!({"event": "notice", "text": text}));
@@ -102,6 +108,17 @@ impl LoadView {
         }
         let Progress { elapsed_ns, remaining_ns, .. } = waiting.progress;
         say(&format!("{}  {}", time_left(remaining_ns, elapsed_ns), live::told(waiting)));
+    }
+
+    fn reading_back(&mut self, share: f64) {
+        let text = format!("reading everything back: {:.0} %", 100.0 * share);
+        if let Some(panel) = &mut self.panel {
+            return panel.draw(&[text]);
+        }
+        if share == 0.0 || self.last_plain.is_none_or(|at| at.elapsed() >= PLAIN_EVERY) {
+            self.last_plain = Some(Instant::now());
+            say(&text);
+        }
     }
 
     /// Takes the live view off the terminal.

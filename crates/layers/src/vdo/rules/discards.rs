@@ -13,7 +13,7 @@ use crate::rule::{
 fn discarded(load: &LoadSummary) -> Option<f64> {
     let operations = load.operations.iter().filter(|(name, _)| name.ends_with("discard"));
     let bytes: u64 = operations.map(|(_, operation)| operation.bytes).sum();
-    (bytes >= BLOCK).then_some((bytes / BLOCK) as f64)
+    (bytes >= BLOCK).then_some((bytes / BLOCK) as f64 * load.ramp_factor())
 }
 
 pub(super) const IN_VAIN: LayerRule = LayerRule {
