@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, XattrFlags, flock};
@@ -219,7 +219,8 @@ fn block(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
     if !destroy {
         unsigned(path, &lock.0, &identity)?;
     }
-    let _others = below(number, &identity)?;
+    let mut _others = below(number, &identity)?;
+    _others.extend(twins(number, &identity)?);
     Ok(Claim {
         path: node,
         number: Some(number),
@@ -259,8 +260,7 @@ fn lock(file: File, identity: &str) -> Result<Lock, ClaimError> {
 
 /// Opens the device as the kernel's users of whole devices do: it refuses when there is one, wherever it is mounted.
 fn exclusive(device: &File, identity: &str) -> Result<File, ClaimError> {
-    let opened = OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(node::way(device));
-    opened.map_err(|error| ClaimError {
+    node::open_alone(&node::way(device)).map_err(|error| ClaimError {
         source: Some(error),
         ..ClaimError::refused(
             format!("{identity} is in use by the kernel"),
@@ -282,7 +282,19 @@ fn unsigned(path: &Path, file: &File, identity: &str) -> Result<(), ClaimError> 
     ))
 }
 
-/// Keeps claims of the file away that a loop device stands on; claims of other loop devices on it are none of them.
+/// Keeps claims of other loop devices away that stand on the same part of a file.
+fn twins(number: Number, identity: &str) -> Result<Vec<Lock>, ClaimError> {
+    let nodes = usage::twin_nodes(number).map_err(|source| {
+        ClaimError::io(Path::new(identity), "examined for others with its bytes", source)
+    })?;
+    let locked = |node: PathBuf| {
+        let device = File::open(&node).ok()?;
+        Some(lock(device, &format!("{identity}: {}, which has the same bytes,", node.display())))
+    };
+    nodes.into_iter().filter_map(locked).collect()
+}
+
+/// Keeps claims of the file away that a loop device stands on; claims of loop devices on other parts of it are none of them.
 fn below(number: Number, identity: &str) -> Result<Vec<Lock>, ClaimError> {
     let Some(file) = usage::file_below(number) else { return Ok(Vec::new()) };
     match flock(&file, FlockOperation::NonBlockingLockShared) {

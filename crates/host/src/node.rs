@@ -3,10 +3,13 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use sys::block::{Number, sysfs};
+
+use crate::usage;
 
 /// A block device that a run claimed. Its claim holds it open, so the kernel gives its number to no other device meanwhile.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,11 +21,23 @@ pub struct ClaimedDevice {
 }
 
 impl ClaimedDevice {
-    /// Returns nothing while the node is the claimed device.
+    /// Returns nothing while the node is the claimed device, and nobody uses what is on it under another name.
     ///
     /// # Errors
-    /// When the node is gone, or is another device or something else by now.
+    /// When the node is gone, or is another device or something else by now, or a loop device on the same bytes has a user.
     pub fn check(&self) -> io::Result<()> {
+        self.is_itself()?;
+        match usage::of_twins(self.number)? {
+            None => Ok(()),
+            Some(used) => Err(io::Error::other(format!(
+                "Somebody uses what is on {} by another name: {used}; nothing is written to it. Free it, then run again",
+                self.node.display()
+            ))),
+        }
+    }
+
+    /// Returns nothing while the node is the claimed device.
+    fn is_itself(&self) -> io::Result<()> {
         let lost = |why: String| {
             let node = self.node.display();
             io::Error::other(format!(
@@ -47,6 +62,23 @@ impl ClaimedDevice {
         let node = self.node.display().to_string();
         let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric());
         text.match_indices(&node).any(|(at, _)| ends(&text[at + node.len()..]))
+    }
+}
+
+/// Opens a block device as the kernel's users of whole devices do. A process that was forked just now may still hold what its parent has let
+/// go: it is asked again for a tenth of a second.
+///
+/// # Errors
+/// When it has such a user (`ResourceBusy`), or cannot be opened.
+pub(crate) fn open_alone(node: &Path) -> io::Result<File> {
+    let mut tries = 10;
+    loop {
+        let opened = File::options().read(true).custom_flags(libc::O_EXCL).open(node);
+        match opened {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy && tries > 0 => tries -= 1,
+            done => return done,
+        }
+        std::thread::sleep(Duration::from_millis(10));
     }
 }
 
@@ -80,7 +112,7 @@ pub(crate) fn of_opened(file: &File) -> io::Result<(PathBuf, Number)> {
     let nodes = own.map(|name| Path::new("/dev").join(name)).into_iter().chain([opened]);
     nodes
         .map(|node| ClaimedDevice { node, number })
-        .find(|device| device.check().is_ok())
+        .find(|device| device.is_itself().is_ok())
         .map(|device| (device.node, number))
         .ok_or_else(|| io::Error::other("no node leads to the device that was opened"))
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use sys::block::{Backing, Number, holders, mount_points, sysfs};
 
 use crate::backing::{BackingChain, backing, devices, disk_of};
+use crate::node::open_alone;
 
 /// Every use of the device with this number and of what shares bytes with it, in words.
 pub(crate) fn of_device(number: Number) -> io::Result<Vec<String>> {
@@ -48,6 +49,38 @@ pub(crate) fn file_below(number: Number) -> Option<File> {
     let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(name).ok()?;
     let found = file.metadata().ok()?;
     ((found.dev(), found.ino()) == (device, inode)).then_some(file)
+}
+
+/// The other devices that have bytes of this one, though neither stands on the other: loop devices on the same part of one file.
+fn twins(number: Number) -> io::Result<Vec<(String, Number)>> {
+    let own = BackingChain::of_device(number);
+    let is_twin = |other: &(String, Number)| {
+        let backing = BackingChain::of_device(other.1);
+        other.1 != number
+            && backing.shares_bytes(&own)
+            && !backing.lies_on(&own)
+            && !own.lies_on(&backing)
+    };
+    Ok(devices()?.into_iter().filter(is_twin).collect())
+}
+
+/// The nodes of devices that have bytes of this one, so that they can be locked with it.
+pub(crate) fn twin_nodes(number: Number) -> io::Result<Vec<PathBuf>> {
+    Ok(twins(number)?.into_iter().filter_map(|(name, number)| node(&name, number)).collect())
+}
+
+/// The first use of a device that has bytes of this one, in words.
+pub(crate) fn of_twins(number: Number) -> io::Result<Option<String>> {
+    for (name, twin) in twins(number)? {
+        let whose = format!("{name}, which has the same bytes, is ");
+        if let Some(first) = single(twin, &whose, true)?.into_iter().next() {
+            return Ok(Some(first));
+        }
+        if is_taken(&name, twin) {
+            return Ok(Some(format!("{whose}in use by the kernel")));
+        }
+    }
+    Ok(None)
 }
 
 /// Uses of everything else that shares bytes with a target; `own` is its number when it is a device.
@@ -109,6 +142,5 @@ fn node(name: &str, number: Number) -> Option<PathBuf> {
 /// Tells whether the kernel holds the device for somebody, wherever it is mounted.
 fn is_taken(name: &str, number: Number) -> bool {
     let Some(node) = node(name, number) else { return false };
-    let opened = OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(node);
-    opened.is_err_and(|error| error.kind() == io::ErrorKind::ResourceBusy)
+    open_alone(&node).is_err_and(|error| error.kind() == io::ErrorKind::ResourceBusy)
 }

@@ -299,6 +299,39 @@ fn a_loop_device_on_a_claimed_file_is_refused_and_two_loop_devices_on_one_file_a
     drop(claims);
 }
 
+#[test]
+fn two_loop_devices_on_the_same_bytes_are_claimed_by_one_and_looked_at_before_each_step() {
+    const NAME: &str =
+        "two_loop_devices_on_the_same_bytes_are_claimed_by_one_and_looked_at_before_each_step";
+    let Some(disk) = Loop::new(NAME) else { return };
+    let twin = Upper::on(&disk.file);
+    let mine = claim(&disk.device, true).unwrap();
+    // The other one was there before, or is made later.
+    for other in [&twin, &Upper::on(&disk.file)] {
+        for error in [
+            claim(Path::new(&other.0), true).unwrap_err(),
+            claim_target(Path::new(&other.0), DESTROY).unwrap_err(),
+        ] {
+            assert_eq!(error.kind(), ClaimKind::Refused, "{error}");
+            assert!(error.to_string().contains("claimed by another run"), "{error}");
+        }
+    }
+    let device = mine.device().unwrap();
+    device.check().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let made = Command::new("mkfs.ext4").args(["-q", &twin.0]).status();
+    let mount = |program: &str, args: &[&str]| Command::new(program).args(args).status();
+    let at = folder.path().to_str().unwrap();
+    if !made.is_ok_and(|s| s.success()) || !mount("mount", &[&twin.0, at]).unwrap().success() {
+        println!("SKIP {NAME}: nothing can be mounted here");
+        return;
+    }
+    let used = device.check().unwrap_err().to_string();
+    assert!(mount("umount", &[at]).unwrap().success());
+    assert!(used.contains(&twin.0[5..]) && used.contains("nothing is written to it"), "{used}");
+    device.check().unwrap();
+}
+
 /// A loop device on `path` that goes with this value.
 struct Upper(String);
 
@@ -379,7 +412,7 @@ fn a_file_whose_loop_device_is_in_use_is_refused_even_when_its_data_may_be_lost(
     // The same bytes as a second loop device.
     let second = Upper::on(&renamed);
     let (kind, text) = said(Path::new(&second.0), true).unwrap();
-    assert_eq!(kind, ClaimKind::Refused);
+    assert_eq!(kind, ClaimKind::Refused, "{text}");
     assert!(text.contains("mounted on"), "{text}");
     let _ = Command::new("umount").arg(at.path()).status();
     assert_eq!(of(&renamed), None);
