@@ -205,7 +205,7 @@ fn figures(analysis: &Analysis, manifest: &Manifest) -> Vec<AskedFigure> {
         };
         match (c.ratio, own()) {
             (None, Some(own)) => {
-                add(TrendName { over: None, ..name }, own.median, own.n, threshold)
+                add(TrendName { over: None, ..name }, own.median, own.n, threshold);
             }
             (ratio, _) => add(name, ratio, c.n, threshold),
         }

@@ -79,6 +79,8 @@ pub enum TargetSpec {
         name: PathBuf,
         /// The path that is opened.
         way: PathBuf,
+        /// The file system (`st_dev`) that a file has to be on, where that is known: a link that leads out of it is not followed.
+        on: Option<u64>,
     },
     /// Nothing at all: I/Os end inside the process as soon as they are submitted.
     Null {
@@ -99,9 +101,14 @@ impl TargetSpec {
     pub fn path(&self) -> Option<(&Path, &Path)> {
         match self {
             Self::Path(path) => Some((path, path)),
-            Self::Through { name, way } => Some((name, way)),
+            Self::Through { name, way, .. } => Some((name, way)),
             Self::Null { .. } | Self::Simulated(_) => None,
         }
+    }
+
+    /// The file system that a file has to be on, where that is known.
+    pub(crate) fn on(&self) -> Option<u64> {
+        if let Self::Through { on, .. } = self { *on } else { None }
     }
 
     /// Its name in results and messages.

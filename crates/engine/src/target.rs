@@ -63,11 +63,15 @@ impl Target {
     /// Opens the block device or file that `spec` says, `None` of other targets; creates the file when that is wished and it is missing
     /// or empty.
     pub(crate) fn of_spec(spec: &TargetSpec, access: Access) -> Result<Option<Self>, EngineError> {
-        spec.path().map(|(name, way)| Self::open(name, way, access)).transpose()
+        spec.path().map(|path| Self::open(path, spec.on(), access)).transpose()
     }
 
     /// The way is followed once: everything is done with what it led to.
-    fn open(path: &Path, way: &Path, access: Access) -> Result<Self, EngineError> {
+    fn open(
+        (path, way): (&Path, &Path),
+        on: Option<u64>,
+        access: Access,
+    ) -> Result<Self, EngineError> {
         let (held, made) = match (followed(way), access.create) {
             (Ok(held), _) => (held, false),
             (Err(error), Some(_)) if error.kind() == io::ErrorKind::NotFound => {
@@ -75,7 +79,8 @@ impl Target {
             }
             (Err(error), _) => return Err(cannot("opened", path, error)),
         };
-        let opened = Self::of(path, &held, access);
+        let within = on.map_or(Ok(()), |on| refuse_outside(path, &held, on));
+        let opened = within.and_then(|()| Self::of(path, &held, access));
         if opened.is_err() && made && leads_to(way, &held) {
             let _ = std::fs::remove_file(way);
         }
@@ -189,6 +194,20 @@ fn refuse_other_kinds(path: &Path, found: &Metadata) -> Result<(), EngineError> 
     let message = format!("{} is {other}, neither a block device nor a file", path.display());
     let help = "name a block device (lsblk lists them) or a file";
     Err(EngineError::new(ErrorKind::Usage, message, help))
+}
+
+/// Refuses what is no file of the file system `on`: a link, or something that is mounted, led out of it.
+fn refuse_outside(path: &Path, held: &File, on: u64) -> Result<(), EngineError> {
+    let found = held.metadata().map_err(|e| cannot("examined", path, e))?;
+    if found.is_file() && found.dev() == on {
+        return Ok(());
+    }
+    let message = format!(
+        "{} leads out of the file system that it is to be on, by a link or by what is mounted there; nothing is read or written",
+        path.display()
+    );
+    let help = "find out what put it there: a command of this experiment, or another program";
+    Err(EngineError::new(ErrorKind::Target, message, help))
 }
 
 /// Refuses files that are views of the kernel's own state: they look empty, and reading them makes what is read.

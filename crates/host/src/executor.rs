@@ -43,6 +43,8 @@ pub struct Place {
     pub name: PathBuf,
     /// The path to open: past what is mounted at the name by now.
     pub way: PathBuf,
+    /// The file system (`st_dev`) that was mounted there and is held: what leads out of it was not meant.
+    pub on: Option<u64>,
 }
 
 /// What an action is done for, and within what.
@@ -91,7 +93,8 @@ impl Executor {
     /// When one of them is not bound.
     pub fn place(&self, text: &str) -> Result<Place, StepError> {
         let name = PathBuf::from(self.resolve(text)?);
-        Ok(Place { way: self.machine.way(&name), name })
+        let (way, on) = self.machine.way(&name);
+        Ok(Place { name, way, on })
     }
 
     /// `source` with its placeholders replaced.

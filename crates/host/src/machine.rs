@@ -118,10 +118,10 @@ pub trait Machine: Send {
         Ok(())
     }
 
-    /// The path by which to open `path`: of one on a file system that was mounted here, past its directory. It is good until the
-    /// next step.
-    fn way(&self, path: &Path) -> PathBuf {
-        path.to_owned()
+    /// The path by which to open `path`: of one on a file system that was mounted here, past its directory, with that file system's
+    /// number (`st_dev`). It is good until the next step.
+    fn way(&self, path: &Path) -> (PathBuf, Option<u64>) {
+        (path.to_owned(), None)
     }
 
     /// Returns what is still there of the run with this tag.
@@ -321,11 +321,12 @@ impl Machine for RealMachine {
         mounts.into_iter().try_for_each(HeldMount::check)
     }
 
-    fn way(&self, path: &Path) -> PathBuf {
-        let ways = self.mounts.values().filter_map(|mount| mount.way(path));
+    fn way(&self, path: &Path) -> (PathBuf, Option<u64>) {
+        let ways =
+            self.mounts.values().filter_map(|mount| Some((mount.way(path)?, mount.number())));
         // The nearest of mounts within mounts leaves the least of the path.
-        let nearest = ways.min_by_key(|way| way.components().count());
-        nearest.unwrap_or_else(|| path.to_owned())
+        let nearest = ways.min_by_key(|(way, _)| way.components().count());
+        nearest.unwrap_or_else(|| (path.to_owned(), None))
     }
 
     fn start(&mut self, name: &str, argv: &[String]) -> io::Result<()> {

@@ -96,6 +96,11 @@ impl HeldMount {
         Some(node::way(&self.root).join(rest))
     }
 
+    /// The number of this file system (`st_dev`); `None` where it is dead.
+    pub(crate) fn number(&self) -> Option<u64> {
+        self.root.metadata().ok().map(|root| root.dev())
+    }
+
     fn is(&self, now: &std::fs::Metadata) -> bool {
         self.root.metadata().is_ok_and(|held| (held.dev(), held.ino()) == (now.dev(), now.ino()))
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use engine::{Alike, Choice, Context, Event as Said, Load, Progress, TargetSpec, Waiting};
@@ -224,15 +225,24 @@ pub(crate) fn aims(stage: &StagePlan, turn: LoadId) -> Vec<Aim> {
 fn aim_at(aim: &Aim, executor: &Executor, load: &mut Load) -> Result<(), String> {
     let place = |path: &str| executor.place(path).map_err(|error| crate::chain(&error));
     if let Some(files) = aim.files.as_ref().filter(|files| files.make) {
-        let Place { name, way } = place(aim.target.offer.path())?;
-        std::fs::create_dir_all(way.join(&files.folder)).map_err(|error| {
-            format!("{} cannot be made: {error}", name.join(&files.folder).display())
-        })?;
+        let Place { name, way, on } = place(aim.target.offer.path())?;
+        let (folder, named) = (way.join(&files.folder), name.join(&files.folder));
+        std::fs::create_dir_all(&folder)
+            .map_err(|error| format!("{} cannot be made: {error}", named.display()))?;
+        let made = std::fs::metadata(&folder)
+            .map_err(|error| format!("{} cannot be examined: {error}", named.display()))?;
+        if on.is_some_and(|on| made.dev() != on) {
+            return Err(format!(
+                "{} leads out of the file system of the stack; nothing is written there. Find out what put it there: a command of this \
+                 experiment, or another program",
+                named.display()
+            ));
+        }
         load.may_create = Some(files.size);
     }
     for (path, share) in aim.paths() {
-        let Place { name, way } = place(&path)?;
-        let target = TargetSpec::Through { name, way };
+        let Place { name, way, on } = place(&path)?;
+        let target = TargetSpec::Through { name, way, on };
         load.targets.push(engine::Aim { target, share });
     }
     Ok(())

@@ -54,7 +54,8 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     let mut targets = aims(args, may_create);
     for ((aim, claim), target) in targets.iter_mut().zip(&claims).zip(&args.targets) {
         if let Some(claim) = claim {
-            aim.target = TargetSpec::Through { name: target.path.clone(), way: claim.way() };
+            aim.target =
+                TargetSpec::Through { name: target.path.clone(), way: claim.way(), on: None };
         }
     }
     let (recording, verification) = (recording(args), args.verify.options());

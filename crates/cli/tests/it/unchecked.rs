@@ -186,3 +186,50 @@ fn what_a_load_reads_back_afterwards_is_in_no_figure_of_its_stage() {
         std::process::Command::new("wipefs").args(["-a", &disk.path]).output().unwrap();
     }
 }
+
+#[test]
+fn a_load_on_files_of_a_stack_writes_nothing_through_a_link_out_of_it() {
+    let name = "a_load_on_files_of_a_stack_writes_nothing_through_a_link_out_of_it";
+    if !Path::new("/usr/sbin/mkfs.xfs").exists() {
+        return skip(name, "no XFS here");
+    }
+    let Some(disk) = loop_device(320 << 20) else {
+        return skip(name, "no loop device can be made (needs root)");
+    };
+    let theirs = tempfile::tempdir().unwrap();
+    let content = vec![7; 16 << 20];
+    for file in ["0", "1"] {
+        std::fs::write(theirs.path().join(file), &content).unwrap();
+    }
+    let at = theirs.path().display();
+    for swap in [
+        format!("rm {{mount}}/files/0; ln -s {at}/0 {{mount}}/files/0"),
+        format!("rm -r {{mount}}/files; ln -s {at} {{mount}}/files"),
+        format!("mount --bind {at}/0 {{mount}}/files/0"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let stage = format!(
+            "[[stage]]\ndo = \"command\"\nname = \"swap\"\nargv = [\"sh\", \"-c\", \"{swap}\"]\n"
+        );
+        let load = "ops = { randwrite = 100 }\nios = 100";
+        let answer = run_load(dir.path(), &disk.path, &stage, load);
+        let told = format!("{swap}: {}{}", answer.out, answer.err);
+        // What hangs in the stack cannot be taken down.
+        let code = if swap.starts_with("mount") { 6 } else { 5 };
+        assert_eq!(answer.code, Some(code), "{told}");
+        let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(told.contains("leads out of the file system"), "{told}");
+        for file in ["0", "1"] {
+            assert_eq!(std::fs::read(theirs.path().join(file)).unwrap(), content, "{told}");
+        }
+        // A mount of theirs inside the stack's is left to them, and holds it.
+        let table = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+        for line in table.lines().filter(|line| line.contains("_xfs/files/0 ")) {
+            let place = line.split(' ').nth(4).unwrap();
+            assert!(std::process::Command::new("umount").arg(place).status().unwrap().success());
+            let cleaned = fathom_in(dir.path(), &["clean", "r", "--yes"]);
+            assert_eq!(cleaned.code, Some(0), "{}{}", cleaned.out, cleaned.err);
+        }
+        std::process::Command::new("wipefs").args(["-a", &disk.path]).output().unwrap();
+    }
+}
