@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use reduce::BLOCK;
 use sys::interrupt::{Interrupt, Level};
 
 use crate::answer::PartitionOffBlocks;
@@ -67,22 +66,22 @@ pub fn estimate(
     interrupt: &Interrupt,
     tell: Option<OnProgress>,
 ) -> Result<Estimate, Error> {
-    let (mut found, off) = scan(request, 0, interrupt, tell)?;
+    let (mut found, off) = scan(request, &[], interrupt, tell)?;
     if let Some((path, off)) = off {
         let alone = Request { paths: vec![path.clone()], ..request.clone() };
-        let saving = |from| -> Result<_, Error> {
-            Ok(scan(&alone, from, interrupt, None)?.0.answer.vdo.saving_percent)
+        let saving = |cuts: &[u64]| -> Result<_, Error> {
+            Ok(scan(&alone, cuts, interrupt, None)?.0.answer.vdo.saving_percent)
         };
         let as_it_lies = match request.paths.len() {
             1 => found.answer.vdo.saving_percent,
-            _ => saving(0)?,
+            _ => saving(&[])?,
         };
         found.answer.off_blocks = Some(PartitionOffBlocks {
             path: path.display().to_string(),
             partition: off.partition,
             start_bytes: off.start,
             saving_percent: as_it_lies,
-            aligned_saving_percent: saving(off.start % BLOCK as u64)?,
+            aligned_saving_percent: saving(&off.cuts)?,
         });
         found.answer.complete &= interrupt.level() == Level::None;
     }
@@ -92,10 +91,10 @@ pub fn estimate(
 /// The answer of one reading, and a partition that it met.
 type Scan = (Estimate, Option<(PathBuf, OffBlocks)>);
 
-/// Reads everything once; files and devices that are named `from` a byte on.
+/// Reads everything once; files and devices that are named are cut into blocks anew at each of the `cuts`.
 fn scan(
     request: &Request,
-    from: u64,
+    cuts: &[u64],
     interrupt: &Interrupt,
     tell: Option<OnProgress>,
 ) -> Result<Scan, Error> {
@@ -134,7 +133,7 @@ fn scan(
         let walk = walk
             .spawn_scoped(scope, move || {
                 let _last = last;
-                shared.walk(from, names)
+                shared.walk(cuts, names)
             })
             .map_err(Error::Thread)?;
         let over = &over;
@@ -180,10 +179,10 @@ impl Drop for Ends<'_> {
 }
 
 impl Shared<'_> {
-    fn walk(&self, from: u64, names: &Mutex<Vec<String>>) -> Result<(), Error> {
+    fn walk(&self, cuts: &[u64], names: &Mutex<Vec<String>>) -> Result<(), Error> {
         let mut hand_out = |job| self.jobs.send(job);
         let tally = Arc::clone(&self.tally);
-        Walk::new(tally, self.interrupt, names, self.request, &mut hand_out).run(from)
+        Walk::new(tally, self.interrupt, names, self.request, &mut hand_out).run(cuts)
     }
 
     fn work(&self, jobs: &Taker) {

@@ -27,7 +27,7 @@ pub enum Source {
     /// What a guest sees in an image.
     Image(Image),
     /// The bytes of something else from this one on.
-    From(Box<Source>, u64),
+    From(Arc<Source>, u64),
     /// Bytes that were read already, from this offset on.
     Memory(u64, Vec<u8>),
 }

@@ -14,22 +14,27 @@ const GUID_ENTRIES: usize = 1024;
 const GUID_ENTRY: usize = 128;
 
 /// A partition that begins off the blocks of 4 KiB.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OffBlocks {
     /// Its number, from 1.
     pub partition: u32,
     /// Its beginning, bytes.
     pub start: u64,
+    /// Where partitions begin, this one and the others, bytes, in order.
+    pub cuts: Vec<u64>,
 }
 
 /// The first partition that begins off the blocks, of a disk that begins with `head`.
 pub fn off_blocks(head: &[u8]) -> Option<OffBlocks> {
-    let mut starts = starts(head)?.into_iter().enumerate();
-    starts.find_map(|(index, sector)| {
-        let start = sector? * SECTOR;
-        let off = !start.is_multiple_of(BLOCK as u64);
-        off.then_some(OffBlocks { partition: index as u32 + 1, start })
-    })
+    let starts: Vec<Option<u64>> =
+        starts(head)?.into_iter().map(|sector| Some(sector? * SECTOR)).collect();
+    let (index, start) = starts.iter().enumerate().find_map(|(index, start)| {
+        start.filter(|start| !start.is_multiple_of(BLOCK as u64)).map(|start| (index, start))
+    })?;
+    let mut cuts: Vec<u64> = starts.into_iter().flatten().collect();
+    cuts.sort_unstable();
+    cuts.dedup();
+    Some(OffBlocks { partition: index as u32 + 1, start, cuts })
 }
 
 /// Returns where partitions begin, sectors; `None` where there is no partition table.
@@ -79,9 +84,13 @@ mod tests {
         head
     }
 
+    fn off(partition: u32, start: u64) -> Option<OffBlocks> {
+        Some(OffBlocks { partition, start, cuts: vec![start] })
+    }
+
     #[test]
     fn only_a_partition_that_begins_off_the_blocks_is_told() {
-        assert_eq!(off_blocks(&record(0x83, 63)), Some(OffBlocks { partition: 2, start: 32_256 }));
+        assert_eq!(off_blocks(&record(0x83, 63)), off(2, 32_256));
         assert_eq!(off_blocks(&record(0x83, 2048)), None);
         assert_eq!(off_blocks(&record(0, 63)), None, "an entry that is not used");
         assert_eq!(off_blocks(&[0; 4096]), None);
@@ -94,6 +103,6 @@ mod tests {
         assert_eq!(off_blocks(&guids), None);
         guids[GUID_ENTRIES] = 1;
         guids[GUID_ENTRIES + 32] = 34;
-        assert_eq!(off_blocks(&guids), Some(OffBlocks { partition: 1, start: 17_408 }));
+        assert_eq!(off_blocks(&guids), off(1, 17_408));
     }
 }

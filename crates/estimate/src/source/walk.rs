@@ -51,8 +51,8 @@ pub struct Walk<'a> {
     request: &'a Request,
     file_systems: FileSystems,
     shared: Shared,
-    /// Blocks begin at this byte of what was named.
-    from: u64,
+    /// Blocks begin anew at these bytes of what was named.
+    cuts: &'a [u64],
     /// Directories, and files that have or had another name.
     seen: HashSet<(u64, u64)>,
     job: Job,
@@ -94,7 +94,7 @@ impl<'a> Walk<'a> {
             request,
             file_systems: FileSystems::default(),
             shared: Shared::default(),
-            from: 0,
+            cuts: &[],
             seen: HashSet::new(),
             job: Job::default(),
             job_bytes: 0,
@@ -104,9 +104,9 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Goes through all paths; of files and devices that were named, `from` this byte on.
-    pub fn run(mut self, from: u64) -> Result<(), Error> {
-        self.from = from;
+    /// Goes through all paths; files and devices that were named are cut into blocks anew at each of the `cuts`.
+    pub fn run(mut self, cuts: &'a [u64]) -> Result<(), Error> {
+        self.cuts = cuts;
         for path in &self.request.paths {
             self.named(path)?;
         }
@@ -138,8 +138,8 @@ impl<'a> Walk<'a> {
             self.tree(real, &found, directory);
         } else if kind.is_block_device() || kind.is_file() {
             let qcow2 = self.is_qcow2(path, &real)?;
-            if self.from > 0 {
-                self.rest(&real, &found, qcow2, directory)?;
+            if !self.cuts.is_empty() {
+                self.cut(&real, &found, qcow2, directory)?;
             } else if qcow2 {
                 let image = Image::open(&real)?;
                 let mut head = vec![0; HEAD];

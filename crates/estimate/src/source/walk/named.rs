@@ -1,9 +1,11 @@
 //! Files, devices and standard input that were named: recognised by their content before they are read.
 
 use std::io::{self, Read, Seek};
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use reduce::BLOCK;
 use rustix::fs::{FileType, Stat};
 
 use super::Walk;
@@ -38,8 +40,8 @@ impl Walk<'_> {
         Ok(Image::is_one(&file))
     }
 
-    /// Reads what is named from a byte on, cut into blocks from there.
-    pub(super) fn rest(
+    /// Reads what is named, cut into blocks anew at each of the cuts.
+    pub(super) fn cut(
         &mut self,
         path: &Path,
         found: &Stat,
@@ -60,8 +62,40 @@ impl Walk<'_> {
             let tracked = Tracked::new(path.to_owned(), None, found, Arc::clone(&self.tally));
             (Source::File(tracked), found.st_size as u64)
         };
-        let source = Arc::new(Source::From(Box::new(source), self.from));
-        self.range(&source, 0, size.saturating_sub(self.from), directory);
+        let (source, cuts) = (Arc::new(source), self.cuts.to_vec());
+        let mut begin = 0;
+        for end in cuts.into_iter().chain([size]) {
+            self.stretch(&source, begin..end.min(size), directory).map_err(unreadable)?;
+            begin = end;
+        }
+        Ok(())
+    }
+
+    /// Reads a stretch of what is named, cut into blocks from its beginning; what an image has no place for is left out.
+    fn stretch(
+        &mut self,
+        whole: &Arc<Source>,
+        stretch: Range<u64>,
+        directory: u32,
+    ) -> io::Result<()> {
+        let length = stretch.end.saturating_sub(stretch.start);
+        let source = Arc::new(Source::From(Arc::clone(whole), stretch.start));
+        let Source::Image(image) = &**whole else {
+            self.range(&source, 0, length, directory);
+            return Ok(());
+        };
+        let mut at = 0;
+        while at < length
+            && !self.stop()
+            && let Some((data, bytes)) = image.next_data(stretch.start + at)?
+            && data < stretch.end
+        {
+            let from = data - stretch.start;
+            let start = (from - from % BLOCK as u64).max(at);
+            let end = (from + bytes).next_multiple_of(BLOCK as u64).min(length);
+            self.range(&source, start, end - start, directory);
+            at = end;
+        }
         Ok(())
     }
 
