@@ -17,6 +17,7 @@ use layers::{Parsed, Writes};
 use results::TranscriptEntry;
 use results::model::{AskedContent, StepRecord};
 use sys::clock::Clock;
+use sys::identity::Identity;
 use sys::interrupt::{Interrupt, Level};
 use units::Nanos;
 
@@ -151,6 +152,14 @@ impl Executor {
     /// Tells whether a device has a mark.
     pub fn carries(&mut self, device: &str, mark: &Mark) -> bool {
         self.machine.carries(device, mark)
+    }
+
+    /// Returns the identity of a block device; `None` on a machine that has no real ones.
+    ///
+    /// # Errors
+    /// When it is not there, or cannot be examined.
+    pub fn identity(&self, device: &str) -> io::Result<Option<Identity>> {
+        self.machine.identity(device)
     }
 
     /// Tells the machine that a device is one of the run's.

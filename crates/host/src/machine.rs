@@ -13,6 +13,7 @@ use layers::step::{Condition, Mark};
 use results::model::AskedContent;
 use rustix::fs::FlockOperation;
 use sys::dm::Dm;
+use sys::identity::Identity;
 use sys::interrupt::Interrupt;
 use sys::kernel_log::{KernelLog, Record};
 use units::Nanos;
@@ -55,6 +56,14 @@ pub trait Machine: Send {
     /// Tells whether a device has this mark.
     fn carries(&mut self, _device: &str, _mark: &Mark) -> bool {
         false
+    }
+
+    /// Returns the identity of a block device, to tell it from another one under its name; `None` where there is nothing to tell apart.
+    ///
+    /// # Errors
+    /// When it is not there, or cannot be examined.
+    fn identity(&self, _device: &str) -> io::Result<Option<Identity>> {
+        Ok(None)
     }
 
     /// Hears that a device is one of the run's: what is mounted from it is.
@@ -242,6 +251,10 @@ impl Machine for RealMachine {
 
     fn carries(&mut self, device: &str, mark: &Mark) -> bool {
         File::open(device).is_ok_and(|file| has(&file, mark))
+    }
+
+    fn identity(&self, device: &str) -> io::Result<Option<Identity>> {
+        Identity::of(&File::open(device)?).map(Some)
     }
 
     fn owns(&mut self, device: &str) {

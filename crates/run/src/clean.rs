@@ -11,7 +11,7 @@ use host::{Executor, Machine, Removal};
 use layers::step::{Action, Step};
 use layers::{Offer, Place};
 use results::TranscriptEntry;
-use results::model::Accelerator;
+use results::model::{Accelerator, DeviceFacts};
 use results::read::{CellData, ResultSet};
 use results::sink::Sink;
 use results::transcript::CLEANED;
@@ -46,6 +46,8 @@ pub struct Remains {
     pub commands: Vec<String>,
     /// What a step that began owes for something that does not carry the tag: it is not done.
     pub left_alone: Vec<String>,
+    /// Devices that the run wrote to and that could not be looked at, with the reason: its marks may still be on them.
+    pub unseen: Vec<String>,
 }
 
 /// One step of a cell that is still to be undone.
@@ -63,6 +65,9 @@ pub struct Cleaning {
     tag: String,
     owed: Vec<Owed>,
     left_alone: Vec<String>,
+    /// The devices that the run began on, by role.
+    devices: BTreeMap<String, DeviceFacts>,
+    unseen: BTreeSet<String>,
 }
 
 /// Returns where the run of `result` made what it made.
@@ -83,7 +88,14 @@ impl Cleaning {
             return Err(RunError::Plan(format!("'{tag}' is no tag of a run")));
         }
         let executor = Executor::new(machine, &Clock::real(), &Interrupt::new());
-        let mut cleaning = Self { executor, tag, owed: Vec::new(), left_alone: Vec::new() };
+        let mut cleaning = Self {
+            executor,
+            tag,
+            owed: Vec::new(),
+            left_alone: Vec::new(),
+            devices: result.manifest.devices.clone(),
+            unseen: BTreeSet::new(),
+        };
         // Another version's plan may not be readable: what carries the tag is found all the same.
         let plan: Option<Plan> = serde_json::from_value(result.manifest.plan_document.clone()).ok();
         let cells: &[CellPlan] = plan.as_ref().map_or(&[], |plan| &plan.cells);
@@ -133,7 +145,9 @@ impl Cleaning {
             let marked = left.iter().any(|action| self.marked(action).is_some());
             let (ours, others): (Vec<_>, Vec<_>) =
                 left.into_iter().partition(|action| marked || self.is_ours(action));
-            // Without the mark there is nothing to be wiped.
+            // Without the mark there is nothing to be wiped, on the device that the run wrote to.
+            let unseen: Vec<_> = others.iter().filter_map(|action| self.unseen(action)).collect();
+            self.unseen.extend(unseen);
             let others = others.iter().filter(|action| !matches!(action, Action::Wipe { .. }));
             let others: Vec<_> = others.map(|action| self.shown(action)).collect();
             self.left_alone.extend(others);
@@ -157,6 +171,20 @@ impl Cleaning {
         let Action::Wipe { device, mark: Some(mark) } = action else { return None };
         let device = self.executor.resolve(device).ok()?;
         self.executor.carries(&device, mark).then_some(device)
+    }
+
+    /// Returns why a device that an action wipes could not be looked at: it is not there, or is another one than the run began on.
+    fn unseen(&self, action: &Action) -> Option<String> {
+        let Action::Wipe { device, mark: Some(_) } = action else { return None };
+        let role = device.strip_prefix("{device.").and_then(|rest| rest.strip_suffix('}'))?;
+        let node = self.executor.resolve(device).ok();
+        let node = node.unwrap_or_else(|| format!("the device of role '{role}'"));
+        let now = match self.executor.identity(&node) {
+            Err(error) => return Some(format!("{node}: {error}")),
+            Ok(now) => now?,
+        };
+        let known = self.devices.get(role).and_then(crate::resume::identity)?;
+        known.difference(&now).map(|why| format!("{node}: {why}"))
     }
 
     /// Objects that carry the run's tag or mark and are there.
@@ -210,7 +238,8 @@ impl Cleaning {
         // What several steps would undo is shown once.
         let mut once = BTreeSet::new();
         commands.retain(|command| once.insert(command.clone()));
-        Remains { found, commands, left_alone: self.left_alone.clone() }
+        let unseen = self.unseen.iter().cloned().collect();
+        Remains { found, commands, left_alone: self.left_alone.clone(), unseen }
     }
 
     /// The owed undos whose objects are among `found`, those of devices under them included.

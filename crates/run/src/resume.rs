@@ -214,7 +214,7 @@ impl Earlier {
 }
 
 /// Returns the identity of a device as a result keeps it; `None` where another version kept it otherwise.
-fn identity(facts: &DeviceFacts) -> Option<Identity> {
+pub(crate) fn identity(facts: &DeviceFacts) -> Option<Identity> {
     serde_json::from_value(facts.identity.clone()).ok()
 }
 

@@ -51,7 +51,7 @@ pub fn run(args: &CleanArgs) -> Result<ExitCode, Failure> {
             text.line(format!("fathom clean {} --yes takes it down", args.result.display()));
         }
         told(args, "host", &remains, &remains.found, &text);
-        return Ok(ExitCode::SUCCESS);
+        return Ok(ExitCode::from(if remains.unseen.is_empty() { 0 } else { LEFT }));
     }
     say_text(&listed(&remains));
     let left = cleaning.take_down(&mut sink)?;
@@ -69,7 +69,7 @@ pub fn run(args: &CleanArgs) -> Result<ExitCode, Failure> {
         }
     }
     told(args, "host", &remains, &left, &text);
-    Ok(ExitCode::from(if left.is_empty() { 0 } else { LEFT }))
+    Ok(ExitCode::from(if left.is_empty() && remains.unseen.is_empty() { 0 } else { LEFT }))
 }
 
 fn live(error: SinkError, result: &Path) -> Failure {
@@ -88,11 +88,16 @@ fn listed(remains: &Remains) -> Text {
         lines.iter().for_each(|line| text.line(format!("  {line}")));
     };
     match remains.found.as_slice() {
-        [] => text.line("nothing is left of this run"),
+        [] if remains.unseen.is_empty() => text.line("nothing is left of this run"),
+        [] => text.line("nothing is left of this run on what could be looked at"),
         found => lines(&mut text, "left of this run:", found),
     }
     if !remains.commands.is_empty() {
         lines(&mut text, "taken down by:", &remains.commands);
+    }
+    if !remains.unseen.is_empty() {
+        let title = "the run wrote to these devices, which could not be looked at: attach them again and clean once more";
+        lines(&mut text, title, &remains.unseen);
     }
     if !remains.left_alone.is_empty() {
         let title = "carries no mark of the run and is left alone; by hand, if it is still there:";
@@ -108,6 +113,6 @@ fn told(args: &CleanArgs, place: &str, remains: &Remains, left: &[String], text:
     say_text(text);
     json_line(&json!({
         "place": place, "found": remains.found, "commands": remains.commands,
-        "left_alone": remains.left_alone, "taken_down": args.yes && place == "host", "left": left,
+        "left_alone": remains.left_alone, "unseen": remains.unseen, "taken_down": args.yes && place == "host", "left": left,
     }));
 }

@@ -293,3 +293,41 @@ fn a_run_goes_on_with_the_device_that_it_began_on_and_with_no_other() {
     assert!(said.contains("was not compared"), "{said}");
     assert_eq!(ground.fathom(&["clean", "r", "--yes"]).code, Some(0));
 }
+
+#[test]
+fn a_device_that_cannot_be_looked_at_is_named_until_it_is_there_again() {
+    let name = "a_device_that_cannot_be_looked_at_is_named_until_it_is_there_again";
+    let Some(ground) = Scene::new(name) else { return };
+    let mut run = ground.start("r", 1, "touch {mount}/begun; sleep 600");
+    let mount = || ground.tag("r").map(|tag| format!("/run/fathom_{tag}_xfs"));
+    until("it never began", || mount().is_some_and(|at| Path::new(&at).join("begun").exists()));
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let (tag, mount) = (ground.tag("r").unwrap(), mount().unwrap());
+    let tool = |program: &str, args: &[&str]| {
+        Command::new(program).args(args).status().is_ok_and(|status| status.success())
+    };
+    let node = ground.disk.path.as_str();
+    let backing = format!("/sys/block/{}/loop/backing_file", node.trim_start_matches("/dev/"));
+    let file = fs::read_to_string(backing).unwrap().trim().to_owned();
+    until("its command dies with it", || tool("umount", &[&mount]));
+    assert!(tool("losetup", &["--detach", node]) && tool("rmdir", &[&mount]));
+    let other = tempfile::NamedTempFile::new().unwrap();
+    other.as_file().set_len(SIZE).unwrap();
+    for there in [None, Some(text(other.path()))] {
+        if let Some(there) = there {
+            assert!(tool("losetup", &[node, there]), "{there}");
+        }
+        for more in [&["clean", "r"][..], &["clean", "r", "--yes"]] {
+            let answer = ground.fathom(more);
+            let told = format!("{there:?}: {}{}", answer.out, answer.err);
+            assert_eq!(answer.code, Some(6), "{told}");
+            assert!(told.contains("could not be looked at") && told.contains(node), "{told}");
+            assert!(!told.contains("nothing is left of this run\n"), "{told}");
+        }
+    }
+    assert!(tool("losetup", &["--detach", node]) && tool("losetup", &[node, &file]));
+    let answer = ground.fathom(&["clean", "r", "--yes"]);
+    assert_eq!(answer.code, Some(0), "{}{}", answer.out, answer.err);
+    assert_eq!(ground.left(&tag), Vec::<String>::new());
+}
