@@ -48,7 +48,6 @@ pub use load::{Aim, Context, ForeignCpu, Load, SimModel, TargetSpec};
 pub use probe::{Alike, probe, untimed};
 pub use record::{Recording, Rehearsal};
 pub use summary::asked;
-pub use target::MADE_BY_FATHOM;
 pub use written_map::{WrittenMap, WrittenSince};
 
 use results::model::LoadSummary;
@@ -110,12 +109,19 @@ fn run_with(
             _ => {}
         };
         match real::run(&pass, context, notices, (make, &probe), &mut session) {
-            Ok(read) => summary.notices.extend(read.notices.into_iter().map(of_pass)),
+            Ok(read) => {
+                if read.ended_by == "interrupted" {
+                    summary.lacks(of_pass("it was interrupted, and read a part only".into()));
+                }
+                let failed = verify::unread(&read.operations).map(of_pass);
+                failed.into_iter().for_each(|text| summary.lacks(text));
+                summary.notices.extend(read.notices.into_iter().map(of_pass));
+            }
             // What was measured before stands.
             Err(error) => summary.lacks(of_pass(format!("it could not be run: {}", error.chain()))),
         }
     } else if session.pass_after(load).is_some() {
-        summary.notices.push("Interrupted: the pass after the load was left out".into());
+        summary.lacks("Interrupted: the pass after the load was left out".into());
     }
     session.finish(load, &mut summary);
     Ok(if driven_by_nothing(load) { unverified(load, summary) } else { summary })

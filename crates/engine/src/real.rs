@@ -58,12 +58,13 @@ impl OpenedTargets {
             let identity =
                 Identity::of(&target.file).map_err(|e| unidentified(&aim.target.name(), e))?;
             verified.push(verify::TargetFacts { size: target.size, promises, identity });
-            files.push(TargetFile { file: target.file, block: target.block });
             direct &= target.direct;
             if target.ring_misplaces && load.spec.writes() {
                 ring_misplaces.push(aim.target.name());
             }
             notices.extend(target.notices);
+            let Target { file, block, made, .. } = target;
+            files.push(TargetFile { file, block, made });
         }
         if !files.is_empty() && files.len() < load.targets.len() {
             return Err(mixed());
@@ -222,7 +223,12 @@ impl Over<'_> {
             notices.push(notice);
         }
         let registered = driver == Driver::IoUring && workers.registered;
+        // What the target holds up would hold up the mark as well.
+        let is_whole = ended.len() == workers.count() && sum.unfinished == 0;
         let (census, census_cpu) = workers.join(ended.len(), sum.unfinished)?;
+        if is_whole {
+            setup.files.mark_made();
+        }
         let (now, ios) = (usage(context), collector.total().ios());
         let (io_log, log_cpu) = self.log.map(IoLog::finish).unzip();
         let others = [since(now.1, self.used.1), census_cpu, log_cpu.unwrap_or_default()];

@@ -6,14 +6,11 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FallocateFlags, Mode, OFlags, XattrFlags};
+use rustix::fs::{FallocateFlags, Mode, OFlags};
 use units::Bytes;
 
 use crate::error::{EngineError, ErrorKind};
 use crate::load::TargetSpec;
-
-/// The extended attribute that marks a file as made by Fathom, so that it may be overwritten later.
-pub const MADE_BY_FATHOM: &str = "user.fathom.made";
 
 /// File systems that live in the page cache: direct I/O means nothing there (tmpfs, ramfs).
 const IN_MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
@@ -49,6 +46,8 @@ pub(crate) struct Target {
     pub block: bool,
     /// A file that was made just now: all of it reads as zeros.
     pub fresh: bool,
+    /// A file that Fathom made, and that is to be known as such when the load is over.
+    pub made: bool,
     pub size: Bytes,
     /// I/O must be a multiple of this, and start at one.
     pub alignment: u64,
@@ -96,6 +95,7 @@ impl Target {
             make_room(path, held, size)?;
         }
         let (file, mut direct) = open(path, held, access)?;
+        let made = access.writes && sys::made::is_ours(&file);
         let mut notices = Vec::new();
         let block = sys::block::is_block(&file).map_err(|e| cannot("examined", path, e))?;
         let size = sys::block::size_bytes(&file).map_err(|e| cannot("measured", path, e))?;
@@ -122,15 +122,23 @@ impl Target {
                 path.display()
             ));
         }
+        let (least, is_taken) = if direct { alignment(&file, block) } else { (1, false) };
+        if !is_taken && direct {
+            direct = false;
+            notices.push(format!(
+                "{} takes direct I/O through the page cache all the same, as its file system says (ext4 with data=journal): the figures are those of memory",
+                path.display()
+            ));
+        }
         if access.reads && !block && (new || has_holes(&file)) {
             notices.push(format!(
                 "{} has parts that were never written: reads of them need no device",
                 path.display()
             ));
         }
-        let alignment = if direct { alignment(&file, block) } else { 1 };
+        let alignment = if direct { least } else { 1 };
         let ring_misplaces = direct && !block && is_on(&file, &[FUSE]);
-        Ok(Self { file, block, fresh: new, size, alignment, direct, ring_misplaces, notices })
+        Ok(Self { file, block, fresh: new, made, size, alignment, direct, ring_misplaces, notices })
     }
 
     /// Tells whether the file has parts from `offset` on (`size` bytes) that were never written: holes or preallocated space. A device cannot
@@ -242,7 +250,7 @@ fn make_room(path: &Path, held: &File, size: Bytes) -> Result<(), EngineError> {
         return Err(EngineError::new(ErrorKind::Target, message, help).because(error));
     }
     // A file system without user attributes cannot keep the mark: the next run asks before it overwrites.
-    let _ = rustix::fs::fsetxattr(&file, MADE_BY_FATHOM, b"1", XattrFlags::empty());
+    let _ = sys::made::mark(&file);
     sys::identity::mark(&file);
     Ok(())
 }
@@ -271,17 +279,26 @@ fn has_holes(file: &File) -> bool {
     file.metadata().is_ok_and(|m| m.blocks() * 512 < m.len())
 }
 
-/// Returns what direct I/O on `file` must be aligned to: the device says it; for a file the kernel may (since 6.1), else 512.
-fn alignment(file: &File, block: bool) -> u64 {
+/// btrfs, which reads and writes less than its blocks through the page cache, and tells nobody (`btrfs_direct_read`).
+const BTRFS: u32 = 0x9123_683e;
+
+/// Returns what direct I/O on `file` must be aligned to, and whether there is any: the device says it; for a file the kernel may (since 6.1,
+/// and not of every file system), else 512 bytes, or the file system's block where less goes through the page cache.
+fn alignment(file: &File, block: bool) -> (u64, bool) {
     const SMALLEST: u64 = 512;
     if block {
-        return sys::block::logical_block_size(file).map_or(SMALLEST, |b| b.0);
+        return (sys::block::logical_block_size(file).map_or(SMALLEST, |b| b.0), true);
     }
     let flags = rustix::fs::AtFlags::EMPTY_PATH;
-    match rustix::fs::statx(file, c"", flags, rustix::fs::StatxFlags::DIOALIGN) {
-        Ok(facts) if facts.stx_dio_offset_align > 0 => u64::from(facts.stx_dio_offset_align),
-        _ => SMALLEST,
+    let wanted = rustix::fs::StatxFlags::DIOALIGN;
+    if let Ok(facts) = rustix::fs::statx(file, c"", flags, wanted)
+        && facts.stx_mask & wanted.bits() != 0
+    {
+        let least = u64::from(facts.stx_dio_offset_align);
+        return (least.max(1), least > 0);
     }
+    let blocks = rustix::fs::fstatfs(file).ok().filter(|fs| fs.f_type as u32 == BTRFS);
+    (blocks.map_or(SMALLEST, |fs| fs.f_bsize as u64), true)
 }
 
 #[cfg(test)]

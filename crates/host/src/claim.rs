@@ -5,16 +5,13 @@ use std::io;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, XattrFlags, flock};
+use rustix::fs::{FlockOperation, flock};
 use sys::block::Number;
 use sys::identity::Identity;
 use units::Bytes;
 
 use crate::node::{self, ClaimedDevice};
 use crate::{identity, signatures, usage};
-
-/// The extended attribute by which the engine marks files that it made.
-const MADE_BY_FATHOM: &str = "user.fathom.made";
 
 /// A device or file that is ours until this is dropped.
 #[derive(Debug)]
@@ -319,7 +316,7 @@ fn new(path: &Path) -> Result<Claim, ClaimError> {
         ),
         _ => ClaimError::io(path, "created", error),
     })?;
-    let _ = rustix::fs::fsetxattr(&file, MADE_BY_FATHOM, b"1", XattrFlags::empty());
+    let _ = sys::made::mark(&file);
     let identity = format!("{}, a new file", path.display());
     let held = lock(file, &identity)?;
     let (path, _others) = (path.to_owned(), Vec::new());
@@ -350,15 +347,21 @@ fn file(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
         let of = format!("{}, a loop device on {}", node.display(), path.display());
         others.push(lock(device, &of)?);
     }
-    let mut value = [0u8; 16];
-    let marked = rustix::fs::fgetxattr(&held.0, MADE_BY_FATHOM, &mut value).is_ok();
-    if bytes.0 > 0 && !marked && !destroy {
+    if let Some(run) = usage::run_of(&held.0) {
         return Err(ClaimError::refused(
-            format!("{identity}, was not made by Fathom, and writing would destroy what is in it"),
+            format!("{identity}, belongs to the run that mounted {run}"),
+            "wait for its end (after a kill: fathom clean RESULT); --destroy-data does not change this",
+        ));
+    }
+    if bytes.0 > 0 && !sys::made::is_ours(&held.0) && !destroy {
+        return Err(ClaimError::refused(
+            format!(
+                "{identity}, was not made by Fathom or was written to since, and writing would destroy what is in it"
+            ),
             "give another name, or add --destroy-data if its content may be lost",
         ));
     }
-    // The mark says who made the file, not what was put into it since. Blocks that a load wrote carry none of these.
+    // Whoever keeps the time of a file may have put something into it all the same. Blocks that a load wrote carry none of these.
     if bytes.0 > 0 && !destroy {
         let found = signatures::known(&held.0)
             .map_err(|e| ClaimError::io(path, "searched for signatures", e))?;

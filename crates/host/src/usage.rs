@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use sys::block::{Backing, Number, holders, mount_points, sysfs};
 
 use crate::backing::{BackingChain, backing, devices, disk_of};
+use crate::mounts::mounted;
 use crate::node::open_alone;
 
 /// Every use of the device with this number and of what shares bytes with it, in words.
@@ -28,6 +29,13 @@ pub(crate) fn of_file(path: &Path) -> io::Result<Vec<String>> {
     }
     uses.extend(of_others(&backing, None)?);
     Ok(uses)
+}
+
+/// The directory at which a run mounted the file system of its stack that a file is on.
+pub(crate) fn run_of(file: &File) -> Option<String> {
+    let number = Number::from_dev(file.metadata().ok()?.dev()).to_string();
+    let of_run = |at: &str| at.starts_with("/run/fathom_");
+    mounted().into_iter().find(|one| one.number == number && of_run(&one.at)).map(|one| one.at)
 }
 
 /// The nodes of loop devices that stand on a file, so that they can be locked with it.

@@ -17,6 +17,7 @@ pub mod interrupt;
 pub mod keeper;
 pub mod kernel_log;
 pub mod lifeline;
+pub mod made;
 pub mod memory;
 pub mod priority;
 pub mod reap;

@@ -9,7 +9,7 @@ use host::{Claim, TargetPermit, TargetPresence};
 use results::model::{LoadSummary, OperationSummary};
 use run::fresh_seed;
 use sys::clock::Clock;
-use sys::interrupt::Interrupt;
+use sys::interrupt::{Interrupt, Level};
 use units::show::{grouped, significant};
 use units::{Bytes, Percent};
 use workload::Portion;
@@ -84,7 +84,8 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     if let Some(text) = mostly_failed(&summary.operations) {
         say(&format!("{} {text}", style.bad("error:")));
     }
-    Ok(ExitCode::from(exit_code(&summary)))
+    let stopped = interrupt.level() != Level::None && !summary.incomplete.is_empty();
+    Ok(ExitCode::from(if stopped { 130 } else { exit_code(&summary) }))
 }
 
 /// Claims each target that is written to; `None` of one that is only read, and of `null`.

@@ -354,3 +354,68 @@ fn a_device_and_what_it_lies_on_are_refused_as_two_targets_and_its_file_while_it
     let answer = fathom_in(dir.path(), &args);
     assert_eq!(answer.code, Some(0), "nobody uses the loop device: {}", answer.err);
 }
+
+/// Runs a program; tells whether it ended well.
+fn done(program: &str, args: &[&str]) -> bool {
+    Command::new(program).args(args).output().is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn a_file_system_that_takes_direct_io_through_the_page_cache_is_told() {
+    let name = "a_file_system_that_takes_direct_io_through_the_page_cache_is_told";
+    let Some(disk) = loop_device(128 << 20) else {
+        return skip(name, "no loop device can be made (needs root)");
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let at = text(dir.path());
+    let load = |more: &str| {
+        let words = format!("load v --size 16M --json {more}");
+        let args: Vec<&str> = words.split(' ').collect();
+        let answer = fathom_in(dir.path(), &args);
+        let last = answer.out.lines().last().unwrap_or_default().to_owned();
+        let summary: serde_json::Value = serde_json::from_str(&last).unwrap_or_default();
+        (answer, summary["engine"]["direct"].clone())
+    };
+    if !done("mkfs.ext4", &["-q", &disk.path])
+        || !done("mount", &["-o", "data=journal", &disk.path, at])
+    {
+        return skip(name, "no ext4 here");
+    }
+    let (answer, direct) = load("--ops write=100 --passes 1 --block-size 64k");
+    let unmounted = done("umount", &[at]);
+    assert!(unmounted && direct == false, "{}{}", answer.out, answer.err);
+    assert!(answer.err.contains("through the page cache all the same"), "{}", answer.err);
+    if !done("mkfs.btrfs", &["-q", "-f", &disk.path]) || !done("mount", &[&disk.path, at]) {
+        return skip(name, "no btrfs here");
+    }
+    let whole = load("--ops write=100 --passes 1 --block-size 4k");
+    let part = load("--ops randread=100 --ios 10 --block-size 512");
+    assert!(done("umount", &[at]));
+    assert_eq!((whole.0.code, &whole.1), (Some(0), &true.into()), "{}", whole.0.err);
+    assert_eq!(part.0.code, Some(2), "{}{}", part.0.out, part.0.err);
+    assert!(part.0.err.contains("4 KiB"), "{}", part.0.err);
+}
+
+#[test]
+fn a_file_that_fathom_made_is_its_own_until_somebody_writes_into_it() {
+    let dir = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+    let load = |more: &str| {
+        let words = format!("load v --size 1M --ops randwrite=100 --ios 10 {more}");
+        let args: Vec<&str> = words.split_whitespace().collect();
+        fathom_in(dir.path(), &args)
+    };
+    for _ in 0..3 {
+        let answer = load("");
+        assert_eq!(answer.code, Some(0), "{}", answer.err);
+    }
+    std::thread::sleep(std::time::Duration::from_millis(30));
+    let theirs = vec![b'x'; 1 << 20];
+    let file = dir.path().join("v");
+    std::io::Write::write_all(&mut fs::File::options().write(true).open(&file).unwrap(), &theirs)
+        .unwrap();
+    let answer = load("");
+    assert_eq!(answer.code, Some(4), "{}", answer.err);
+    assert!(answer.err.contains("was written to since"), "{}", answer.err);
+    assert_eq!(fs::read(&file).unwrap(), theirs);
+    assert_eq!(load("--destroy-data").code, Some(0));
+}

@@ -11,6 +11,8 @@ pub(crate) struct TargetFile {
     pub file: File,
     /// A block device, not a file.
     pub block: bool,
+    /// A file that Fathom made, and that is to be known as such when the load is over.
+    pub made: bool,
 }
 
 /// The open targets of a load, in its order.
@@ -20,6 +22,13 @@ pub(crate) struct Files(Vec<TargetFile>);
 impl Files {
     pub(crate) fn new(files: Vec<TargetFile>) -> Self {
         Self(files)
+    }
+
+    /// Marks the files that Fathom made as they are now, when a load is over.
+    pub(crate) fn mark_made(&self) {
+        for made in self.0.iter().filter(|target| target.made) {
+            let _ = sys::made::mark(&made.file);
+        }
     }
 
     /// Opens the targets for the calling thread (a new one) in a file descriptor table of its own. The kernel then need not take a
@@ -39,7 +48,9 @@ impl Files {
 
     /// Duplicates the file descriptors.
     pub(crate) fn try_clone(&self) -> Result<Self, EngineError> {
-        let clone = |f: &TargetFile| Ok(TargetFile { file: f.file.try_clone()?, block: f.block });
+        let clone = |f: &TargetFile| {
+            Ok(TargetFile { file: f.file.try_clone()?, block: f.block, made: f.made })
+        };
         self.0.iter().map(clone).collect::<std::io::Result<_>>().map(Self).map_err(|e| {
             let help = "raise the limit of open files (ulimit -n)";
             EngineError::new(ErrorKind::Environment, "The target cannot be opened again", help)
@@ -104,7 +115,7 @@ mod tests {
     #[test]
     fn a_thread_has_its_targets_and_nothing_else_open_and_leaves_the_others_theirs() {
         let file = || tempfile::tempfile().unwrap();
-        let target = || TargetFile { file: file(), block: false };
+        let target = || TargetFile { file: file(), block: false, made: false };
         let files = Files::new(vec![target(), target()]);
         files.file(0).write_all_at(b"one", 0).unwrap();
         files.file(1).write_all_at(b"two", 0).unwrap();

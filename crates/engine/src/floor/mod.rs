@@ -59,14 +59,14 @@ pub fn floor(floor: &Floor) -> Result<Floored, EngineError> {
     let (writes, direct) = (floor.writes, floor.direct);
     let access = Access { reads: !writes, writes, direct, create: None };
     let target = Target::of_spec(&floor.target, access)?.ok_or_else(crate::real::mixed)?;
-    let Target { file, block, size, .. } = target;
+    let Target { file, block, made, size, .. } = target;
     let blocks = floor.size.0 / BLOCK as u64;
     if blocks == 0 || floor.size > size || floor.depth == 0 {
         let what = format!("{} of {size} cannot be used in blocks of 4 KiB", floor.size);
         let help = "give a size within the target, and a depth";
         return Err(EngineError::new(ErrorKind::Usage, what, help));
     }
-    let files = Files::new(vec![TargetFile { file, block }]);
+    let files = Files::new(vec![TargetFile { file, block, made }]);
     let threads = if floor.driver == Driver::Sync { floor.depth } else { 1 };
     let run = FloorRun {
         blocks,
@@ -99,6 +99,7 @@ pub fn floor(floor: &Floor) -> Result<Floored, EngineError> {
         for thread in threads {
             ios += thread.join().map_err(|_| lost())??;
         }
+        files.mark_made();
         let duration_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
         Ok(Floored { backend: floor.driver.name(), ios, duration_ns })
     })

@@ -35,7 +35,7 @@ pub use file::MAGIC as MARK;
 pub use known_contents::{BlockContents, KnownContents, OneLayout};
 pub use options::Options;
 pub(crate) use replay::TargetLoad;
-pub(crate) use session::{Session, checks, wanted};
+pub(crate) use session::{Session, checks, unread, wanted};
 pub use table::Promises;
 pub(crate) use target_facts::TargetFacts;
 pub use verifier::Verifier;

@@ -3,9 +3,10 @@
 //! `verifier` is called before the load, `ended` after it, `pass_after` gives the load that reads everything once, and `finish` puts the
 //! figures into the summary and the state into its file.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use results::model::{LoadSummary, VerifyFigures};
+use results::model::{LoadSummary, OperationSummary, VerifyFigures};
 use units::Bytes;
 use units::show::grouped;
 use workload::{LoadSpec, OpName, Ops, Range, Verify};
@@ -283,6 +284,10 @@ impl Session {
             if found.checked == 0 && summary.ended_by != "interrupted" {
                 summary.lacks(nothing_checked(&found));
             }
+            if checks(&load.spec) {
+                let failed = unread(&summary.operations);
+                failed.into_iter().for_each(|text| summary.lacks(text));
+            }
             summary.verify = Some(found);
         }
         if let Some(path) = &load.verification.state
@@ -299,6 +304,26 @@ impl Session {
             taken.give_back(verifier);
         }
     }
+}
+
+/// Returns the sentence for reads that failed: what they were to read was not verified.
+pub(crate) fn unread(operations: &BTreeMap<String, OperationSummary>) -> Option<String> {
+    let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
+    for (_, operation) in operations.iter().filter(|(name, _)| name.ends_with("read")) {
+        for (kind, count) in &operation.errors {
+            *kinds.entry(kind).or_default() += count;
+        }
+    }
+    let failed: u64 = kinds.values().sum();
+    let list: Vec<_> =
+        kinds.iter().map(|(kind, n)| format!("{kind} {} times", grouped(*n))).collect();
+    (failed > 0).then(|| {
+        let list = list.join(", ");
+        format!(
+            "{} reads failed ({list}): what they were to read was not verified",
+            grouped(failed)
+        )
+    })
 }
 
 /// Returns the sentence for a load that checked no block and was to check some.

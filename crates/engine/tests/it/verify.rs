@@ -311,3 +311,42 @@ fn writes_of_a_pass_that_failed_are_not_called_wrong() {
         assert_eq!((later.correct, later.unwritten, later.table_bytes), (blocks - 100, 100, 0));
     }
 }
+
+#[test]
+fn what_could_not_be_read_was_not_verified_and_a_pass_that_was_stopped_is_not_whole() {
+    let name = "what_could_not_be_read_was_not_verified_and_a_pass_that_was_stopped_is_not_whole";
+    for (verify, fill) in [("after", true), ("both", true), ("read", false)] {
+        let Some(faulty) = mount(name, SIZE) else { return };
+        let folder = tempfile::tempdir().unwrap();
+        let state = folder.path().join("state");
+        if !fill {
+            run(&load(faulty.path(), Some(&state), 1, FILL));
+        }
+        faulty.arm(vec![Fault::new(
+            On::Read,
+            When::share(1.0).at_most(10),
+            What::Errno(libc::EIO),
+        )]);
+        let ops = if fill { FILL } else { "ops = { read = 100 }\npasses = 1\nbackend = 'sync'\n" };
+        let summary =
+            run(&load(faulty.path(), Some(&state), 2, &format!("{ops}verify = '{verify}'")));
+        let found = summary.verify.unwrap();
+        assert!(found.checked > 0 && found.wrong_blocks() == 0, "{verify}: {:?}", found.first);
+        let lacks = &summary.incomplete;
+        let told = |text: &String| text.contains("10 reads failed (EIO 10 times)");
+        assert!(lacks.iter().any(told), "{verify}: {lacks:?}");
+    }
+    let Some(faulty) = mount(name, SIZE) else { return };
+    let spec = format!("{FILL}verify = 'after'");
+    let stopped = support::run_with(
+        &load(faulty.path(), None, 3, &spec),
+        &sys::clock::Clock::real(),
+        |event, interrupt| {
+            if matches!(event, engine::Event::ReadingBack(_)) {
+                interrupt.request(sys::interrupt::Level::Finish);
+            }
+        },
+    );
+    let summary = stopped.result.unwrap();
+    assert!(summary.incomplete.iter().any(|text| text.contains("interrupted")), "{summary:?}");
+}

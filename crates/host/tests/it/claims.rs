@@ -233,8 +233,7 @@ fn a_file_with_data_is_refused_unless_fathom_made_it_or_it_may_be_lost() {
     assert_eq!(error.kind(), ClaimKind::Refused);
     assert!(error.help().contains("--destroy-data"));
     assert!(claim_target(&path, DESTROY).is_ok());
-    let flags = rustix::fs::XattrFlags::empty();
-    if rustix::fs::fsetxattr(&file, "user.fathom.made", b"1", flags).is_err() {
+    if sys::made::mark(&file).is_err() {
         println!("SKIP a_file_with_data_is_refused: no user attributes here");
         return;
     }

@@ -12,7 +12,7 @@ use crate::command::{self, CommandOutcome};
 use crate::fill;
 use crate::loader::{self, LoadId, Loader};
 use crate::state::{self, Criteria};
-use crate::stop::{Stop, judge};
+use crate::stop::{self, Stop, judge};
 use crate::watch::CellSamplers;
 
 impl Running<'_> {
@@ -39,7 +39,8 @@ impl Running<'_> {
                 let done = loader.load(self.scene, self.plan, turn, self.executor, watch);
                 let failed = |reason| Stop::Failed(format!("stage {}: {reason}", stage.name));
                 let load = done.map_err(failed)?;
-                let stop = judge(&load).or_else(|| loader::late(stage, &load).map(Stop::Failed));
+                let unlike = || loader::late(stage, &load).or_else(|| stop::gaps(stage, &load));
+                let stop = judge(&load).or_else(|| unlike().map(Stop::Failed));
                 Ok(StageOutcome { stop, load: Some(load), ..StageOutcome::default() })
             }
         }

@@ -8,7 +8,7 @@ use crate::backend::TargetFile;
 fn files(bytes: u64) -> Files {
     let file = tempfile::tempfile().unwrap();
     file.set_len(bytes).unwrap();
-    Files::new(vec![TargetFile { file, block: false }])
+    Files::new(vec![TargetFile { file, block: false, made: false }])
 }
 
 fn ring(bytes: u64, depth: usize) -> Ring {
