@@ -1,4 +1,4 @@
-//! Formats that pack or encrypt what they hold, recognised by their content: read as plain data they give figures of something else.
+//! Formats that pack, encrypt or shift what they hold, recognised by their content: read as plain data they give figures of something else.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -27,6 +27,8 @@ enum Reader {
     Mount,
     /// A device, once it is opened with the key.
     Luks,
+    /// A directory, once this command has unpacked it there: files lie in it off the blocks of 4 KiB, so that equal blocks are not found.
+    Unpacked(&'static str),
 }
 
 fn at<const N: usize>(head: &[u8], offset: usize) -> Option<[u8; N]> {
@@ -62,10 +64,31 @@ fn is_lzma(head: &[u8]) -> bool {
     has(head, 0, &[0x5d]) && dictionary && length && has(head, 13, &[0])
 }
 
+/// Tells whether this is the head of a tar archive, of any of its kinds: the sum of its bytes, those of the sum itself taken for spaces.
+fn is_tar(head: &[u8]) -> bool {
+    let (Some(header), Some(sum)) = (head.get(..512), at::<8>(head, 148)) else { return false };
+    let told = std::str::from_utf8(&sum).map(|sum| sum.trim_matches([' ', '\0']).to_owned());
+    let others = header[..148].iter().chain(&header[156..]);
+    let summed = others.map(|&byte| u32::from(byte)).sum::<u32>() + 8 * u32::from(b' ');
+    told.is_ok_and(|digits| u32::from_str_radix(&digits, 8) == Ok(summed))
+}
+
+/// Tells whether this is the head of a cpio archive: its magic, and the digits of what all of its headers hold next.
+fn is_cpio(head: &[u8]) -> bool {
+    let digits = |hexadecimal: bool| {
+        let is = |byte: &u8| {
+            if hexadecimal { byte.is_ascii_hexdigit() } else { matches!(byte, b'0'..=b'7') }
+        };
+        head.get(6..54).is_some_and(|fields| fields.iter().all(is))
+    };
+    has(head, 0, b"070707") && digits(false)
+        || (has(head, 0, b"070701") || has(head, 0, b"070702")) && digits(true)
+}
+
 /// The format of what begins with `head` and whose last 512 bytes are `tail` (nothing where they are not known). More than the magic is
 /// looked at: data that begins like a format by chance is data.
 pub fn recognise(head: &[u8], tail: &[u8]) -> Option<Format> {
-    use Reader::{Luks, Mount, Qemu, Unpacker};
+    use Reader::{Luks, Mount, Qemu, Unpacked, Unpacker};
     let within =
         |offset, from, to| little32(head, offset).is_some_and(|v| (from..=to).contains(&v));
     let byte = |offset: usize| head.get(offset).copied().unwrap_or(0);
@@ -118,6 +141,14 @@ pub fn recognise(head: &[u8], tail: &[u8]) -> Option<Format> {
             "squashfs image",
             Mount,
         ),
+        (is_tar(head), "tar archive", Unpacked("tar -x -C DIR -f")),
+        (is_cpio(head), "cpio archive", Unpacked("cpio -i -D DIR -F")),
+        (has(head, 0, b"btrfs-stream\0"), "stream of btrfs send", Unpacked("btrfs receive DIR -f")),
+        (
+            has(head, 8, &0x2_f5ba_cbac_u64.to_le_bytes()),
+            "stream of zfs send",
+            Unpacked("zfs receive POOL/NAME <"),
+        ),
     ];
     known.into_iter().find(|(is, ..)| *is).map(|(_, name, reader)| Format { name, reader })
 }
@@ -125,7 +156,8 @@ pub fn recognise(head: &[u8], tail: &[u8]) -> Option<Format> {
 impl Format {
     /// The command that reads what it holds, of the file at `path`.
     pub fn help(self, path: &Path) -> String {
-        let file = if path == Path::new("-") { Path::new("FILE") } else { path };
+        let piped = path == Path::new("-");
+        let file = if piped { Path::new("FILE") } else { path };
         let file = quoted(file.as_os_str());
         let way = match self.reader {
             // A stream would make zeros of its holes, which count as saved.
@@ -138,6 +170,10 @@ impl Format {
             Reader::Luks => format!(
                 "cryptsetup open --readonly {file} NAME, then fathom estimate /dev/mapper/NAME"
             ),
+            Reader::Unpacked(_) if piped => {
+                "name the directory that it is made of, as in fathom estimate DIR".into()
+            }
+            Reader::Unpacked(command) => format!("{command} {file}, then fathom estimate DIR"),
         };
         format!("read what it holds: {way}; or --format raw, to take its bytes as they lie")
     }

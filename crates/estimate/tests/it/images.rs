@@ -204,6 +204,18 @@ fn damaged_and_encrypted_images_are_refused() {
     assert!(refusal(&path).to_string().contains("version 2 or 3"));
 }
 
+/// The header of a file in a tar archive, with this magic or none.
+fn tar_header(magic: &[u8]) -> Vec<u8> {
+    let mut header = vec![0; 512];
+    header[..4].copy_from_slice(b"file");
+    header[124..136].copy_from_slice(b"00000010000\0");
+    header[148..156].fill(b' ');
+    header[257..257 + magic.len()].copy_from_slice(magic);
+    let sum: u32 = header.iter().map(|&byte| u32::from(byte)).sum();
+    header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+    header
+}
+
 #[test]
 fn what_packs_its_data_is_named_with_the_command_that_reads_it_and_raw_takes_its_bytes() {
     let dir = tempfile::tempdir().unwrap();
@@ -216,7 +228,7 @@ fn what_packs_its_data_is_named_with_the_command_that_reads_it_and_raw_takes_its
     fixed.extend_from_slice(&vhd);
     let at = |offset: usize, bytes: &[u8]| [&vec![0; offset][..], bytes].concat();
     let squashfs = [b"hsqs\0\0\0\0\0\0\0\0\0\0\x02\0", &[0; 12][..], &[4, 0, 0, 0]].concat();
-    let cases: [(&str, Vec<u8>, &str); 17] = [
+    let cases: [(&str, Vec<u8>, &str); 22] = [
         ("VHD", vhd, "qemu-img convert -f vpc"),
         ("VHD", fixed, "qemu-img convert -f vpc"),
         ("VMDK", b"KDMV\x01\0\0\0".to_vec(), "-f vmdk"),
@@ -234,6 +246,11 @@ fn what_packs_its_data_is_named_with_the_command_that_reads_it_and_raw_takes_its
         ("lz4", b"\x04\x22\x4d\x18\x64".to_vec(), "lz4 -dc"),
         ("zip", b"PK\x03\x04\x14\0\0\0\x08\0".to_vec(), "unzip -p"),
         ("squashfs", squashfs, "mount -o ro"),
+        ("tar", tar_header(b"ustar\x0000"), "tar -x -C DIR -f"),
+        ("tar", tar_header(b""), "then fathom estimate DIR"),
+        ("cpio", [b"070701".to_vec(), vec![b'0'; 104]].concat(), "cpio -i"),
+        ("btrfs send", b"btrfs-stream\0\x01\0\0\0".to_vec(), "btrfs receive"),
+        ("zfs send", at(8, &0x2_f5ba_cbac_u64.to_le_bytes()), "zfs receive"),
     ];
     for (name, mut content, command) in cases {
         if content.len() < 8192 {
@@ -256,6 +273,8 @@ fn what_packs_its_data_is_named_with_the_command_that_reads_it_and_raw_takes_its
         b"hsqs....",
         b"conectix",
         b"PK\x03\x04\xff\xff",
+        b"070701____",
+        &[&[0; 257][..], b"ustar\x0000"].concat(),
     ] {
         fs::write(&path, [chance, &[0x55; 8192]].concat()).unwrap();
         assert_eq!(of(&path).sources.files, 1);

@@ -148,7 +148,7 @@ impl Walk<'_> {
     }
 }
 
-/// Refuses what packs or encrypts its data, with the way to read it.
+/// Refuses what packs, encrypts or shifts its data, with the way to read it.
 fn refuse_packed(path: &Path, head: &[u8], tail: &[u8]) -> Result<(), Error> {
     recognise(head, tail).map_or(Ok(()), |format| {
         let (what, help) = (format!("this is a {}", format.name), format.help(path));
