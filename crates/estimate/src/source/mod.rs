@@ -5,6 +5,7 @@ mod file;
 mod file_systems;
 mod partitions;
 mod qcow2;
+mod raw_base;
 mod recognise;
 mod shared;
 mod size_scan;

@@ -8,10 +8,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use rustix::fs::{SeekFrom, seek};
-use rustix::io::Errno;
-
 use super::blank::{Blank, blanks};
+use super::raw_base::{RawBase, file_bytes};
 use super::uncached_file::UncachedFile;
 use crate::Error;
 
@@ -45,7 +43,7 @@ pub struct Image {
 /// What an image rests on.
 #[derive(Debug)]
 enum Base {
-    Raw(UncachedFile, u64),
+    Raw(RawBase),
     Qcow2(Image),
 }
 
@@ -219,29 +217,39 @@ impl Image {
         Ok(length)
     }
 
-    /// Returns what of `part` has a place in the image that was never written.
+    /// Returns what of `part` has a place, in the image or in what it rests on, that was never written.
     pub fn blanks(&self, part: Range<u64>) -> io::Result<Vec<Blank>> {
         let mut all = Vec::new();
         let mut at = part.start;
         while at < part.end {
             let within = at % self.cluster_bytes();
             let end = (at - within + self.cluster_bytes()).min(part.end);
-            if let Cluster::At(host) = self.cluster(at)? {
-                let place = host + within;
-                // What is beyond the end of a file that was cut is lost, and was not set aside.
-                if end - at > self.length.saturating_sub(place) {
-                    at = end;
-                    continue;
+            match self.cluster(at)? {
+                Cluster::At(host) => all.extend(self.blanks_of_cluster(at..end, host + within)),
+                Cluster::None => {
+                    if let Some(base) = &self.backing {
+                        all.extend(base.blanks(at..end)?);
+                    }
                 }
-                let found = blanks(self.file.file(), place..place + (end - at), true);
-                all.extend(found.into_iter().map(|blank| Blank {
-                    range: blank.range.start - place + at..blank.range.end - place + at,
-                    preallocated: true,
-                }));
+                Cluster::Zero | Cluster::Compressed { .. } => {}
             }
             at = end;
         }
         Ok(all)
+    }
+
+    /// Returns what of `part`, which lies at `place` of the file, was never written.
+    fn blanks_of_cluster(&self, part: Range<u64>, place: u64) -> Vec<Blank> {
+        let length = part.end - part.start;
+        // What is beyond the end of a file that was cut is lost, and was not set aside.
+        if length > self.length.saturating_sub(place) {
+            return Vec::new();
+        }
+        let moved = |blank: Blank| Blank {
+            range: blank.range.start - place + part.start..blank.range.end - place + part.start,
+            preallocated: true,
+        };
+        blanks(self.file.file(), place..place + length, true).into_iter().map(moved).collect()
     }
 
     fn unpack(&self, at: u64, length: usize) -> io::Result<Vec<u8>> {
@@ -297,31 +305,24 @@ impl Image {
 impl Base {
     fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         match self {
-            Self::Raw(file, _) => file.read(buffer, offset),
+            Self::Raw(raw) => raw.read(buffer, offset),
             Self::Qcow2(image) => image.read(buffer, offset),
+        }
+    }
+
+    fn blanks(&self, part: Range<u64>) -> io::Result<Vec<Blank>> {
+        match self {
+            Self::Raw(raw) => Ok(raw.blanks(part)),
+            Self::Qcow2(image) => image.blanks(part),
         }
     }
 
     fn next_data(&self, offset: u64) -> io::Result<Option<(u64, u64)>> {
         match self {
+            Self::Raw(raw) => Ok(raw.next_data(offset)),
             Self::Qcow2(image) => image.next_data(offset),
-            Self::Raw(_, size) if offset >= *size => Ok(None),
-            Self::Raw(file, size) => match seek(file.file(), SeekFrom::Data(offset)) {
-                Ok(at) => Ok(Some((at, size - at))),
-                Err(Errno::NXIO) => Ok(None),
-                Err(_) => Ok(Some((offset, size - offset))),
-            },
         }
     }
-}
-
-/// Bytes of a file or a block device.
-fn file_bytes(file: &UncachedFile) -> io::Result<u64> {
-    let file = file.file();
-    Ok(match sys::block::is_block(file)? {
-        true => sys::block::size_bytes(file)?.0,
-        false => file.metadata()?.len(),
-    })
 }
 
 /// The backing file that a header names.
@@ -363,8 +364,7 @@ fn backing(path: &Path, head: &[u8], version: u32, left: u32) -> Result<Option<B
     if !raw {
         return Image::open_link(&base, left - 1).map(|image| Some(Base::Qcow2(image)));
     }
-    let size = file_bytes(&file).map_err(lost)?;
-    Ok(Some(Base::Raw(file, size)))
+    RawBase::new(file).map(|raw| Some(Base::Raw(raw))).map_err(lost)
 }
 
 /// The format of the backing file, where the header tells.

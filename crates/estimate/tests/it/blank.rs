@@ -87,3 +87,41 @@ fn space_that_an_image_set_aside_is_none_that_its_guest_wrote() {
     fallocate(&image, FallocateFlags::empty(), place, 65_536).unwrap();
     assert_eq!(counts(&path), [16 + 15, 1, 0, 65_536]);
 }
+
+#[test]
+fn what_an_overlay_does_not_change_counts_as_in_the_base_itself() {
+    let dir = tempfile::tempdir_in(".").unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let data: Vec<u8> = (0..16).flat_map(|id| block(id, 4096)).collect();
+    // Space for four clusters, data in the first of a raw base and of an image, and no more.
+    file(&at("base.raw"), 4 << 16, 3 << 16).write_all_at(&data, 0).unwrap();
+    let clusters =
+        || (0..4).map(|n| Cluster::Data(if n > 0 { vec![0; 65_536] } else { data.clone() }));
+    image(&at("base.qcow2"), &clusters().collect::<Vec<_>>(), None);
+    let base = File::options().write(true).open(at("base.qcow2")).unwrap();
+    base.sync_all().unwrap();
+    let punch = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    fallocate(&base, punch, 4 << 16, 3 << 16).unwrap();
+    fallocate(&base, FallocateFlags::empty(), 4 << 16, 3 << 16).unwrap();
+    base.sync_all().unwrap();
+    let known = |name: &str| {
+        let [zero, data, holes, aside] = counts(&at(name));
+        (zero, data, holes + aside)
+    };
+    for name in ["base.raw", "base.qcow2"] {
+        assert_eq!(known(name), (0, 16, 3 << 16), "{name}");
+        // Nothing of its own, at any length of the chain, and also after the base was read.
+        let none = || [(); 4].map(|()| Cluster::None);
+        image(&at("over.qcow2"), &none(), Some(name));
+        image(&at("above.qcow2"), &none(), Some("over.qcow2"));
+        for over in ["over.qcow2", "above.qcow2"] {
+            fs::read(at(name)).unwrap();
+            assert_eq!(known(over), known(name), "{over} and {name}");
+        }
+        // One cluster written over what the base only set aside, half of it zeros.
+        let mut own = none();
+        own[1] = Cluster::Data([vec![0; 32_768], data[..32_768].to_vec()].concat());
+        image(&at("own.qcow2"), &own, Some(name));
+        assert_eq!(known("own.qcow2"), (8, 24, 2 << 16), "own over {name}");
+    }
+}

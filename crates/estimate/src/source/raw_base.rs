@@ -1,0 +1,63 @@
+//! The raw file or device that an image rests on.
+
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::MetadataExt;
+
+use rustix::fs::{SeekFrom, seek};
+use rustix::io::Errno;
+
+use super::blank::{Blank, blanks};
+use super::uncached_file::UncachedFile;
+
+/// A raw file or device under an image.
+#[derive(Debug)]
+pub struct RawBase {
+    file: UncachedFile,
+    size: u64,
+    /// It is a file, of which it can be asked what was never written; and it has space for all its bytes.
+    is_file: bool,
+    full: bool,
+}
+
+impl RawBase {
+    /// A base of an open file or device.
+    pub fn new(file: UncachedFile) -> io::Result<Self> {
+        let size = file_bytes(&file)?;
+        let found = file.file().metadata()?;
+        let (is_file, full) = (found.is_file(), found.blocks() * 512 >= size);
+        Ok(Self { file, size, is_file, full })
+    }
+
+    /// Reads into the whole buffer, as far as there are bytes; gives how many there were.
+    pub fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.file.read(buffer, offset)
+    }
+
+    /// Returns what of `part` was never written.
+    pub fn blanks(&self, part: Range<u64>) -> Vec<Blank> {
+        let part = part.start.min(self.size)..part.end.min(self.size);
+        if self.is_file { blanks(self.file.file(), part, self.full) } else { Vec::new() }
+    }
+
+    /// Returns the next bytes from `offset` on that may hold data.
+    pub fn next_data(&self, offset: u64) -> Option<(u64, u64)> {
+        if offset >= self.size {
+            return None;
+        }
+        match seek(self.file.file(), SeekFrom::Data(offset)) {
+            Ok(at) => Some((at, self.size - at)),
+            Err(Errno::NXIO) => None,
+            Err(_) => Some((offset, self.size - offset)),
+        }
+    }
+}
+
+/// Bytes of a file or a block device.
+pub fn file_bytes(file: &UncachedFile) -> io::Result<u64> {
+    let file = file.file();
+    Ok(match sys::block::is_block(file)? {
+        true => sys::block::size_bytes(file)?.0,
+        false => file.metadata()?.len(),
+    })
+}
