@@ -25,10 +25,14 @@ fn samples_within<'a>(
     })
 }
 
+/// The shortest time that a rate is told of, seconds. CPU time moves by ticks of 10 ms on each processor: over one of them it may look like twice
+/// the processors that there are, over this time like a twentieth more.
+const SHORTEST_S: f64 = 0.2;
+
 /// The line of one field of a cell. A sample that failed, or has no such figure, is a gap. As a rate, each
 /// point is the growth since the sample before, per second, at its own time; a counter that fell started
 /// anew and gives a gap. Marks fall close to ticks: what grew in less than half of the usual time between samples
-/// is counted with the next, since a counter that moves by clock ticks tells no rate over a millisecond.
+/// or than [`SHORTEST_S`] is counted with the next, since a counter that moves by clock ticks tells no rate over a millisecond.
 pub fn line(cell: &CellData, source: &str, field: &str, rate: bool) -> Line {
     let nothing = || Line { repeat: cell.entry.repeat, ..Line::default() };
     measured_span(cell).map_or_else(nothing, |span| line_within(cell, span, source, field, rate))
@@ -45,7 +49,7 @@ pub fn line_within(
     let mut line = Line { repeat: cell.entry.repeat, ..Line::default() };
     let mut before: Option<(f64, f64)> = None;
     let at = samples_within(cell, Some((start, end)), source).map(|sample| sample.at_ns);
-    let shortest = usual_gap(at) / 2.0;
+    let shortest = (usual_gap(at) / 2.0).max(SHORTEST_S);
     for sample in samples_within(cell, Some((start, end)), source) {
         let x = seconds(start, sample.at_ns);
         let value = match sample.error {
@@ -58,7 +62,7 @@ pub fn line_within(
                 before = None;
                 continue;
             };
-            if before.is_some_and(|(then, _)| x - then <= shortest) {
+            if before.is_some_and(|(then, _)| x - then < shortest) {
                 continue;
             }
             if let Some((then, old)) = before {
@@ -94,7 +98,7 @@ pub fn mean_rate(cell: &CellData, source: &str, field: &str) -> Option<f64> {
             lasted += seconds(two[0].0, two[1].0);
         }
     }
-    (lasted > 0.0).then(|| grown / lasted)
+    (lasted >= SHORTEST_S).then(|| grown / lasted)
 }
 
 #[cfg(test)]
@@ -138,6 +142,19 @@ mod tests {
         let line = line(&cell(rows), "vdo.threads", "journalQ", true);
         assert_eq!(line.x, [2.0, 3.0, 4.0]);
         assert!(line.y.iter().all(|y| *y == Some(0.5)), "{line:?}");
+    }
+
+    #[test]
+    fn a_stage_of_a_few_ticks_tells_no_rate() {
+        let at = |ms: u64, value| sample(ms * 1_000_000, value);
+        let mut rows = vec![edge(0, true, false, 0), at(0, 0.0), at(10, 0.03), at(20, 0.04)];
+        rows.push(edge(0, true, true, 1));
+        let short = cell(rows.clone());
+        assert_eq!(line(&short, "vdo.threads", "journalQ", true).y, []);
+        assert_eq!(mean_rate(&short, "vdo.threads", "journalQ"), None);
+        rows.insert(4, at(500, 0.25));
+        let long = line(&cell(rows), "vdo.threads", "journalQ", true);
+        assert_eq!((long.x, long.y), (vec![0.5], vec![Some(0.5)]));
     }
 
     /// Two measured stages, in which the thread is busy for a half of the time, and one between them, in which it never rests.
