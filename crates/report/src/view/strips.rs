@@ -13,6 +13,9 @@ const MOST: usize = 3;
 const REPEATS: usize = 3;
 /// How their ids begin.
 const ID: &str = "strip-";
+/// How one is read.
+const READING: &str = "Each point is one cell, in the order in which they ran. A trend is drift, two levels are a machine with two moods, one point \
+                       far out is a run that met something.";
 
 /// A strip for each of the first figures that are asked.
 pub fn charts(set: &ResultSet, analysis: &Analysis, rows: &[FigureRow]) -> Vec<Chart> {
@@ -45,9 +48,7 @@ fn chart(set: &ResultSet, analysis: &Analysis, row: &FigureRow) -> Chart {
         id: format!("{ID}{}-{of}", row.metric),
         title: format!("{} of {of}, cell by cell", row.label),
         part: Part::Load,
-        reading: "Each point is one cell, in the order in which they ran. A trend is drift, two levels are a machine with two moods, one point far \
-                  out is a run that met something. A broken line marks a cell that something else on the machine disturbed."
-            .to_owned(),
+        reading: format!("{READING}{}", of_disturbed(set)),
         shape: Shape::Lines,
         names: Vec::new(),
         x: Axis {
@@ -57,6 +58,18 @@ fn chart(set: &ResultSet, analysis: &Analysis, row: &FigureRow) -> Chart {
         },
         y: Axis { label: row.label.clone(), scale: Scale::Linear, unit: row.unit },
         series: series.collect(),
+    }
+}
+
+/// Returns what is said of the cells that were disturbed, as [`marks`] shows them.
+fn of_disturbed(set: &ResultSet) -> &'static str {
+    let disturbed = begun(set).filter(|cell| !results::disturbances(cell).is_empty()).count();
+    match disturbed {
+        0 => "",
+        n if n == begun(set).count() => {
+            " Something else on the machine disturbed all of them, so that none is marked."
+        }
+        _ => " A broken line marks a cell that something else on the machine disturbed.",
     }
 }
 

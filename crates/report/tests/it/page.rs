@@ -397,6 +397,24 @@ fn effects_of_factors_stand_on_the_page_and_the_terminal_with_what_they_rest_on(
 }
 
 #[test]
+fn a_strip_says_what_is_marked_in_it_and_what_is_not() {
+    let reading = |disturbed: usize| {
+        let mut set = fixture::result();
+        for cell in &mut set.cells[..disturbed] {
+            let load =
+                results::model::MachineLoad { others_percent: Some(48.0), ..Default::default() };
+            cell.record.as_mut().unwrap().machine = Some(load);
+        }
+        let page = given::page(&set);
+        let strip = page.split("IOPS of randwrite, cell by cell").nth(1).unwrap();
+        strip.split("</figure>").next().unwrap().to_owned()
+    };
+    let marks = |text: &str| text.contains("A broken line marks a cell");
+    assert!(!marks(&reading(0)) && marks(&reading(1)) && !marks(&reading(10)));
+    assert!(reading(10).contains("disturbed all of them"));
+}
+
+#[test]
 fn a_disturbed_cell_is_marked_in_the_strip_of_repeats_and_in_the_table_of_cells() {
     let mut set = fixture::result();
     let load = results::model::MachineLoad { others_percent: Some(48.0), ..Default::default() };
