@@ -13,7 +13,7 @@ use crate::rules;
 pub(crate) type ResultRule = Rule<fn(&ResultSet, &Analysis) -> Vec<Finding>>;
 
 /// Every common rule that looks at a result.
-pub(crate) const RULES: [ResultRule; 31] = [
+pub(crate) const RULES: [ResultRule; 32] = [
     Rule {
         id: "changed_files",
         text: "The result is not as its run left it: its figures cannot be trusted.",
@@ -46,9 +46,18 @@ pub(crate) const RULES: [ResultRule; 31] = [
         text: "The result is incomplete; figures rest on the runs that ended well.",
         reads: "states of the cells",
         threshold: None,
-        remedy: "Go on with it: fathom lab run NAME --resume DIR, or run it again.",
+        remedy: "Repeat the command that began it, with --resume DIR in place of --out: runs that ended well are kept.",
         source: "docs/results.md",
         check: rules::run::incomplete,
+    },
+    Rule {
+        id: "resumed",
+        text: "The run was stopped and went on later: its cells are of several sessions.",
+        reads: "when it went on, and how many cells were kept",
+        threshold: None,
+        remedy: "Where a verdict is close run it anew, in one go: the machine may have been in another state.",
+        source: "docs/method.md",
+        check: rules::run::resumed,
     },
     Rule {
         id: "wrong_blocks",
@@ -289,7 +298,7 @@ pub(crate) const RULES: [ResultRule; 31] = [
         text: "Sampling took CPU time that the load could have had.",
         reads: "CPU of samplers, of the time measured",
         threshold: Threshold::above(rules::sampling::AFFORDABLE_PERCENT, Unit::Percent),
-        remedy: "Sample less often, or read the figures as those of a machine that is watched closely.",
+        remedy: "Read the figures as those of a machine that is watched closely; no setting changes how often is sampled.",
         source: "docs/method.md",
         check: rules::sampling::expensive,
     },

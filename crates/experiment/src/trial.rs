@@ -17,7 +17,7 @@ pub struct Trial {
     pub of: String,
     /// What the changed one is called.
     pub name: String,
-    /// What is set, as the lines of a `set` table: `"vdo.block_map_cache" = "512M"`. A `"device.NAME"` is a device that the experiment
+    /// What is set, as the lines of a `set` table: `"vdo.block_map_cache" = "512M"`. A `"devices.NAME"` is a device that the experiment
     /// does not have, with its table.
     pub set: String,
     /// The measured stage that the change is for: what is asked of it first is what is asked.
@@ -83,7 +83,7 @@ impl<'t> Variants<'t> {
         for (path, value) in set.into_inner() {
             // What is wrong with a value is told where the variant stands: it stands nowhere in the file itself.
             let value = Spanned::new(at.clone(), value.into_inner());
-            match path.get_ref().strip_prefix("device.").filter(|name| !name.contains('.')) {
+            match path.get_ref().strip_prefix("devices.").filter(|name| !name.contains('.')) {
                 Some(name) => changed.devices.push(device(name, value, &changed)?),
                 None => changed.set(&Setting::listed(path.get_ref(), value))?,
             }

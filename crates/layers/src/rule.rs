@@ -143,7 +143,7 @@ impl<C> Rule<C> {
         let change =
             |(key, value): (&str, String)| Change { key: format!("{subject}.{key}"), value };
         let device =
-            |(name, table): (&str, String)| Change { key: format!("device.{name}"), value: table };
+            |(name, table): (&str, String)| Change { key: format!("devices.{name}"), value: table };
         let devices = noticed.devices.into_iter().map(device);
         let mut remedy = noticed.remedy.unwrap_or_else(|| self.remedy.to_owned());
         if let Some(why) = noticed.no_setting {

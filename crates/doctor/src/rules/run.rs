@@ -125,13 +125,15 @@ pub(crate) fn incomplete(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let killed_here = manifest.outcome.is_none()
         && manifest.accelerator == Accelerator::None
         && !manifest.simulated;
-    let remedy = if killed_here {
-        let path = result.path.display();
-        format!(
-            "See what the run left on this machine (fathom clean {path}), and run the experiment again for a whole result."
-        )
-    } else {
-        "Run the experiment again for a whole result.".into()
+    let path = result.path.display();
+    let again = format!(
+        "For a whole result repeat the command that began it, with --resume {path} in place of --out: runs that ended well are kept."
+    );
+    let remedy = match killed_here {
+        true => {
+            format!("See first what the run left on this machine: fathom clean {path}. {again}")
+        }
+        false => again,
     };
     let finding = |why: &String| Finding {
         rule: "incomplete".into(),
@@ -143,6 +145,25 @@ pub(crate) fn incomplete(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         ..Finding::default()
     };
     result.incomplete.iter().map(finding).collect()
+}
+
+/// It was stopped and went on later.
+pub(crate) fn resumed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
+    let sessions = result.manifest.resumed.iter().filter(|session| session.kept > 0);
+    let told: Vec<String> = sessions
+        .map(|session| format!("at {} with {} cells kept", session.started_utc, session.kept))
+        .collect();
+    let finding = Finding {
+        rule: "resumed".into(),
+        severity: Severity::Note,
+        subject: None,
+        message: "The run was stopped and went on later: its cells are of several sessions.".into(),
+        evidence: format!("Begun at {}; went on {}.", result.manifest.started_utc, told.join(", and ")),
+        remedy: "Where a verdict is close run it anew, in one go: the machine may have been in another state."
+            .into(),
+        ..Finding::default()
+    };
+    Vec::from_iter((!told.is_empty()).then_some(finding))
 }
 
 /// Files are not as the run left them.

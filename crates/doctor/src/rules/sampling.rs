@@ -85,9 +85,8 @@ pub(crate) fn expensive(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
             show::significant(percent, 2),
             show::nanos(cost as f64)
         ),
-        remedy:
-            "Sample less often, or read the figures as those of a machine that is watched closely."
-                .into(),
+        remedy: "Read the figures as those of a machine that is watched closely; no setting changes how often is sampled."
+            .into(),
         ..Finding::default()
     }]
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use results::Seal;
-use results::model::{Accelerator, CellState, MachineLoad, PlanFacts, Row, VerifyFigures};
+use results::model::{
+    Accelerator, CellState, MachineLoad, PlanFacts, ResumeFacts, Row, VerifyFigures,
+};
 use results::read::ResultSet;
 use serde_json::json;
 
@@ -166,7 +168,13 @@ fn delivered(r: &mut ResultSet, percent: f64) {
     }
 }
 
-const CASES: [(&str, Spoil, Spoil); 31] = [
+/// Lets the run go on with so many cells that were kept.
+fn gone_on(result: &mut ResultSet, kept: usize) {
+    let started_utc = "2026-11-21T12:00:00Z".into();
+    result.manifest.resumed = vec![ResumeFacts { started_utc, command: Vec::new(), kept }];
+}
+
+const CASES: [(&str, Spoil, Spoil); 32] = [
     ("changed_files", |r| r.seal = Seal::Broken(vec!["x".into()]), |r| r.seal = Seal::Whole),
     (
         "figures_contradict",
@@ -175,6 +183,7 @@ const CASES: [(&str, Spoil, Spoil); 31] = [
     ),
     ("simulated", |r| r.manifest.simulated = true, |r| r.manifest.simulated = false),
     ("incomplete", |r| r.incomplete = Some("1 cell".into()), |r| r.incomplete = None),
+    ("resumed", |r| gone_on(r, 3), |r| gone_on(r, 0)),
     ("wrong_blocks", |r| verified(r, 100, 1), |r| verified(r, 100, 0)),
     ("failed_cells", |r| state(r, CellState::Failed), |r| state(r, CellState::Done)),
     ("load_errors", |r| failing(r, 1), |r| failing(r, 0)),

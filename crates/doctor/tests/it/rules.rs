@@ -163,6 +163,7 @@ fn failed_cells_are_told_with_their_reasons_and_come_before_warnings() {
     assert_eq!(findings[0].message, "2 of 5 runs of plain failed and give no figures.");
     assert_eq!(findings[0].evidence, "repeat 1: the guest crashed; repeat 2: the guest crashed");
     assert!(findings[2].remedy.contains("enough repeats were planned"));
+    assert!(findings[1].remedy.contains("with --resume "), "{}", findings[1].remedy);
 }
 
 #[test]
@@ -384,6 +385,8 @@ fn sampling_is_expensive_above_one_percent_of_a_cpu_and_not_below() {
     };
     let finding = only("sampling_expensive", costly(20_000_000));
     assert_eq!(finding.subject.as_deref(), Some("machine.diskstats"));
+    // There is no setting for it.
+    assert!(!finding.remedy.contains("less often"), "{}", finding.remedy);
     assert_eq!(after(costly(5_000_000)), []);
 }
 

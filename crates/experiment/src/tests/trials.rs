@@ -27,7 +27,7 @@ fn a_trial_stands_beside_the_variant_that_it_changes_and_answers_the_first_quest
 
 #[test]
 fn a_trial_may_stand_on_a_device_that_the_experiment_does_not_have() {
-    let set = "\"device.journal\" = { size = \"1G\", like = \"nvme\" }\n\
+    let set = "\"devices.journal\" = { size = \"1G\", like = \"nvme\" }\n\
                \"vdo.on\" = { data = \"slow\", tail = \"journal\" }";
     let with = |set: &str| {
         let trial = Trial {
@@ -66,7 +66,7 @@ fn a_trial_may_change_the_load_and_asks_about_the_stage_that_it_is_for() {
     let plan = compose("vdo-durability", "fsync 32", seldom, "write");
     let syncs = plan.facts.variants.iter().map(|v| v.stages[1].load["sync"].clone());
     assert_eq!(syncs.collect::<Vec<_>>(), ["fsync:32", "fsync:1000000"]);
-    let nvme = "\"device.journal\" = { size = \"1G\", like = \"nvme\" }\n\"vdo.via\" = \"table\"\n\
+    let nvme = "\"devices.journal\" = { size = \"1G\", like = \"nvme\" }\n\"vdo.via\" = \"table\"\n\
                 \"vdo.on\" = { data = \"data\", tail = \"journal\" }";
     let plan = compose("vdo-durability", "fsync 32", nvme, "write");
     assert_eq!(plan.facts.variants[1].stack.last().unwrap().settings["via"], "table");

@@ -71,6 +71,7 @@ fn journal(
     let share = threshold.passed(100.0 * journal / blocks)?;
     let small = facts.settings.get("max_discard").is_some_and(|size| size == "4k");
     Some(Observation {
+        remedy: small.then(|| "Take the figures as those of the smallest discards, which share journal blocks as far as they can.".to_owned()),
         figures: vec![
             threshold.figure("journal writes for 100 blocks", share),
             figure("journal writes", journal, Unit::Count),

@@ -87,7 +87,11 @@ fn pool_full(
     } else {
         "the load has no more than half of it in flight, and the rest is writes that VDO has acknowledged and not yet finished"
     });
+    let remedy = (of_load.is_empty() && !swept).then(|| {
+        "Take the figures as those of a full pool, which cannot be made larger.".to_owned()
+    });
     Some(Observation {
+        remedy,
         figures: vec![
             threshold.figure("most of the pool in use", share),
             figure("most I/Os in progress", most, Unit::Count),

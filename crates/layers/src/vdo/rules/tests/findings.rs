@@ -25,7 +25,7 @@ fn a_journal_beside_its_data_goes_to_a_device_that_the_trial_adds() {
     };
     let device = "{ size = \"1G\", like = { base = \"nvme\", power_loss_protection = true } }";
     let wanted = [
-        format!("device.journal = {device}"),
+        format!("devices.journal = {device}"),
         "vdo.on = { data = \"data\", tail = \"journal\" }".to_owned(),
     ];
     assert_eq!(changes(&found("table")), wanted);
@@ -41,6 +41,16 @@ fn every_limit_names_a_change_that_takes_it_away_or_says_why_none_does() {
             assert_ne!(finding.changes.is_empty(), !why, "{id}: {finding:#?}");
         }
     }
+}
+
+#[test]
+fn no_remedy_asks_for_what_it_says_that_there_is_not() {
+    let full = only(|c| {
+        (c.load().blocks_in_flight, c.load().depth) = (32, 32);
+        c.stats("currentVIOsInProgress", 2048.0);
+    });
+    assert!(full.remedy.contains("No setting takes it away: the load has no more than half"));
+    assert!(!full.remedy.contains("Lower jobs"), "{}", full.remedy);
 }
 
 #[test]
@@ -64,7 +74,7 @@ fn what_the_load_brings_about_is_changed_in_the_load_and_what_a_sweep_sets_is_no
 #[test]
 fn a_busy_device_is_put_to_the_test_with_a_fast_one_and_slabs_without_room_with_a_larger() {
     let busy = |c: &mut Case| c.end("machine.diskstats", "data.busy_ms", 9500.0);
-    let fast = "device.faster = { size = \"7G\", like = { base = \"nvme\", power_loss_protection = true } }";
+    let fast = "devices.faster = { size = \"7G\", like = { base = \"nvme\", power_loss_protection = true } }";
     assert_eq!(changes(&only(busy)), [fast, "vdo.on = \"faster\""]);
     let between = only(|c| {
         busy(c);
@@ -76,7 +86,7 @@ fn a_busy_device_is_put_to_the_test_with_a_fast_one_and_slabs_without_room_with_
     assert_eq!(left.explains_percent, Some(25.0), "one of two openings, of a slab half free");
     let none_left = only(|c| c.slabs(40.0, 40.0, 1.0));
     assert!(none_left.message.contains("no untouched slab was left"), "{none_left:?}");
-    let larger = "device.larger = { size = \"14G\", like = \"ssd\" }";
+    let larger = "devices.larger = { size = \"14G\", like = \"ssd\" }";
     assert_eq!(changes(&none_left), [larger, "vdo.on = \"larger\""]);
 }
 
