@@ -148,11 +148,16 @@ fn check_size(size: &Spanned<Bytes>) -> Option<Diagnostic> {
         let help = format!("give at most {}P", bounds::DEVICE_SIZE.0 >> 50);
         return Some(Diagnostic::at(size.span(), message, help));
     }
-    (value < LEAST || !value.0.is_multiple_of(BLOCK)).then(|| {
+    if value < LEAST {
+        let message = format!("A device of {value} is too small");
+        return Some(Diagnostic::at(size.span(), message, "give at least 64M"));
+    }
+    let down = value.0 / BLOCK * BLOCK;
+    (down < value.0).then(|| {
         Diagnostic::at(
             size.span(),
-            format!("A device of {value} is too small, or not whole blocks of 4 KiB"),
-            "give at least 64M, in multiples of 4k",
+            format!("A device of {} B is no whole number of blocks of 4 KiB", value.0),
+            format!("give {down} or {}, which are the nearest, or a size such as 1G or 954M, whose units are powers of two", down + BLOCK),
         )
     })
 }

@@ -158,6 +158,7 @@ fn every_mistake_names_its_line_and_what_to_write() {
         ("operation = \"randwrite\"", "operation = \"randread\"", "randread", "randwrite"),
         ("name = \"vdo\"", "name = \"plain\"", "plain", "its own name"),
         ("size = \"7G\"", "size = \"1k\"", "size", "at least 64M"),
+        ("size = \"7G\"", "size = \"1 GB\"", "size", "give 999997440 or 1000001536"),
         ("compress = \"2.5x\"", "compress = \"fast\"", "compress", "2.5x"),
     ] {
         let shown = refused(from, to);
