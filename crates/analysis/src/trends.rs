@@ -27,11 +27,10 @@ pub struct TrendKind {
     pub experiment: String,
     /// Its scale.
     pub scale: Option<String>,
-    /// Processor of the machine, and what executed the guest.
+    /// Processor of the machine, and what executed the guest; or that all was simulated.
     pub machine: String,
     /// The whole of its file: what asks something else is another experiment.
     text: Option<String>,
-    simulated: bool,
 }
 
 /// One run in a series.
@@ -159,9 +158,11 @@ fn kind(result: &ResultSet) -> TrendKind {
     TrendKind {
         experiment: manifest.plan.experiment.clone(),
         scale: manifest.plan.scale.clone(),
-        machine: format!("{cpu}, {}", place(manifest.accelerator)),
+        machine: match manifest.simulated {
+            true => "simulated, where no figure is real".to_owned(),
+            false => format!("{cpu}, {}", place(manifest.accelerator)),
+        },
         text: result.experiment_toml.clone(),
-        simulated: manifest.simulated,
     }
 }
 
