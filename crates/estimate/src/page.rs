@@ -23,6 +23,9 @@ pub fn page(answer: &Answer) -> String {
             p.kicker { b { "Estimate" } span { (answer.paths.join(", ")) } span { (bytes(answer.bytes as f64)) " read" } }
             h1 { "VDO would save " (percent(answer.vdo.saving_percent)) " of this data" }
             @if !answer.complete { div.banner role="note" { b { "Not everything was read. " } "All figures are of what was read." } }
+            @if let Some(sizing) = answer.sizing.as_ref().filter(|sizing| sizing.exceeds_data()) { div.banner role="note" {
+                b { "The volume to buy is larger than the data. " } "It takes " (bytes(sizing.physical_bytes as f64)) " for "
+                (bytes(sizing.data_bytes as f64)) ": " (bytes(sizing.overhead_bytes as f64)) " are VDO's own, however little is stored." } }
             @if answer.sources.unreadable + answer.sources.changed > 0 { div.banner role="note" {
                 b { "Not all was read. " } (grouped(answer.sources.unreadable)) " could not be read, "
                 (grouped(answer.sources.changed)) " changed meanwhile." } }
@@ -162,7 +165,7 @@ fn sizing(answer: &Answer) -> Markup {
         h2 { "A volume for this data" }
         div.scroll tabindex="0" role="region" aria-label="Sizing" { table { tbody {
             tr { th scope="row" { "Physical size to buy" } td { (bytes(sizing.physical_bytes as f64)) } }
-            tr { th scope="row" { "Of it free" } td { (percent(Some(sizing.headroom_percent))) } }
+            tr { th scope="row" { "Of the room for blocks free" } td { (percent(Some(sizing.headroom_percent))) } }
             tr { th scope="row" { "Logical size" } td { (bytes(sizing.logical_bytes as f64)) } }
             tr { th scope="row" { "Memory" } td { (bytes(sizing.memory_bytes as f64)) } }
             tr { th scope="row" { "Index" } td { (bytes(sizing.index_memory_bytes as f64)) @if sizing.index_sparse { " sparse" } @else { " dense" } } }

@@ -85,6 +85,13 @@ pub struct Sizing {
     pub command: String,
 }
 
+impl Sizing {
+    /// Tells whether the volume is larger than the data, whatever is saved: what VDO takes of its own is so much for little data.
+    pub fn exceeds_data(&self) -> bool {
+        self.physical_bytes > self.data_bytes
+    }
+}
+
 /// The index with the least memory whose window takes `data`; dense where that needs no more than sparse.
 pub fn index_for(data: u64) -> Option<Geometry> {
     let mut memory = Some(IndexMemory::SMALLEST);

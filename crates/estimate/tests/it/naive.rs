@@ -129,4 +129,6 @@ fn a_page_shows_the_figures_and_loads_nothing() {
     assert!(page.contains("<rect") && page.contains("lvcreate --type vdo"));
     assert!(!page.contains("<script") && !page.contains("http"));
     assert_eq!(page.matches("<svg").count(), 3);
+    // A MiB of data needs gigabytes: what is saved of it is not the answer to what to buy.
+    assert!(page.contains("The volume to buy is larger than the data."), "{page}");
 }
