@@ -1,15 +1,23 @@
 //! What file systems that compress records of 128 KiB would save, for comparison: btrfs and ZFS.
+//!
+//! A record costs as much as the sizes of a hundred blocks. So only of small data all are compressed; of more, those that are drawn
+//! ([`records`]), which tell how far all are off what the sizes of their blocks foretell.
+
+mod records;
+
+use std::ops::Range;
 
 use reduce::{BLOCK, Lz4};
 use serde::{Deserialize, Serialize};
+use units::Seed;
+
+use records::{Record, chosen};
+pub use records::{Records, SMALL};
 
 /// Bytes of a record, btrfs' largest and ZFS' default.
 const RECORD: usize = 128 << 10;
 /// The level that btrfs and ZFS take when nobody says another.
 const ZSTD_LEVEL: i32 = 3;
-/// From so many jobs on, one in so many is looked at. A record costs as much as the sizes of 300 blocks.
-const STEPS: [(u64, u64); 5] =
-    [(16, 64), (2048, 128), (8192, 256), (1 << 20, 1024), (1 << 24, 1 << 14)];
 
 /// What compressing records saves, without deduplication.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -29,169 +37,111 @@ pub struct Comparison {
 pub struct Other {
     /// Saved space, sizes rounded up to 4 KiB, percent of all blocks, zero blocks among them.
     pub saving_percent: Option<f64>,
-    /// Half the width of its 95 % interval, points.
+    /// Half the width of its 95 % interval, points; 0 where all records were compressed, and only there.
     pub error_points: Option<f64>,
 }
 
-/// Compresses some of the records.
+/// Returns where the records of a piece are in it that begins at `offset` of its file and has so many bytes.
+pub fn parts(offset: u64, bytes: usize) -> impl Iterator<Item = Range<usize>> {
+    let before = (offset % RECORD as u64) as usize / BLOCK * BLOCK;
+    let starts = (0..before + bytes).step_by(RECORD);
+    let part =
+        move |start: usize| start.saturating_sub(before)..(start + RECORD - before).min(bytes);
+    starts.map(part)
+}
+
+/// Compresses records: all of them, or those that are drawn.
 pub struct Sampler {
+    /// Tells whether all are compressed, if that is known.
+    all: Option<bool>,
+    draw: Seed,
     lz4: Lz4,
     zstd: Option<zstd::bulk::Compressor<'static>>,
     out: Vec<u8>,
-    /// What it looked at.
+    /// Records of what may be small data, with their lengths, and their bytes: kept until it is known whether it is.
+    held: Vec<(Record, usize)>,
+    bytes: Vec<u8>,
+    /// The records that it looked at.
     pub records: Records,
 }
 
-/// A record that was looked at, in 4 KiB.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct SampledRecord {
-    job: u64,
-    /// Jobs that it stands for.
-    each: f64,
-    /// What it takes as it is, and what two compressors make of it.
-    blocks: f64,
-    made: [f64; 2],
-}
-
-/// The records that were looked at: some thousands at most.
-#[derive(Debug, Clone, Default)]
-pub struct Records(Vec<SampledRecord>);
-
-/// Of the jobs around this one, one in so many is looked at.
-fn every(job: u64) -> u64 {
-    STEPS.iter().rev().find(|step| job >= step.0).map_or(1, |step| step.1)
-}
-
 impl Sampler {
-    /// A sampler that saw nothing yet.
-    pub fn new() -> Self {
+    /// Creates a sampler that saw nothing yet and compresses all that it sees, or what is drawn of it, or decides that when it knows how much there is.
+    pub fn new(all: Option<bool>) -> Self {
         Self {
+            all,
+            draw: Seed(0),
             lz4: Lz4::new(),
             zstd: zstd::bulk::Compressor::new(ZSTD_LEVEL).ok(),
-            out: vec![0; RECORD + RECORD / 128 + 1024],
+            out: vec![0; zstd::zstd_safe::compress_bound(RECORD)],
+            held: Vec::new(),
+            bytes: Vec::new(),
             records: Records::default(),
         }
     }
 
-    /// Looks at the first record of a job, if this job is one of the sample.
-    pub fn look(&mut self, job: u64, bytes: &[u8]) {
-        let every = every(job);
-        // Spread over positions, so that no period of the data meets it.
-        let picked = units::Seed(job / every).derive("record").0 % every == job % every;
-        let record = &bytes[..bytes.len().min(RECORD)];
-        if !picked || record.is_empty() {
+    /// Takes a record that so many blocks come before, and that takes `foretold` of them by the sizes of its blocks.
+    pub fn look(&mut self, place: u64, bytes: &[u8], foretold: u64) {
+        if bytes.is_empty() || self.zstd.is_none() {
             return;
         }
-        let Some(zstd) = &mut self.zstd else { return };
-        let (Ok(lz4), Ok(zstd)) =
-            (self.lz4.size_of(record), zstd.compress_to_buffer(record, &mut self.out))
-        else {
-            return;
-        };
-        let blocks = record.len().div_ceil(BLOCK) as f64;
-        let made = [lz4, zstd].map(|size| (size.div_ceil(BLOCK) as f64).min(blocks));
-        self.records.0.push(SampledRecord { job, each: every as f64, blocks, made });
-    }
-}
-
-impl Records {
-    /// Adds what another worker looked at.
-    pub fn add(&mut self, other: Self) {
-        self.0.extend(other.0);
-    }
-
-    /// Returns what they say.
-    pub fn comparison(mut self) -> Comparison {
-        self.0.sort_unstable_by_key(|looked| looked.job);
-        let [lz4, zstd] = [0, 1].map(|at| self.other(at));
-        Comparison { record_bytes: RECORD as u64, lz4, zstd, records: self.0.len() as u64 }
-    }
-
-    /// A ratio of sums over records, and its error. Of each group of jobs in a row one was looked at, so what counts is how far a
-    /// record is off the one before it: what changes slowly along the data does not (Cochran, Sampling Techniques, 6.4 and 5A.12).
-    fn other(&self, at: usize) -> Other {
-        let blocks: f64 = self.0.iter().map(|looked| looked.each * looked.blocks).sum();
-        if blocks == 0.0 {
-            return Other { saving_percent: None, error_points: None };
+        let record = Record { place, blocks: bytes.len().div_ceil(BLOCK) as u64, foretold };
+        match self.all {
+            Some(all) => self.take(record, bytes, all),
+            None if place < SMALL => {
+                self.held.push((record, bytes.len()));
+                self.bytes.extend_from_slice(bytes);
+            }
+            None => {
+                self.settle(false);
+                self.take(record, bytes, false);
+            }
         }
-        let made: f64 = self.0.iter().map(|looked| looked.each * looked.made[at]).sum();
-        let ratio = made / blocks;
-        let off = |looked: &SampledRecord| looked.each * (looked.made[at] - ratio * looked.blocks);
-        let variance: f64 = self
-            .0
-            .chunk_by(|one, next| one.each == next.each)
-            .map(|step| {
-                let squares: f64 =
-                    step.windows(2).map(|pair| (off(&pair[1]) - off(&pair[0])).powi(2)).sum();
-                match step {
-                    // Beside a single one there is nothing: it may be off by all.
-                    [single] => off(single).powi(2),
-                    _ => squares * step.len() as f64 / (2 * (step.len() - 1)) as f64,
-                }
-            })
-            .sum();
-        Other {
-            saving_percent: Some(100.0 * (1.0 - ratio)),
-            error_points: Some(100.0 * 1.96 * variance.sqrt() / blocks),
+    }
+
+    /// Ends it: there were so many blocks, as all workers saw them.
+    pub fn finish(&mut self, blocks: u64) {
+        self.settle(blocks <= SMALL);
+    }
+
+    fn take(&mut self, record: Record, bytes: &[u8], all: bool) {
+        if all { self.whole(record, bytes) } else { self.drawn(record, bytes) }
+    }
+
+    /// Gives up what is held: all of it is compressed, or what is drawn of it.
+    fn settle(&mut self, all: bool) {
+        let bytes = std::mem::take(&mut self.bytes);
+        let mut rest = &bytes[..];
+        for (record, length) in std::mem::take(&mut self.held) {
+            let (bytes, behind) = rest.split_at(length);
+            rest = behind;
+            self.take(record, bytes, all);
         }
+    }
+
+    fn whole(&mut self, record: Record, bytes: &[u8]) {
+        let made = self.made(record, bytes);
+        self.records.whole(record, made);
+    }
+
+    fn drawn(&mut self, record: Record, bytes: &[u8]) {
+        self.records.rest(record);
+        let mut strata = chosen(record.place..record.place + record.blocks, self.draw).peekable();
+        if strata.peek().is_some() {
+            let made = self.made(record, bytes);
+            strata.for_each(|stratum| self.records.point(record, stratum, made));
+        }
+    }
+
+    /// Returns the blocks that LZ4 and zstd make of a record. What they cannot make smaller is stored as it is.
+    fn made(&mut self, record: Record, bytes: &[u8]) -> [u64; 2] {
+        let lz4 = self.lz4.size_of(bytes).ok();
+        let zstd = self.zstd.as_mut();
+        let zstd = zstd.and_then(|zstd| zstd.compress_to_buffer(bytes, &mut self.out).ok());
+        let blocks = |size: usize| (size.div_ceil(BLOCK) as u64).min(record.blocks);
+        [lz4, zstd].map(|size| size.map_or(record.blocks, blocks))
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use units::Seed;
-
-    /// Jobs of 2 GiB.
-    const JOBS: u64 = 8192;
-
-    /// Returns what is looked at when the sample is drawn by `seed`, of data that begins compressible and ends as noise.
-    fn drawn(seed: u64, every: impl Fn(u64) -> u64) -> Records {
-        let mut records = Records::default();
-        for job in 0..JOBS {
-            let mut data = Seed(job / 20).derive("file").generator();
-            let each = every(job);
-            let group = Seed(seed).derive("drawn").0 ^ (job / each);
-            if Seed(group).derive("record").0 % each != job % each {
-                continue;
-            }
-            let made = (data.below(20) + 12 * u64::from(job > JOBS / 2)) as f64;
-            records.0.push(SampledRecord {
-                job,
-                each: each as f64,
-                blocks: 32.0,
-                made: [made, made / 2.0],
-            });
-        }
-        records
-    }
-
-    #[test]
-    fn the_stated_error_covers_what_all_records_would_have_said_and_is_no_wider_than_needed() {
-        let truth = drawn(0, |_| 1).comparison();
-        let (mut outside, mut stated, mut squares) = (0, 0.0, 0.0);
-        for seed in 0..100 {
-            let found = drawn(seed, every).comparison();
-            for (found, truth) in [(found.lz4, truth.lz4), (found.zstd, truth.zstd)] {
-                let off = found.saving_percent.unwrap() - truth.saving_percent.unwrap();
-                let error = found.error_points.unwrap();
-                outside += u32::from(off.abs() > error);
-                stated += error / 200.0;
-                squares += off * off / 200.0;
-            }
-        }
-        let needed = 1.96 * f64::sqrt(squares);
-        assert!(outside <= 20, "{outside} of 200 outside the interval of 95 %");
-        assert!(stated < 1.5 * needed, "stated {stated}, needed {needed}");
-    }
-
-    #[test]
-    fn one_record_may_be_off_by_all_and_none_says_nothing() {
-        let none = Records::default().comparison();
-        assert_eq!((none.lz4.saving_percent, none.records), (None, 0));
-        let looked = |job, made| SampledRecord { job, each: 1.0, blocks: 32.0, made: [made, 32.0] };
-        let some = Records(vec![looked(1, 32.0), looked(0, 0.0)]).comparison();
-        assert_eq!((some.lz4.saving_percent, some.zstd.saving_percent), (Some(50.0), Some(0.0)));
-        assert!(some.lz4.error_points > Some(60.0) && some.zstd.error_points == Some(0.0));
-    }
-}
+mod tests;

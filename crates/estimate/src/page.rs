@@ -85,6 +85,7 @@ fn tiles(answer: &Answer) -> Markup {
 fn other_sure(answer: &Answer) -> String {
     let other = &answer.comparison;
     match (other.lz4.error_points, other.zstd.error_points) {
+        (Some(0.0), Some(0.0)) => "; all records".to_owned(),
         (Some(lz4), Some(zstd)) => {
             format!("; ± {} / {} points", significant(lz4, 2), significant(zstd, 2))
         }

@@ -22,6 +22,8 @@ pub struct Queue {
 struct State {
     jobs: VecDeque<Job>,
     takers: usize,
+    /// Blocks of all jobs that were handed out.
+    blocks: u64,
     over: bool,
 }
 
@@ -55,6 +57,7 @@ impl Queue {
         if state.takers == 0 {
             return false;
         }
+        state.blocks = job.position + job.blocks();
         state.jobs.push_back(job);
         drop(state);
         self.filled.notify_one();
@@ -82,6 +85,11 @@ impl Taker<'_> {
             emptied.notify_one();
         }
         job
+    }
+
+    /// Returns the blocks of all jobs that were handed out; the same for all once there is no job left.
+    pub fn blocks(&self) -> u64 {
+        self.0.state().blocks
     }
 }
 

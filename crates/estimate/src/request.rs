@@ -15,7 +15,7 @@ pub struct Request {
     pub format: Format,
     /// Enter other file systems that are mounted in trees.
     pub other_file_systems: bool,
-    /// Take the LZ4 size of every content instead of a sample.
+    /// Take the LZ4 size of every content instead of a sample, and compress every record of the comparison.
     pub exact: bool,
     /// The index, the limit of references, and the memory that the table of contents may take.
     pub policy: Policy,

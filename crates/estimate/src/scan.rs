@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use sys::interrupt::{Interrupt, Level};
 
 use crate::answer::PartitionOffBlocks;
-use crate::compare::Records;
+use crate::compare::{self, Records, Sampler};
 use crate::extrapolate::{Estimate, Parts};
 use crate::ordered_model::OrderedModel;
 use crate::queue::{Queue, Taker};
@@ -50,6 +50,8 @@ struct Shared<'a> {
     order: Mutex<OrderedModel>,
     tally: Arc<Tally>,
     remembered: SizeCache,
+    /// Tells whether all records are compressed, as far as that is known before all is read.
+    all_records: Option<bool>,
     records: Mutex<Records>,
     bytes: AtomicU64,
 }
@@ -98,21 +100,11 @@ fn scan(
     interrupt: &Interrupt,
     tell: Option<OnProgress>,
 ) -> Result<Scan, Error> {
+    let started = Instant::now();
     let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let workers = request.workers.unwrap_or(cores).max(1);
-    let shared = Shared {
-        request,
-        interrupt,
-        jobs: Queue::new(AHEAD * workers),
-        done: Mutex::default(),
-        order: Mutex::new(OrderedModel::new(request.policy)),
-        tally: Arc::default(),
-        remembered: SizeCache::default(),
-        records: Mutex::default(),
-        bytes: AtomicU64::new(0),
-    };
+    let shared = Shared::new(request, interrupt, workers);
     let names = Mutex::new(Vec::new());
-    let started = Instant::now();
     let over = AtomicBool::new(false);
     thread::scope(|scope| {
         let (finished, ends) = channel::<()>();
@@ -142,7 +134,9 @@ fn scan(
             while started.elapsed() < QUIET && !over.load(Ordering::Relaxed) {
                 thread::park_timeout(QUIET);
             }
-            if let Some(bytes) = SizeScan::bytes(request, &|| over.load(Ordering::Relaxed)) {
+            if let Some(bytes) =
+                SizeScan::bytes(request, u64::MAX, &|| over.load(Ordering::Relaxed))
+            {
                 let _ = found.send(bytes);
             }
         };
@@ -169,6 +163,15 @@ fn scan(
     Ok((Estimate::of(request, parts)?, shared.tally.first_off_blocks()))
 }
 
+/// Tells whether all records of 128 KiB are compressed, for the comparison: when that is asked for, or there are few. `None` when how many there are
+/// is known only at the end.
+fn all_records(request: &Request, interrupt: &Interrupt) -> Option<bool> {
+    let few = compare::SMALL * BLOCK as u64;
+    let stop = || interrupt.level() != Level::None;
+    let small = || Some(SizeScan::bytes(request, few, &stop)? <= few);
+    if request.exact { Some(true) } else { small() }
+}
+
 /// Ends a queue when the walk is over or could not begin.
 struct Ends<'a>(&'a Queue);
 
@@ -178,7 +181,22 @@ impl Drop for Ends<'_> {
     }
 }
 
-impl Shared<'_> {
+impl<'a> Shared<'a> {
+    fn new(request: &'a Request, interrupt: &'a Interrupt, workers: usize) -> Self {
+        Self {
+            request,
+            interrupt,
+            jobs: Queue::new(AHEAD * workers),
+            done: Mutex::default(),
+            order: Mutex::new(OrderedModel::new(request.policy)),
+            tally: Arc::default(),
+            remembered: SizeCache::default(),
+            all_records: all_records(request, interrupt),
+            records: Mutex::default(),
+            bytes: AtomicU64::new(0),
+        }
+    }
+
     fn walk(&self, cuts: &[u64], names: &Mutex<Vec<String>>) -> Result<(), Error> {
         let mut hand_out = |job| self.jobs.send(job);
         let tally = Arc::clone(&self.tally);
@@ -186,7 +204,8 @@ impl Shared<'_> {
     }
 
     fn work(&self, jobs: &Taker) {
-        let mut worker = Worker::new(self.request.exact, &self.remembered, &self.tally);
+        let sampler = Sampler::new(self.all_records);
+        let mut worker = Worker::new(self.request.exact, &self.remembered, &self.tally, sampler);
         // What is taken comes before all that is left: what was read stays a whole beginning.
         while let Some(job) = jobs.take() {
             if self.interrupt.level() != Level::None {
@@ -196,6 +215,7 @@ impl Shared<'_> {
             self.bytes.fetch_add(done.bytes, Ordering::Relaxed);
             self.hand_in(done);
         }
+        worker.sampler.finish(jobs.blocks());
         let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
         records.add(worker.sampler.records);
     }

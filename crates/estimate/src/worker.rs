@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use reduce::{BLOCK, Fingerprint, Lz4, WrittenBlock, is_zero, prefetch};
 
-use crate::compare::Sampler;
+use crate::compare::{self, Sampler};
 use crate::ladder;
 use crate::source::{JOB, Job, Piece, Tally};
 
@@ -123,11 +123,10 @@ pub struct Worker<'a> {
 
 impl<'a> Worker<'a> {
     /// A worker with its memory taken.
-    pub fn new(exact: bool, remembered: &'a SizeCache, tally: &'a Tally) -> Self {
+    pub fn new(exact: bool, remembered: &'a SizeCache, tally: &'a Tally, sampler: Sampler) -> Self {
         let room = vec![0u8; JOB + BLOCK + Lz4::WINDOW];
         let start = room.as_ptr().align_offset(BLOCK).min(BLOCK);
-        let (lz4, sampler) = (Lz4::new(), Sampler::new());
-        Self { exact, remembered, tally, lz4, room, start, sampler }
+        Self { exact, remembered, tally, lz4: Lz4::new(), room, start, sampler }
     }
 
     /// Does a job. Each file is closed when it is done: a job may have many.
@@ -137,18 +136,21 @@ impl<'a> Worker<'a> {
         let shift = ladder::shift(job.position, self.exact);
         done.stretch = ladder::stretch(job.number, shift);
         let taken = if done.stretch.is_some() { 0 } else { shift };
-        for (index, piece) in job.pieces.into_iter().enumerate() {
+        let mut place = job.position;
+        for piece in job.pieces {
+            let here = place;
+            place += piece.length.div_ceil(BLOCK) as u64;
             let Some(read) = self.read(&piece) else { continue };
             let padded = read.next_multiple_of(BLOCK);
             self.room[self.start + read..self.start + padded].fill(0);
-            if index == 0 {
-                self.sampler.look(job.number, &self.room[self.start..self.start + read]);
-            }
             let before = done.blocks.len();
             let mut zeros = 0;
-            for batch in (0..padded).step_by(BATCH * BLOCK) {
-                let end = padded.min(batch + BATCH * BLOCK);
-                zeros += self.batch(batch..end, [shift, taken], &mut done.blocks);
+            for record in compare::parts(piece.offset, padded) {
+                let first = done.blocks.len();
+                zeros += self.batches(record.clone(), [shift, taken], &mut done.blocks);
+                let foretold = self.foretold(record.clone(), &done.blocks[first..]);
+                let bytes = &self.room[self.start..][record.start..record.end.min(read)];
+                self.sampler.look(here + (record.start / BLOCK) as u64, bytes, foretold);
             }
             let blank = if zeros > 0 { self.blank(&piece, read) } else { Blanks::default() };
             zeros -= blank.blocks;
@@ -157,6 +159,38 @@ impl<'a> Worker<'a> {
             done.runs.push(Run { directory: piece.directory, zeros, data });
         }
         done
+    }
+
+    /// Does the blocks in a part of the room, some at a time. Gives how many were zero.
+    fn batches(
+        &mut self,
+        part: Range<usize>,
+        shifts: [u8; 2],
+        blocks: &mut Vec<WrittenBlock>,
+    ) -> u32 {
+        let starts = part.clone().step_by(BATCH * BLOCK);
+        starts
+            .map(|start| {
+                let end = part.end.min(start + BATCH * BLOCK);
+                self.batch(start..end, shifts, blocks)
+            })
+            .sum()
+    }
+
+    /// Returns how many blocks a record takes by what LZ4 makes of each of its blocks: of those whose sizes were taken, or else of the one amid.
+    fn foretold(&mut self, record: Range<usize>, data: &[WrittenBlock]) -> u64 {
+        let sizes = data.iter().filter_map(|block| block.lz4_bytes);
+        let (mut known, mut sum) =
+            sizes.fold((0, 0), |(known, sum), size| (known + 1, sum + usize::from(size)));
+        let blocks = record.len() / BLOCK;
+        let amid = self.start + record.start + blocks / 2 * BLOCK;
+        if known == 0
+            && !data.is_empty()
+            && let Some(window) = self.room[amid..].first_chunk()
+        {
+            (known, sum) = (1, self.lz4.size_in(window));
+        }
+        (sum * data.len()).div_ceil(known.max(1) * BLOCK).clamp(1, blocks.max(1)) as u64
     }
 
     /// Names the blocks in a part of the room, and takes the sizes that are wanted: those of the sample (one in 2^the first), or

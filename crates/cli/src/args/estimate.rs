@@ -24,7 +24,7 @@ pub struct EstimateArgs {
     #[arg(long, value_name = "yes|no", value_parser = ["yes", "no"], default_value = "yes", default_missing_value = "yes", num_args = 0..=1,
         require_equals = true, conflicts_with = "size")]
     pub one_file_system: String,
-    /// Take the LZ4 size of every distinct block instead of a sample's.
+    /// Take the LZ4 size of every distinct block instead of a sample's, and compress every record of 128 KiB.
     #[arg(long)]
     pub exact: bool,
     /// Memory for the table of contents; above it, contents are sampled.

@@ -125,6 +125,9 @@ fn other_sure(other: &estimate::Comparison) -> String {
         return String::new();
     };
     let records = grouped(other.records);
+    if lz4 == 0.0 && zstd == 0.0 {
+        return format!(" (all {records} records)");
+    }
     format!(" (± {} / {} points, from {records} records)", points(lz4), points(zstd))
 }
 

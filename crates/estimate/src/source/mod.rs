@@ -21,6 +21,8 @@ pub use walk::Walk;
 
 use std::sync::Arc;
 
+use reduce::BLOCK;
+
 /// Most bytes of a job.
 pub const JOB: usize = 256 << 10;
 
@@ -46,4 +48,11 @@ pub struct Job {
     pub position: u64,
     /// Its pieces in order; together at most [`JOB`] bytes.
     pub pieces: Vec<Piece>,
+}
+
+impl Job {
+    /// Returns how many blocks it has, at most.
+    pub fn blocks(&self) -> u64 {
+        self.pieces.iter().map(|piece| piece.length.div_ceil(BLOCK) as u64).sum()
+    }
 }

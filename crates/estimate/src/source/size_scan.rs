@@ -11,15 +11,17 @@ use crate::Request;
 pub struct SizeScan;
 
 impl SizeScan {
-    /// Bytes that all paths hold, holes left out; `None` when standard input is among them or `stop` was asked. What files share counts
-    /// for each of them.
-    pub fn bytes(request: &Request, stop: &dyn Fn() -> bool) -> Option<u64> {
+    /// Bytes that all paths hold, holes left out, or as many of them as are more than `enough`; `None` when standard input is among them or
+    /// `stop` was asked. What files share counts for each of them.
+    pub fn bytes(request: &Request, enough: u64, stop: &dyn Fn() -> bool) -> Option<u64> {
         let mut total = 0;
         let mut file_systems = FileSystems::default();
         // Each with the file system of the directory that was named, if it is in one.
         let mut way: Vec<(PathBuf, Option<u64>)> =
             request.paths.iter().map(|path| (path.clone(), None)).collect();
-        while let Some((path, home)) = way.pop() {
+        while total <= enough
+            && let Some((path, home)) = way.pop()
+        {
             if stop() || path == Path::new("-") {
                 return None;
             }

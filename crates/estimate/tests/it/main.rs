@@ -2,6 +2,7 @@
 #![cfg(test)]
 
 mod blank;
+mod comparison;
 mod images;
 mod mounted;
 mod naive;

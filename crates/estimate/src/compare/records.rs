@@ -1,0 +1,152 @@
+//! Records that are drawn, and what they say of all.
+//!
+//! The data is cut into strata, and one block is drawn in each: the record that it is in is compressed. So every block, whatever the order
+//! of the data, is as likely to be drawn as its neighbours, and each drawn one stands for its stratum. What is brought to all is not
+//! its size but how far that is off what is foretold of every record: the difference estimator (Cochran, Sampling Techniques, 7.2 and 5A.12).
+
+use std::ops::Range;
+
+use units::Seed;
+
+use super::{Comparison, Other, RECORD};
+
+/// Blocks of data of which all records are compressed: 64 MiB.
+pub const SMALL: u64 = 1 << 14;
+/// Blocks of a stratum, as long as data is not much: 3 MiB.
+const STRATUM: u64 = 768;
+/// Strata each time that data doubles from there on, 2^this: what is drawn then grows by the logarithm of the data.
+const STRATA_LOG2: u32 = 8;
+/// Half the width of an interval of 95 %, in standard errors.
+const SURE: f64 = 1.96;
+/// Share of a record by which one that nobody met may be off what is foretold.
+const UNSEEN: f64 = 0.25;
+
+/// A record, in blocks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Record {
+    /// Blocks before it.
+    pub place: u64,
+    /// Its own.
+    pub blocks: u64,
+    /// Those that it takes by the sizes of its blocks.
+    pub foretold: u64,
+}
+
+/// The block that was drawn in a stratum.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Point {
+    place: u64,
+    /// Blocks of the stratum.
+    stratum: u64,
+    /// Difference between what two compressors make of its record and what was foretold, for each of its blocks.
+    off: [f64; 2],
+}
+
+/// All records, as far as they were looked at.
+#[derive(Debug, Clone, Default)]
+pub struct Records {
+    /// Records that were compressed because all are, their blocks, and what was made of them.
+    count: u64,
+    blocks: u64,
+    made: [u64; 2],
+    /// Blocks of all other records, and what is foretold of them: some of these were drawn.
+    rest: u64,
+    foretold: u64,
+    points: Vec<Point>,
+}
+
+/// Returns the stratum that a block is in.
+fn stratum(at: u64) -> Range<u64> {
+    let times = (at / STRATUM).checked_ilog2().map_or(0, |log2| 1 << log2 >> STRATA_LOG2);
+    let length = STRATUM * times.max(1);
+    let start = at - at % length;
+    start..start + length
+}
+
+/// Returns the lengths of the strata whose drawn block is among these, which are fewer than a stratum has.
+pub fn chosen(blocks: Range<u64>, draw: Seed) -> impl Iterator<Item = u64> {
+    let (first, last) = (stratum(blocks.start), stratum(blocks.end - 1));
+    let last = (last != first).then_some(last);
+    let length = |stratum: &Range<u64>| stratum.end - stratum.start;
+    let drawn = move |stratum: &Range<u64>| {
+        let at = Seed(draw.0 ^ stratum.start).derive("record").0 % length(stratum);
+        blocks.contains(&(stratum.start + at))
+    };
+    [Some(first), last].into_iter().flatten().filter(drawn).map(move |stratum| length(&stratum))
+}
+
+impl Records {
+    /// Counts one that was compressed because all are.
+    pub fn whole(&mut self, record: Record, made: [u64; 2]) {
+        self.count += 1;
+        self.blocks += record.blocks;
+        self.made = [self.made[0] + made[0], self.made[1] + made[1]];
+    }
+
+    /// Counts one of those that others stand for.
+    pub fn rest(&mut self, record: Record) {
+        self.rest += record.blocks;
+        self.foretold += record.foretold;
+    }
+
+    /// Counts a drawn one, for a stratum of so many blocks.
+    pub fn point(&mut self, record: Record, stratum: u64, made: [u64; 2]) {
+        let off = made.map(|made| (made as f64 - record.foretold as f64) / record.blocks as f64);
+        self.points.push(Point { place: record.place, stratum, off });
+    }
+
+    /// Adds what another worker looked at.
+    pub fn add(&mut self, other: Self) {
+        self.count += other.count;
+        self.blocks += other.blocks;
+        self.made = [self.made[0] + other.made[0], self.made[1] + other.made[1]];
+        self.rest += other.rest;
+        self.foretold += other.foretold;
+        self.points.extend(other.points);
+    }
+
+    /// Returns what they say.
+    pub fn comparison(mut self) -> Comparison {
+        self.points.sort_unstable_by_key(|point| point.place);
+        let [lz4, zstd] = [0, 1].map(|at| self.other(at));
+        let drawn = self.points.chunk_by(|one, next| one.place == next.place).count();
+        let records = self.count + drawn as u64;
+        Comparison { record_bytes: RECORD as u64, lz4, zstd, records }
+    }
+
+    fn other(&self, at: usize) -> Other {
+        let blocks = (self.blocks + self.rest) as f64;
+        if blocks == 0.0 {
+            return Other { saving_percent: None, error_points: None };
+        }
+        let (off, error) = self.off(at);
+        let rest = self.foretold as f64 + self.rest as f64 * off;
+        let made = (self.made[at] as f64 + rest) / blocks;
+        Other {
+            saving_percent: Some(100.0 * (1.0 - made).clamp(0.0, 1.0)),
+            error_points: Some(100.0 * error * self.rest as f64 / blocks),
+        }
+    }
+
+    /// Returns how far records are off what is foretold, for each block, and the error of that. One is drawn in each stratum, so what counts is how
+    /// far a point is off the one before it: what changes slowly along the data does not.
+    fn off(&self, at: usize) -> (f64, f64) {
+        let weights: f64 = self.points.iter().map(|point| point.stratum as f64).sum();
+        let [_, _, ..] = self.points[..] else { return (0.0, 1.0) };
+        let sum: f64 = self.points.iter().map(|point| point.stratum as f64 * point.off[at]).sum();
+        let square = |stratum: u64| (stratum as f64).powi(2);
+        let differences = self.points.windows(2).map(|pair| {
+            let weight = (square(pair[0].stratum) + square(pair[1].stratum)) / 2.0;
+            weight * (pair[1].off[at] - pair[0].off[at]).powi(2) / 2.0
+        });
+        let points = self.points.len() as f64;
+        let scatter = differences.sum::<f64>() * points / (points - 1.0);
+        // One more may be such as none was.
+        let largest = self.points.iter().map(|point| point.stratum).max().unwrap_or(0);
+        let variance = scatter + UNSEEN.powi(2) * square(largest);
+        (sum / weights, (SURE * variance.sqrt() / weights).min(1.0))
+    }
+}
+
+#[cfg(test)]
+mod tests;
