@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use reduce::BLOCK;
 use sys::interrupt::{Interrupt, Level};
 
 use crate::answer::PartitionOffBlocks;
