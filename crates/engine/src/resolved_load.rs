@@ -67,9 +67,19 @@ fn tail(spec: &LoadSpec, target: &str, range: &Range) -> Option<String> {
     let block = spec.largest_io();
     (tail > Bytes(0)).then(|| {
         format!(
-            "The last {tail} of {bytes} of {target} are never reached: that is no whole number of blocks of {block}"
+            "The last {} of {bytes} of {target} are never reached: that is no whole number of blocks of {}",
+            exact(tail),
+            exact(block)
         )
     })
+}
+
+/// Returns a size of which nothing is rounded away.
+fn exact(size: Bytes) -> String {
+    match size.0.is_multiple_of(1024) {
+        true => size.to_string(),
+        false => format!("{} B", units::show::grouped(size.0)),
+    }
 }
 
 impl ResolvedLoad {

@@ -29,13 +29,16 @@ pub(crate) fn of_cell(
 /// Gives each measured stage the figures of its layers and of the devices under them.
 pub(crate) fn of_stages(plan: &CellPlan, samples: &[SampleRow], stages: &mut [StageRecord]) {
     let starts: Vec<u64> = stages.iter().map(|stage| stage.start_ns).collect();
+    let first = stages.iter().position(|stage| stage.measured).unwrap_or(0);
+    let written: Vec<_> =
+        (0..stages.len()).map(|at| results::model::written(stages.iter().take(at + 1).skip(first))).collect();
     for (at, stage) in stages.iter_mut().enumerate().filter(|(_, stage)| stage.measured) {
         let Some(end_ns) = stage.end_ns else { continue };
         let next_ns = starts.get(at + 1).copied().unwrap_or(u64::MAX);
         let own = Window::of_stage(samples, stage.start_ns, end_ns, next_ns);
         let since = Window::until_stage(samples, stage.start_ns, end_ns, next_ns);
         let achieved = stage.load.as_ref().and_then(|load| load.achieved.as_ref());
-        let done = (achieved, ios([&*stage]));
+        let done = ([achieved, written[at].achieved.as_ref()], ios([&*stage]));
         let of_layers = kinds(plan)
             .map(|(name, kind)| (name.to_owned(), of_layer(kind, name, [&own, &since], done)));
         let of_devices = devices(plan).map(|device| {
@@ -62,7 +65,7 @@ pub(crate) fn reached(
 ) -> Option<f64> {
     let (name, kind) = kinds(plan).find(|(name, _)| *name == layer)?;
     let [own, since] = [false, true].map(|of_cell| Window::of_round(samples, of_cell));
-    of_layer(kind, name, [&own, &since], (None, None)).get(metric).copied().flatten()
+    of_layer(kind, name, [&own, &since], ([None; 2], None)).get(metric).copied().flatten()
 }
 
 /// Returns what a criterion is about: a layer's metric as [`reached`] reads it, or since the round that had ended at `since_ns` where only rounds
@@ -97,18 +100,19 @@ pub(crate) fn since_round(
 ) -> Option<f64> {
     let (name, kind) = kinds(plan).find(|(name, _)| *name == layer)?;
     let window = Window::since_round(samples, since_ns);
-    of_layer(kind, name, [&window, &window], (None, None)).get(metric).copied().flatten()
+    of_layer(kind, name, [&window, &window], ([None; 2], None)).get(metric).copied().flatten()
 }
 
-/// Each figure over the stretch that its metric is defined for.
+/// Each figure over the stretch that its metric is defined for, with the content that was written in it: in the stage, and since allocation.
 fn of_layer(
     kind: &'static Kind,
     name: &str,
     [own, since]: [&Window; 2],
-    (achieved, ios): (Option<&AchievedContent>, Option<u64>),
+    ([done, written], ios): ([Option<&AchievedContent>; 2], Option<u64>),
 ) -> LayerFigures {
-    let over = |window| (kind.figures)(&FigureFacts { layer: name, window, achieved, ios });
-    let (own, since) = (over(own), over(since));
+    let over =
+        |window, achieved| (kind.figures)(&FigureFacts { layer: name, window, achieved, ios });
+    let (own, since) = (over(own, done), over(since, written));
     let figure = |metric: &units::Metric| {
         let from = match metric.basis {
             Basis::Counter | Basis::Level => &own,

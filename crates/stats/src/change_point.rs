@@ -15,6 +15,8 @@ pub const LEAST_CHANGE: f64 = 0.1;
 const STANDARD_ERRORS: f64 = 5.0;
 /// On either side of a step there is at least this share of the values.
 const EITHER_SIDE: f64 = 0.1;
+/// A step that was found is told where it is, as long as there are more values than these on either side: fewer are outliers.
+const NEAREST: usize = 4;
 /// The likelihood ratio of a place of a step that 95 % of samples stay below (Hansen 2000, table I): -2 ln(1 - √0.95).
 const LIKELIHOOD_RATIO: f64 = 7.35;
 /// A value of less than this share of the median counts as so much: a second without I/O has no logarithm.
@@ -98,11 +100,20 @@ pub fn course(values: &[f64]) -> Option<Course> {
     if surely_less || change.abs() <= STANDARD_ERRORS * error {
         return Some(Course::Level);
     }
+    // The levels are apart. Where they seem to meet at the last place that was tried they meet nearer to the end.
+    let is_inner = edge < at && at < n - edge;
+    let nearest = if is_inner { edge } else { edge.min(NEAREST) };
+    let at = (nearest..=n - nearest).min_by(|a, b| left(*a).total_cmp(&left(*b)))?;
+    if !is_inner && (at == nearest || at == n - nearest) {
+        return Some(Course::Level);
+    }
+    let variance = left(at) / (n as f64 - 2.0) / worth;
     // The places that the likelihood does not exclude.
     let near = |place: &usize| left(*place) - left(at) <= LIKELIHOOD_RATIO * variance;
-    let low = (edge..=at).find(near).unwrap_or(at);
-    let high = (at..=n - edge).rfind(near).unwrap_or(at);
-    Some(Course::Step(Step { at, low, high, before: before.exp(), after: after.exp() }))
+    let low = (nearest..=at).find(near).unwrap_or(at);
+    let high = (at..=n - nearest).rfind(near).unwrap_or(at);
+    let [before, after] = [sums.mean(0, at), sums.mean(at, n)].map(f64::exp);
+    Some(Course::Step(Step { at, low, high, before, after }))
 }
 
 fn gradual(values: &[f64], logs: &[f64], slope: f64, error: f64) -> Course {
@@ -298,6 +309,24 @@ mod tests {
         let small = Series { change: Some((30, 0.9)), ..FLAT };
         let found = share(small, 1_000, |v| step(v).is_some());
         assert!(found >= 0.85, "{found}");
+    }
+
+    #[test]
+    fn a_step_within_the_first_or_last_tenth_is_told_where_it_is_and_a_few_outliers_are_none() {
+        let of = |low: std::ops::Range<usize>| {
+            let level = |i: usize| if low.contains(&i) { 40.0 } else { 100.0 };
+            let values: Vec<f64> = (0..200).map(|i| level(i) + f64::from(i as u32 % 3)).collect();
+            step(&values)
+        };
+        for (low, at) in [(0..12, 12), (185..200, 185), (0..30, 30), (150..200, 150)] {
+            let found = of(low).unwrap();
+            assert_eq!(found.at, at, "{found:?}");
+            assert!(found.low <= at && at <= found.high, "{found:?}");
+            let levels = [found.before.min(found.after), found.before.max(found.after)];
+            assert!(levels[0] < 43.0 && levels[1] > 99.0, "{found:?}");
+        }
+        assert_eq!(of(0..3), None);
+        assert_eq!(of(198..200), None);
     }
 
     #[test]

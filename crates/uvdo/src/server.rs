@@ -142,8 +142,9 @@ impl Server {
         self.recovery
     }
 
-    /// Serves until somebody asks it to stop, or `interrupt` does. The second interrupt ends it at once, as a power cut would.
-    pub fn run(mut self, interrupt: &Interrupt) -> io::Result<Ended> {
+    /// Serves until somebody asks it to stop, or `interrupt` does. The second interrupt ends it at once, as a power cut would. Whoever asked
+    /// hears that it has stopped when the backing and the sockets are let go, and what `claim` holds: the next command finds them free.
+    pub fn run(mut self, interrupt: &Interrupt, claim: impl Sized) -> io::Result<Ended> {
         let (events, inbox) = channel();
         let done = events.clone();
         let workers = Workers::start(&self.backing, move |end| drop(done.send(Event::Done(end))))?;
@@ -163,8 +164,9 @@ impl Server {
             busy = self.work(&workers);
         }
         let ended = self.ended.take().unwrap_or(Ended::AtOnce);
-        drop(workers);
-        for Question { answer, written, .. } in self.stopping.drain(..) {
+        let Self { backing, sockets, stopping, .. } = self;
+        drop((workers, backing, sockets, claim));
+        for Question { answer, written, .. } in stopping {
             let _ = answer.send(Ok(match &ended {
                 Ended::Clean => "clean".into(),
                 Ended::ReadOnly(Some(fault)) => format!("read-only: {fault}"),

@@ -223,7 +223,12 @@ fn new_file_size(args: &LoadArgs, target: &TargetArg) -> Result<Option<Bytes>, F
         TargetPresence::There => Ok(None),
         TargetPresence::Empty => Ok(end),
         TargetPresence::Absent => {
-            let help = "add --size in bytes to make a file of that size";
+            let share = |portion: Option<Portion>| portion.is_some_and(|p| p.bytes().is_none());
+            let help = match (share(offset), share(size) || size.is_none()) {
+                (true, false) => "give --offset in bytes: of a file that is to be made there is no share",
+                (true, true) => "give --size and --offset in bytes to make a file that they fit into",
+                _ => "add --size in bytes to make a file of that size",
+            };
             end.map(Some).ok_or_else(|| missing("is not there", help))
         }
     }

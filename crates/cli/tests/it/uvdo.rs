@@ -326,3 +326,20 @@ fn the_page_names_every_command_and_every_option() {
     }
     assert!(page.contains("--json"));
 }
+
+#[test]
+fn when_a_volume_is_stopped_the_next_command_finds_it_free() {
+    let dir = tempfile::tempdir().unwrap();
+    let (backing, run) = (volume(dir.path()), dir.path().join("run"));
+    for _ in 0..8 {
+        let mut running = Running::start(&backing, &run, &[]);
+        assert_eq!(expect(0, &["uvdo", "stop", text(&run)]).out, "stopped: clean\n");
+        // Its process may still be there.
+        expect(0, &["uvdo", "check", text(&backing)]);
+        assert!(running.child.wait().unwrap().success());
+    }
+    let running = Running::start(&backing, &run, &[]);
+    expect(0, &["uvdo", "stop", text(&run)]);
+    Running::start(&backing, &run, &[]).stop();
+    drop(running);
+}

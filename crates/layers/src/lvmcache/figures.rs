@@ -6,13 +6,20 @@ use crate::figures::{FigureFacts, ratio};
 
 /// Counters of dm-cache are 32 bits wide and wrap (`atomic_t` in dm-cache-target.c).
 const WRAP: f64 = 4_294_967_296.0;
+/// A counter that wraps between two readings comes from the last quarter and is in the first.
+const QUARTER: f64 = WRAP / 4.0;
 
 /// Every figure of the catalogue; all `None` when one of the two marked samples is missing.
 pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
     let ends = facts.ends("status");
     let grew = |field: &str| {
-        let growth = ends?.growth(field)?;
-        Some(if growth < 0.0 { growth + WRAP } else { growth })
+        let (growth, end) = (ends?.growth(field)?, ends?.end(field)?);
+        if growth >= 0.0 {
+            return Some(growth);
+        }
+        // Full ones begin anew at 0. Others do when the cache is brought up again (a restart): what they had counted is lost.
+        let is_full = end - growth > 3.0 * QUARTER && end < QUARTER;
+        is_full.then_some(growth + WRAP)
     };
     let end = |field: &str| ends.and_then(|ends| ends.end(field));
     let sum = |a: Option<f64>, b: Option<f64>| Some(a? + b?);
@@ -87,5 +94,14 @@ mod tests {
         let window = Window::of_stage(&rows, 0, 10, 11);
         let facts = FigureFacts { layer: "cache", window: &window, achieved: None, ios: None };
         assert_eq!(figures(&facts)["hit_percent"], Some(90.0));
+    }
+
+    #[test]
+    fn a_counter_that_began_anew_with_its_cache_is_unknown() {
+        let mut rows = [status(1, STAGE_START, 5.0, 5.0), status(9, STAGE_END, 90.0, 10.0)];
+        rows[0].fields.insert("promotions".into(), Some(768.0));
+        let window = Window::of_stage(&rows, 0, 10, 11);
+        let facts = FigureFacts { layer: "cache", window: &window, achieved: None, ios: None };
+        assert_eq!(figures(&facts)["promotions"], None);
     }
 }

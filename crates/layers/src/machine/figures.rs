@@ -59,7 +59,7 @@ static WRITE_SIZE: Metric = metric(
     WRITE_BYTES,
     "mean size of a write",
     Unit::Bytes,
-    "Bytes written, of each write that the device completed. Writes side by side are merged before they reach it; a device-mapper node merges nothing, and counts an empty flush as a write.",
+    "Bytes written, of each write that the device completed. Writes side by side are merged before they reach it; a device-mapper node merges nothing. Most devices count an empty flush as a write (device-mapper nodes, virtio disks, loop devices): beside many flushes this is less than what a write of data has.",
 );
 
 /// How far a layer writes in order: what it scatters cannot be merged, and a hard disk has to seek.

@@ -58,7 +58,7 @@ pub(super) static METRICS: &[Metric] = &[
         "space saved",
         Percent,
         Higher,
-        "100 x (1 - data blocks / logical blocks). Zero blocks count as saved.",
+        "100 x (1 - data blocks / logical blocks), of all that was written since allocation ended, in this stage and in those before it. Zero blocks count as saved.",
     )),
     since_allocation(metric(
         "saving_without_zero_percent",

@@ -46,7 +46,7 @@ impl Served {
         let server = Server::start(open, &place, &options(policy)).unwrap();
         let interrupt = Interrupt::new();
         let wish = interrupt.clone();
-        let server = std::thread::spawn(move || server.run(&wish).unwrap());
+        let server = std::thread::spawn(move || server.run(&wish, ()).unwrap());
         Self { place, interrupt, server }
     }
 

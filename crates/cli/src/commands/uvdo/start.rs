@@ -30,8 +30,7 @@ pub fn run(args: &StartArgs) -> Result<ExitCode, Failure> {
     }
     let policy = server.policy().name();
     answer(&Text::from(format!("serving ({policy}): {}", place.uri())));
-    let ended = server.run(&interrupt).map_err(Failure::environment)?;
-    drop(claim);
+    let ended = server.run(&interrupt, claim).map_err(Failure::environment)?;
     match ended {
         Ended::Clean => Ok(ExitCode::SUCCESS),
         Ended::AtOnce => {
