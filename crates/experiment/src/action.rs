@@ -8,7 +8,7 @@ use toml::{Spanned, Table as Settings};
 use units::Key;
 
 use crate::change::RunningLayers;
-use crate::diagnostic::{Diagnostic, nearest, with_article};
+use crate::diagnostic::{Diagnostic, Mend, among, nearest, with_article};
 use crate::document::{Named, Table};
 use crate::graph::StackPlan;
 use crate::plan::Target;
@@ -61,20 +61,19 @@ impl Act {
         let name = self.action.get_ref();
         let no_layer = || {
             let message = format!("'{}' is no layer", target.name);
-            Diagnostic::at(stage.places.at("target"), message, "name one")
+            Diagnostic::at(stage.places.at("target"), message, "name one").resting()
         };
         let (_, kind, _) = running.layer(&target.name).ok_or_else(no_layer)?;
         let Some(declared) = kind.actions.iter().find(|action| action.name == *name) else {
             let names: Vec<&str> = kind.actions.iter().map(|action| action.name).collect();
-            let near = nearest(name, names.iter().copied());
-            let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
             let message =
                 format!("'{}', {}, has no action '{name}'", target.name, with_article(kind.name));
             let help = match names[..] {
                 [] => "name a layer that has actions: fathom layers NAME shows them".to_owned(),
-                _ => format!("{near}There are: {}", names.join(", ")),
+                _ => among(name, names.iter().copied()),
             };
-            return Err(Diagnostic::at(self.action.span(), message, help));
+            let mistake = Diagnostic::at(self.action.span(), message, help);
+            return Err(mistake.near(name, names));
         };
         if declared.alone {
             targets::free(stage, stack)?;
@@ -84,6 +83,7 @@ impl Act {
         {
             let names: Vec<&str> = declared.keys.iter().map(|key| key.name).collect();
             let near = nearest(strange, names.iter().copied());
+            let instead = near.map_or(Mend::Without, |near| Mend::Named(near.into()));
             let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
             let help = match names[..] {
                 [] => "it has no keys of its own".to_owned(),
@@ -93,7 +93,8 @@ impl Act {
                 "The action '{name}' of {} has no key '{strange}'",
                 with_article(kind.name)
             );
-            return Err(Diagnostic::at(stage.places.at(strange), message, help));
+            let mistake = Diagnostic::at(stage.places.at(strange), message, help);
+            return Err(Diagnostic { instead: Some(instead), ..mistake });
         }
         let (layer, _, run_tag) = running.layer(&target.name).ok_or_else(no_layer)?;
         let mistake = |error: layers::SettingError| {
@@ -103,7 +104,7 @@ impl Act {
                 "action" => self.action.span(),
                 _ => self.at.clone(),
             };
-            Diagnostic::at(at, error.to_string(), error.help)
+            Diagnostic::of_setting(at, &error, kind).resting()
         };
         let of_layer = |key: &&String| kind.keys.iter().any(|known| known.name == **key);
         let new = self.keys.iter().filter(|(key, _)| of_layer(key));
@@ -144,6 +145,6 @@ impl Act {
             },
         );
         let message = format!("The action '{}' cannot be here: {why}", self.action.get_ref());
-        Diagnostic::at(self.action.span(), message, help)
+        Diagnostic::at(self.action.span(), message, help).resting()
     }
 }

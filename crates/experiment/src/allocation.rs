@@ -26,7 +26,7 @@ pub(crate) fn plan(
     for layer in wanted {
         let Some(need) = running.allocates(layer) else { continue };
         if let Some(error) = need.refused {
-            return Err(Diagnostic::at(stage.places.at("do"), error.message, error.help));
+            return Err(Diagnostic::at(stage.places.at("do"), error.message, error.help).resting());
         }
         let target = targets::over(layer, stage, stack)?;
         planned.push(StagePlan { deadline: stage.deadline, ..one(layer, &need, &target) });
@@ -34,7 +34,7 @@ pub(crate) fn plan(
     if planned.is_empty() && !stack.allocate.is_empty() {
         let message = format!("Neither '{upper}' nor what is under it has anything to allocate");
         let help = format!("leave target out, or name one of: {}", stack.allocate.join(", "));
-        return Err(Diagnostic::at(stage.places.at("target"), message, help));
+        return Err(Diagnostic::at(stage.places.at("target"), message, help).resting());
     }
     Ok(planned)
 }

@@ -95,7 +95,7 @@ impl<'a> RunningLayers<'a> {
                 )
             },
         );
-        Err(Diagnostic::at(stage.places.at("do"), message, help))
+        Err(Diagnostic::at(stage.places.at("do"), message, help).resting())
     }
 
     /// Notes that what is offered at `path` has another size from now on.
@@ -115,19 +115,15 @@ impl<'a> RunningLayers<'a> {
             let Some((layer, kind)) =
                 found.and_then(|layer| layers::kind(&layer.kind).map(|kind| (layer, kind)))
             else {
-                return Err(Diagnostic::at(
-                    span,
-                    format!("'{path}' names no setting of this stack"),
-                    format!(
-                        "{}write set.\"layer.key\"; its layers are: {}",
-                        meant(path, names.iter()),
-                        names.join(", ")
-                    ),
-                ));
+                let near = meant(path, names.iter());
+                let help =
+                    format!("{near}write set.\"layer.key\"; its layers are: {}", names.join(", "));
+                let message = format!("'{path}' names no setting of this stack");
+                return Err(Diagnostic::at(span, message, help).without().naming(name));
             };
             layer.settings.insert(key.to_owned(), setting.value.clone());
             let parsed = (kind.parse)(&layer.settings)
-                .map_err(|e| Diagnostic::at(span.clone(), e.to_string(), e.help.clone()))?;
+                .map_err(|e| Diagnostic::of_setting(span.clone(), &e, kind))?;
             let place = Place { name: &layer.name, run_tag: self.run_tag, inputs: &layer.inputs };
             let Some(change) = parsed.change(&place, key) else {
                 let able = parsed.changeable().join(", ");
@@ -136,11 +132,8 @@ impl<'a> RunningLayers<'a> {
                 } else {
                     format!("these can: {able}")
                 };
-                return Err(Diagnostic::at(
-                    span,
-                    format!("'{key}' of '{name}' cannot change while it runs"),
-                    help,
-                ));
+                let message = format!("'{key}' of '{name}' cannot change while it runs");
+                return Err(Diagnostic::at(span, message, help).without());
             };
             if let Some(does) = kind.change {
                 self.part(name, does, &stage.name)
@@ -164,5 +157,5 @@ fn change_out_of_order(
         || "leave it out".to_owned(),
         |action| format!("put a stage with action = \"{}\" before it", action.name),
     );
-    Diagnostic::at(span, format!("'{path}' cannot change here: {why}"), help)
+    Diagnostic::at(span, format!("'{path}' cannot change here: {why}"), help).resting()
 }

@@ -10,7 +10,7 @@ use layers::Offer;
 use toml::Spanned;
 use units::{Key, Nanos};
 
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Diagnostic, among, nearest};
 use crate::document::Table;
 use crate::graph::StackPlan;
 use crate::names;
@@ -145,9 +145,13 @@ impl Command {
                 Some(near) => {
                     format!("did you mean '{{tree.{near}}}'? There are: {}", names.join(", "))
                 }
-                None => format!("add [trees.{strange}] with package = \"...\" or path = \"...\""),
+                None => format!(
+                    "add [trees.{strange}] with package = \"...\" or path = \"...\"; {}",
+                    among("", names.iter().copied())
+                ),
             };
-            return refuse(format!("There is no tree '{strange}'"), help);
+            let mistake = refuse(format!("There is no tree '{strange}'"), help);
+            return mistake.map_err(|mistake| mistake.naming(strange));
         }
         let mounts = self.argv.iter().any(|word| parts(word).any(|part| part == Part::Mount));
         if mounts && !matches!(target.offer, Offer::Directory { .. }) {
@@ -186,7 +190,9 @@ fn words(
     let (words, at) = match (argv, shell) {
         (Some(_), Some(shell)) => {
             let help = "write argv for a program with its arguments, or shell for a script";
-            return Err(Diagnostic::at(shell.span(), "A command has both argv and shell", help));
+            return Err(
+                Diagnostic::at(shell.span(), "A command has both argv and shell", help).without()
+            );
         }
         (None, None) => {
             let help = format!("add one: {}; or {}", ARGV.help(ARGV.name), SHELL.help(SHELL.name));
@@ -195,7 +201,9 @@ fn words(
         (Some(argv), None) => {
             if let Some(interpreter) = interpreter {
                 let help = "leave interpreter out: argv starts a program, not a script";
-                return Err(Diagnostic::at(interpreter.span(), "argv has no interpreter", help));
+                return Err(
+                    Diagnostic::at(interpreter.span(), "argv has no interpreter", help).without()
+                );
             }
             let at = argv.span();
             let argv = argv.into_inner();
@@ -239,7 +247,7 @@ fn limit(written: Option<Spanned<Nanos>>) -> Result<Nanos, Diagnostic> {
     let value = *limit.get_ref();
     if value < Nanos::from_secs(1) || value > LONGEST {
         let message = format!("A command cannot have a time limit of {value}");
-        return Err(Diagnostic::at(limit.span(), message, TIME_LIMIT.help(TIME_LIMIT.name)));
+        return Err(Diagnostic::of_key(limit.span(), message, &TIME_LIMIT));
     }
     Ok(value)
 }

@@ -113,14 +113,11 @@ fn planned<'t>(
     if !mistakes.is_empty() {
         return Err(fail(once(mistakes)));
     }
-    let equal = equal_levels(&parsed.factor, &built);
-    if !equal.is_empty() {
-        return Err(fail(once(equal)));
-    }
     let all: Vec<Stage> = read.stages.iter().flatten().cloned().collect();
-    let idle = idle(&parsed, &read, &built, &all);
-    if !idle.is_empty() {
-        return Err(fail(once(idle)));
+    mistakes.extend(equal_levels(&parsed.factor, &built));
+    mistakes.extend(idle(&parsed, &read, &built, &all));
+    if !mistakes.is_empty() {
+        return Err(fail(once(mistakes)));
     }
     // What a figure stands for that names no variant is the same whichever of them run.
     let names: Vec<&str> = variants.all.iter().map(|variant| variant.name.as_str()).collect();
@@ -139,6 +136,11 @@ fn planned<'t>(
 
 /// Returns what is wrong with what is asked, drawn, expected and reported.
 fn of_figures(parsed: &File, read: &Read, variants: &Variants) -> Vec<Diagnostic> {
+    // Without a measured stage nothing has figures.
+    let none: Vec<_> = read.stages.iter().filter_map(|own| stages::check_measured(own)).collect();
+    if !none.is_empty() {
+        return none;
+    }
     let stages = distinct(&read.stages);
     let names: Vec<&str> = variants.all.iter().map(|variant| variant.name.as_str()).collect();
     let scales: Vec<&str> = parsed.scale.iter().map(|scale| scale.name.as_str()).collect();

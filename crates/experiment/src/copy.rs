@@ -83,7 +83,8 @@ impl CopyStage {
                 format!("there are: {roles}")
             };
             let message = format!("'{}' is no device with a file to copy from", self.from);
-            return Err(mistake("from", message, help));
+            let known: Vec<&str> = devices.images.keys().map(String::as_str).collect();
+            return Err(mistake("from", message, help).near(&self.from, known));
         };
         let there = Bytes(image.size.0.saturating_sub(self.from_offset.0));
         let bytes = self.size.unwrap_or(there);
@@ -95,7 +96,7 @@ impl CopyStage {
                 self.from_offset.0
             );
             let help = "copy less, or leave size away for all that is there".to_owned();
-            return Err(mistake("from", message, help));
+            return Err(mistake("from", message, help).resting());
         }
         let whole = bytes.0.is_multiple_of(self.block_size.0);
         let spec = LoadSpec {
@@ -126,5 +127,5 @@ fn whole_blocks(key: &Key, size: &Spanned<Bytes>) -> Result<(), Diagnostic> {
         return Ok(());
     }
     let message = format!("{} of a copy is {value}, which are no whole blocks of 4 KiB", key.name);
-    Err(Diagnostic::at(size.span(), message, key.help(key.name)))
+    Err(Diagnostic::of_key(size.span(), message, key))
 }

@@ -11,7 +11,7 @@ use units::Bytes;
 use crate::attributes::KEYS;
 use crate::bounds;
 use crate::diagnostic::Diagnostic;
-use crate::file::Device;
+use crate::file::{Device, LIKE, SIZE};
 use crate::plan::ModelPlan;
 use crate::variants::Variant;
 
@@ -61,39 +61,42 @@ pub(crate) fn read(variant: &Variant, name: &str) -> Result<Devices, Vec<Diagnos
                 devices.recorded.extend(recorded.then(|| role.clone()));
             }
             (None, Some(_)) if given.like.is_some() || given.faults.is_some() => {
-                mistakes.push(Diagnostic::at(
-                    given.table.at(),
-                    format!(
-                        "The device '{role}' is a file that is only read, and cannot be modelled"
-                    ),
-                    "leave like and faults out, or give size in place of file",
-                ));
+                let key = if given.like.is_some() { "like" } else { "faults" };
+                let message = format!(
+                    "The device '{role}' is a file that is only read, and cannot be modelled"
+                );
+                let help = "leave like and faults out, or give size in place of file";
+                mistakes.push(Diagnostic::at(given.table.place(key), message, help).without());
             }
             (None, Some(_)) if !given.attributes.is_usual() => {
-                mistakes.push(Diagnostic::at(
-                    given.table.at(),
-                    format!("The device '{role}' is a file that is only read, and stays as it is"),
-                    format!("leave {} out, or give size in place of file", KEYS.join(", ")),
-                ));
+                let key = KEYS.iter().find(|key| given.table.has(key)).unwrap_or(&KEYS[0]);
+                let message =
+                    format!("The device '{role}' is a file that is only read, and stays as it is");
+                let help = format!("leave {} out, or give size in place of file", KEYS.join(", "));
+                mistakes.push(Diagnostic::at(given.table.place(key), message, help).without());
             }
-            (None, Some(_)) if given.write_runs.is_some() => mistakes.push(Diagnostic::at(
-                given.table.at(),
-                format!(
+            (None, Some(_)) if given.write_runs.is_some() => {
+                let message = format!(
                     "The device '{role}' is a file that is only read: it has no runs of writes"
-                ),
-                "leave write_runs out, or give size in place of file",
-            )),
+                );
+                let help = "leave write_runs out, or give size in place of file";
+                let at = given.table.place("write_runs");
+                mistakes.push(Diagnostic::at(at, message, help).without());
+            }
             (None, Some(image)) => match image_of(image.get_ref(), name) {
                 Ok(found) => {
                     devices.images.insert(role.clone(), found);
                 }
                 Err((message, help)) => mistakes.push(Diagnostic::at(image.span(), message, help)),
             },
-            _ => mistakes.push(Diagnostic::at(
-                given.table.at(),
-                format!("The device '{role}' needs either a size or a file"),
-                "give size = \"12G\" for a stack to stand on, or file = \"data.img\" to copy from",
-            )),
+            (both, _) => {
+                let message = format!("The device '{role}' needs either a size or a file");
+                let help = "give size = \"12G\" for a stack to stand on, or file = \"data.img\" to copy from";
+                mistakes.push(match both {
+                    Some(_) => Diagnostic::at(given.table.place("file"), message, help).without(),
+                    None => Diagnostic::at(given.table.at(), message, help).add(&SIZE),
+                });
+            }
         }
     }
     if mistakes.is_empty() { Ok(devices) } else { Err(mistakes) }
@@ -125,16 +128,17 @@ fn model(device: &Device, size: u64) -> Result<Option<ModelPlan>, Diagnostic> {
         return faults.map_or(Ok(None), |faults| {
             let message = "Only a modelled disk can have faults";
             let help = "say what it is like, as in like = \"hdd\"; like = \"memory\" is as fast as it can be";
-            Err(Diagnostic::at(faults.span(), message, help))
+            Err(Diagnostic::at(faults.span(), message, help).without().resting())
         });
     };
     let wrong = |span, error: &disk::Error| Diagnostic::at(span, error.to_string(), error.help());
-    like.get_ref().profile().map_err(|error| wrong(like.span(), &error))?;
+    let unlike = |error| wrong(like.span(), &error).with(LIKE.example.to_owned());
+    like.get_ref().profile().map_err(unlike)?;
     let mut list = Vec::new();
     if let Some(faults) = faults {
         for (i, fault) in faults.get_ref().iter().enumerate() {
             let place = format!("faults[{i}]");
-            fault.check(&place, size).map_err(|error| wrong(faults.span(), &error))?;
+            fault.check(&place, size).map_err(|error| wrong(faults.span(), &error).without())?;
         }
         list.clone_from(faults.get_ref());
     }
@@ -146,7 +150,7 @@ fn check_size(size: &Spanned<Bytes>) -> Option<Diagnostic> {
     if value > bounds::DEVICE_SIZE {
         let message = format!("A device of {value} is too large");
         let help = format!("give at most {}P", bounds::DEVICE_SIZE.0 >> 50);
-        return Some(Diagnostic::at(size.span(), message, help));
+        return Some(Diagnostic::at(size.span(), message, help).with(SIZE.example.into()));
     }
     if value < LEAST {
         let message = format!("A device of {value} is too small");
@@ -159,6 +163,7 @@ fn check_size(size: &Spanned<Bytes>) -> Option<Diagnostic> {
             format!("A device of {} B is no whole number of blocks of 4 KiB", value.0),
             format!("give {down} or {}, which are the nearest, or a size such as 1G or 954M, whose units are powers of two", down + BLOCK),
         )
+        .with(SIZE.example.into())
     })
 }
 

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use units::printable;
+use layers::{Kind, SettingError};
+use units::{Key, printable};
 
 /// One mistake in a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -14,27 +15,112 @@ pub struct Diagnostic {
     pub span: Option<Range<usize>>,
     /// What to do about it.
     pub help: Option<String>,
-    /// A value with which the rest of the file can be read on, where the mistake is the key's own whatever the rest says; empty where
-    /// the key has to go.
-    pub instead: Option<String>,
+    /// The way to read on; `None` where nothing better is known than to leave out what is there.
+    pub instead: Option<Mend>,
+    /// The part of the rest that has to be right for it to be a mistake.
+    pub rests_on: RestsOn,
+}
+
+/// A way to read the rest of a file in spite of a mistake.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Mend {
+    /// The key has to go.
+    Without,
+    /// The key with this value, which is as good as the one that is meant.
+    With(Box<str>),
+    /// The key with a value that it takes: another one may be meant.
+    Example(Box<str>),
+    /// The value under this name.
+    Named(Box<str>),
+    /// One more key in the table.
+    Add(Box<str>),
+}
+
+/// The part of the rest that has to be right for a mistake to be one.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum RestsOn {
+    /// Nothing: it is one whatever the rest says.
+    #[default]
+    Nothing,
+    /// The thing that has, or should have, this name.
+    Name(Box<str>),
+    /// Any of the rest.
+    File,
 }
 
 impl Diagnostic {
     /// A mistake at `span`.
     pub fn at(span: Range<usize>, message: impl Into<String>, help: impl Into<String>) -> Self {
-        Self { message: message.into(), span: Some(span), help: Some(help.into()), instead: None }
+        let (message, help) = (message.into(), Some(help.into()));
+        Self { message, span: Some(span), help, ..Self::default() }
     }
 
-    /// A mistake of a key alone: nothing knows it, or its value is none that it takes; the help ends with an example where it has one.
-    pub(crate) fn of_key(
+    /// A value that the key does not take.
+    pub(crate) fn of_key(span: Range<usize>, message: impl Into<String>, key: &Key) -> Self {
+        let instead = Some(Mend::Example(key.example.into()));
+        Self { instead, ..Self::at(span, message, key.help(key.name)) }
+    }
+
+    /// A word that is none of the `known`, or a name that none of them has.
+    pub(crate) fn unknown<'a>(
         span: Range<usize>,
         message: impl Into<String>,
-        help: impl Into<String>,
+        word: &str,
+        known: impl IntoIterator<Item = &'a str>,
     ) -> Self {
-        let help = help.into();
-        let example = help.rsplit_once(", as in ").and_then(|(_, line)| line.split_once(" = "));
-        let instead = Some(example.map_or_else(String::new, |(_, value)| value.to_owned()));
-        Self { instead, ..Self::at(span, message, help) }
+        let known: Vec<&str> = known.into_iter().collect();
+        let mistake = Self::at(span, message, among(word, known.iter().copied()));
+        mistake.near(word, known)
+    }
+
+    /// A mistake in a setting of a layer of this kind.
+    pub(crate) fn of_setting(span: Range<usize>, error: &SettingError, kind: &Kind) -> Self {
+        let known = kind.keys.iter().find(|key| key.name == error.key);
+        let near = error.nearest.as_deref().map(|near| Mend::Named(near.into()));
+        let instead = near.or_else(|| known.map(|key| Mend::Example(key.example.into())));
+        let instead = instead.or(Some(Mend::Without));
+        Self { instead, ..Self::at(span, error.to_string(), error.help.clone()) }
+    }
+
+    /// Is about the name `word`, which none has; reads on with the known one that is near to it, or the only one.
+    pub(crate) fn near<'a>(
+        self,
+        word: &str,
+        known: impl IntoIterator<Item = &'a str> + Clone,
+    ) -> Self {
+        let mut all = known.clone().into_iter();
+        let only = all.next().filter(|_| all.next().is_none());
+        let mistake = self.naming(word);
+        match nearest(word, known).or(only) {
+            Some(near) => mistake.with(format!("{near:?}")),
+            None => mistake,
+        }
+    }
+
+    /// Reads on without the key, which alone is at fault.
+    pub(crate) fn without(self) -> Self {
+        Self { instead: Some(Mend::Without), ..self }
+    }
+
+    /// Reads on with this value of the key, which alone is at fault.
+    pub(crate) fn with(self, value: String) -> Self {
+        Self { instead: Some(Mend::With(value.into())), ..self }
+    }
+
+    /// Reads on with one more key in the table.
+    pub(crate) fn add(self, key: &Key) -> Self {
+        let instead = Some(Mend::Add(format!("{} = {}", key.name, key.example).into()));
+        Self { instead, ..self }
+    }
+
+    /// Is a mistake only where what has this name is right.
+    pub(crate) fn naming(self, name: &str) -> Self {
+        Self { rests_on: RestsOn::Name(name.into()), ..self }
+    }
+
+    /// Is a mistake only where the rest is right.
+    pub(crate) fn resting(self) -> Self {
+        Self { rests_on: RestsOn::File, ..self }
     }
 
     /// The mistake as people read it, with the line it is on.
@@ -90,6 +176,10 @@ pub fn among<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String
     let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
     match known[..] {
         [] => "there are none".to_owned(),
+        // Names of variants have commas.
+        _ if known.iter().any(|name| name.contains(',')) => {
+            format!("{near}There are: {}", known.join("; "))
+        }
         _ => format!("{near}There are: {}", known.join(", ")),
     }
 }

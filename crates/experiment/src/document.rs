@@ -3,6 +3,7 @@
 //! takes.
 
 mod mistake;
+mod parts;
 mod places;
 mod setting;
 
@@ -14,7 +15,8 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 use toml::{Spanned, Value};
 use units::Key;
 
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Diagnostic, Mend, nearest};
+pub(crate) use parts::{Part, parts};
 pub(crate) use places::Places;
 pub(crate) use setting::Setting;
 
@@ -132,17 +134,21 @@ impl<'t> Table<'t> {
                 return misspelt;
             }
             let message = format!("{} has no key '{}', which it needs", self.what, key.name);
-            Diagnostic::at(self.at(), message, format!("add it: {}", key.help(key.name)))
+            let help = format!("add it: {}", key.help(key.name));
+            Diagnostic::at(self.at(), message, help).add(key)
         })
     }
 
     /// A key that may have been meant to be one that is needed and not there.
     pub(crate) fn misspelt(&self, key: &Key) -> Option<Diagnostic> {
         let names = self.entries.iter().map(|(name, _)| &**name.get_ref());
-        let near = nearest(key.name, names)?;
+        // Another key that the table has is not meant.
+        let is_slip = |near: &&str| strsim::damerau_levenshtein(near, key.name) <= 2;
+        let near = nearest(key.name, names).filter(is_slip)?;
         let message = format!("{} has no key '{near}'", self.what);
         let help = format!("did you mean '{}'? {}", key.name, key.help(key.name));
-        Some(Diagnostic::at(self.place(near), message, help))
+        let instead = Some(Mend::Named(key.name.into()));
+        Some(Diagnostic { instead, ..Diagnostic::at(self.place(near), message, help) })
     }
 
     /// Takes `[key]` or `key = { ... }` out; `None` when it is not written.
@@ -164,7 +170,7 @@ impl<'t> Table<'t> {
         let shown = mistake::shown(value.get_ref());
         let DeValue::Array(list) = value.into_inner() else {
             let message = format!("{} cannot be {shown}", key.name);
-            return Err(Diagnostic::of_key(at, message, key.help(key.name)));
+            return Err(Diagnostic::of_key(at, message, key));
         };
         list.into_iter().map(|each| inner(each.clone(), each.span(), key.name, key, what)).collect()
     }
@@ -192,7 +198,7 @@ impl<'t> Table<'t> {
             let shown = mistake::shown(value.get_ref());
             let DeValue::Array(list) = value.into_inner() else {
                 let message = format!("{} cannot be {shown}", mistake::written(&name));
-                return Err(Diagnostic::of_key(at, message, key.help(key.name)));
+                return Err(Diagnostic::of_key(at, message, key));
             };
             let values = list.iter().cloned().collect();
             Ok(Named { name, at: at.clone(), value: List { at, values } })
@@ -220,7 +226,7 @@ impl<'t> Table<'t> {
         let shown = mistake::shown(value.get_ref());
         let DeValue::Array(list) = value.into_inner() else {
             let message = format!("{} cannot be {shown}", key.name);
-            return Err(Diagnostic::of_key(at, message, key.help(key.name)));
+            return Err(Diagnostic::of_key(at, message, key));
         };
         Ok(Some(List { at, values: list.iter().cloned().collect() }))
     }
@@ -269,7 +275,7 @@ pub(crate) fn inner<'t>(
     let (span, shown) = (value.span(), mistake::shown(value.get_ref()));
     match value.into_inner() {
         DeValue::Table(entries) => Ok(Table::new(what, span, entries)),
-        _ => Err(Diagnostic::of_key(at, format!("{path} cannot be {shown}"), key.help(key.name))),
+        _ => Err(Diagnostic::of_key(at, format!("{path} cannot be {shown}"), key)),
     }
 }
 

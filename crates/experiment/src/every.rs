@@ -1,154 +1,205 @@
 //! All mistakes of a file at once. The reader of a table stops at its first mistake, and checks of the whole come after those of its
-//! parts: so what is wrong is mended in a copy of the text, by the example that its help gives, and the copy is read again.
+//! parts: so what is wrong is mended in a copy of the text, and the copy is read again. First those mistakes are told and mended that
+//! are ones whatever the rest says; those that rest on names, or on the rest of the file, only if they are left then. Where something
+//! was left out, or an example stands for what is meant, nothing is told that may be so for that reason.
+
+mod copy;
 
 use std::ops::Range;
 
 use crate::ExperimentError;
 use crate::compose::PlanOptions;
-use crate::diagnostic::Diagnostic;
-use crate::document::is_written;
+use crate::diagnostic::{Diagnostic, Mend, RestsOn};
 use crate::plan::Plan;
 use crate::whole;
+use copy::{Copy, Done, overlap};
 
-/// Times that a file is read again; each mends at least one key.
-const ROUNDS: usize = 64;
+/// Times that a file is read again; each mends at least one mistake.
+const ROUNDS: usize = 100;
+/// Keys by which other parts of a file name what has them.
+const NAMES: [&str; 6] = ["name", "ops", "levels", "key", "do", "layer"];
+/// Keys of devices and layers on which rests what all others find.
+const BEARING: [&str; 4] = ["on", "size", "file", "name"];
+/// Tables whose entries other parts name.
+const NAMED: [&str; 6] = ["devices", "trees", "stack", "variant", "factor", "stage"];
 
-/// Reads, checks and plans the experiment in `text`; `file` names it in errors. Wrong keys and values are told together, those of other
-/// scales too; what depends on them is told once they are right.
+/// Reads, checks and plans the experiment in `text`; `file` names it in errors. All that is wrong is told together, that at other scales
+/// too, but what may be right once something else is.
 pub fn compose(file: &str, text: &str, choices: &PlanOptions) -> Result<Plan, ExperimentError> {
     let mut error = match whole::compose(file, text, choices) {
         Ok(plan) => return Ok(plan),
         Err(error) => error,
     };
-    let mut copy = Copy { text, mended: Vec::new() };
-    let mut found = error.mistakes.clone();
+    let mut reading = Reading::of(text);
+    let mut found = std::mem::take(&mut error.mistakes);
     for _ in 0..ROUNDS {
-        if !copy.mend(&found) {
+        if !reading.go_on(&found) {
             break;
         }
-        let Err(again) = whole::compose(file, &copy.read(), choices) else { break };
-        found = again.mistakes.into_iter().map(|mistake| copy.placed(mistake)).collect();
-        for mistake in found.iter().filter(|mistake| mistake.instead.is_some()) {
-            let told = |other: &Diagnostic| overlap(other, mistake);
-            if !error.mistakes.iter().any(told) {
-                error.mistakes.push(mistake.clone());
-            }
-        }
+        let Err(again) = whole::compose(file, &reading.copy.read(), choices) else { break };
+        found = again.mistakes.into_iter().map(|mistake| reading.copy.placed(mistake)).collect();
     }
+    error.mistakes = reading.told;
     error.mistakes.sort_by_key(|mistake| mistake.span.as_ref().map(|span| span.start));
     Err(error)
 }
 
-/// Tells whether two mistakes are at one place.
-fn overlap(a: &Diagnostic, b: &Diagnostic) -> bool {
-    let (Some(a), Some(b)) = (&a.span, &b.span) else { return false };
-    a.start < b.end && b.start < a.end
+/// The mistakes found so far, and the text as it is read on.
+struct Reading<'t> {
+    copy: Copy<'t>,
+    told: Vec<Diagnostic>,
+    /// Places of keys that are gone, or have another name.
+    strange: Vec<Range<usize>>,
+    doubts: Vec<Doubt>,
 }
 
-/// A text with other lines in place of some of its own.
-struct Copy<'t> {
-    text: &'t str,
-    /// Places in the text, in order, with what stands there instead.
-    mended: Vec<(Range<usize>, String)>,
+/// Something of which nobody knows what it should be.
+struct Doubt {
+    /// The place of all that belongs to it.
+    at: Range<usize>,
+    /// The words that are about it; `None`: anything may be.
+    words: Option<String>,
 }
 
-impl Copy<'_> {
-    /// Mends the keys that the mistakes are at; tells whether any could be.
-    fn mend(&mut self, mistakes: &[Diagnostic]) -> bool {
-        let before = self.read();
-        for mistake in mistakes {
-            let (Some(span), Some(value)) = (&mistake.span, &mistake.instead) else { continue };
-            let Some((key, _)) = self.text.get(span.clone()).and_then(|at| at.split_once('='))
-            else {
-                continue;
-            };
-            let again = self.mended.iter().any(|(mended, _)| mended == span);
-            let line = if again { String::new() } else { format!("{key}= {value}") };
-            let without = [String::new()].into_iter();
-            let with = (!value.is_empty()).then_some(line);
-            for instead in with.into_iter().chain(without) {
-                let kept = self.mended.clone();
-                self.put(span.clone(), instead);
-                if is_written(&self.read()) {
-                    break;
+impl<'t> Reading<'t> {
+    fn of(text: &'t str) -> Self {
+        let (told, strange, doubts) = (Vec::new(), Vec::new(), Vec::new());
+        Self { copy: Copy::of(text), told, strange, doubts }
+    }
+
+    /// Tells and mends those of the mistakes whose turn it is; tells whether any could be mended.
+    fn go_on(&mut self, found: &[Diagnostic]) -> bool {
+        (0..4).any(|turn| {
+            let now: Vec<_> = found.iter().filter(|mistake| turn_of(mistake) == turn).collect();
+            let sure = now.iter().filter(|mistake| self.is_sure(mistake));
+            let sure: Vec<Diagnostic> = sure.map(|&mistake| mistake.clone()).collect();
+            self.told.extend(sure);
+            let mut mended: Vec<Range<usize>> = Vec::new();
+            for mistake in now {
+                let Some(span) = mistake.span.clone() else { continue };
+                // Two at one place are mended one after the other.
+                if !mended.iter().any(|other| overlap(other, &span))
+                    && let Some((at, done)) = self.copy.mend(mistake)
+                {
+                    self.doubt(mistake, at, done);
+                    mended.push(span);
                 }
-                self.mended = kept;
             }
+            !mended.is_empty()
+        })
+    }
+
+    /// Tells whether a mistake is a new one, and none that comes of what was done to others.
+    fn is_sure(&self, mistake: &Diagnostic) -> bool {
+        let Some(span) = &mistake.span else {
+            return !self.told.contains(mistake) && (self.doubts.is_empty() || is_alone(mistake));
+        };
+        let told = self.told.iter().filter_map(|told| told.span.as_ref());
+        if told.into_iter().any(|told| overlap(told, span)) || self.lacks_strange(span) {
+            return false;
         }
-        self.read() != before
+        is_alone(mistake) || self.doubts.iter().all(|doubt| doubt.spares(mistake, span))
     }
 
-    /// Has `instead` stand at `span`, and nothing at the comma behind it where nothing is to stand there.
-    fn put(&mut self, span: Range<usize>, instead: String) {
-        let behind = self.text[span.end..].find(|c: char| !c.is_whitespace());
-        let comma = behind.map(|at| span.end + at).filter(|&at| self.text[at..].starts_with(','));
-        let end = comma.filter(|_| instead.is_empty()).map_or(span.end, |at| at + 1);
-        self.mended.retain(|(other, _)| other.end <= span.start || end <= other.start);
-        self.mended.push((span.start..end, instead));
-        self.mended.sort_by_key(|(at, _)| at.start);
-    }
-
-    /// Returns the text as it is read.
-    fn read(&self) -> String {
-        let (mut read, mut from) = (String::new(), 0);
-        for (at, instead) in &self.mended {
-            read.push_str(&self.text[from..at.start]);
-            read.push_str(instead);
-            from = at.end;
+    /// Tells whether a whole table is at fault of which a key is strange: that may be the one that it lacks.
+    fn lacks_strange(&self, span: &Range<usize>) -> bool {
+        let table = self.copy.holding(span).next();
+        if span.is_empty() {
+            let of_file = |key: &Range<usize>| !self.copy.holding(key).any(|part| part.is_table);
+            return self.strange.iter().any(of_file);
         }
-        read + &self.text[from..]
+        let table = table.filter(|_| {
+            self.copy.text.get(span.clone()).is_some_and(|at| at.starts_with(['[', '{']))
+        });
+        table.is_some_and(|table| self.strange.iter().any(|key| overlap(key, &table.at)))
     }
 
-    /// Returns the mistake at its place in the text.
-    fn placed(&self, mistake: Diagnostic) -> Diagnostic {
-        let place = |at: usize| {
-            // How far what was read so far is longer than its own text.
-            let mut longer = 0_isize;
-            for (mended, instead) in &self.mended {
-                let start = mended.start.saturating_add_signed(longer);
-                if at <= start {
-                    break;
+    /// Takes back that a table lacks a key: the strange one at `key` may be meant.
+    fn may_lack(&mut self, key: &Range<usize>) {
+        let copy = &self.copy;
+        self.told.retain(|told| {
+            let adds = matches!(told.instead, Some(Mend::Add(_)));
+            let table = told.span.as_ref().filter(|_| adds).and_then(|at| copy.holding(at).next());
+            !table.is_some_and(|table| overlap(&table.at, key))
+        });
+    }
+
+    /// Notes what nobody knows since `mistake` was mended so.
+    fn doubt(&mut self, mistake: &Diagnostic, at: Range<usize>, done: Done) {
+        let Some(part) = self.copy.holding(&at).next() else { return };
+        let key = match &mistake.instead {
+            Some(Mend::Add(line)) => line.split(' ').next().unwrap_or_default(),
+            _ => self.copy.key_of(part),
+        };
+        let entry = self.copy.holding(&at).filter(|part| part.is_table).last();
+        let entry = entry.map_or(at.clone(), |entry| entry.at.clone());
+        let header = self.copy.text[entry.clone()].lines().next().unwrap_or_default();
+        let is_of = |tables: &[&str]| tables.iter().any(|table| header.contains(table));
+        let (at, words) = match done {
+            Done::Value => return,
+            Done::Key => {
+                if mistake.instead == Some(Mend::Without) {
+                    self.may_lack(&at);
                 }
-                if at < start + instead.len() {
-                    return mended.start;
-                }
-                longer += instead.len() as isize - mended.len() as isize;
+                return self.strange.push(at);
             }
-            at.saturating_add_signed(-longer)
+            Done::Example if NAMES.contains(&key) && is_of(&NAMED) => (0..0, None),
+            Done::Example if part.is_table => (entry, Some(String::new())),
+            Done::Example if key.ends_with("size") => (0..0, Some(String::new())),
+            Done::Example => return,
+            Done::LeftOut => {
+                // Whatever comes after stands on it.
+                let bears = part.is_table || BEARING.contains(&key);
+                let bears = bears && is_of(&["devices", "stack"]);
+                let is_known = !part.is_table && self.strange.iter().any(|key| overlap(key, &at));
+                self.strange.push(at.clone());
+                if is_known {
+                    return;
+                }
+                // It may be meant to be any of those that there are.
+                let known = mistake.help.as_deref().and_then(|help| help.split_once(": "));
+                let known = known.map_or("", |(_, known)| known);
+                let words = format!("{header} {} {known}", &self.copy.text[at]);
+                (entry, (!bears).then_some(words))
+            }
         };
-        let span = mistake.span.clone().map(|span| place(span.start)..place(span.end));
-        let whole = |span: Range<usize>| {
-            let of = self.mended.iter().find(|(at, _)| at.start == span.start);
-            of.map_or(span.clone(), |(at, _)| at.start..at.end.max(span.end))
-        };
-        Diagnostic { span: span.map(whole), ..mistake }
+        self.doubts.push(Doubt { at, words });
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Tells whether a mistake is one whatever the rest says, and is mended for sure.
+fn is_alone(mistake: &Diagnostic) -> bool {
+    mistake.instead.is_some() && mistake.rests_on == RestsOn::Nothing
+}
 
-    #[test]
-    fn what_is_mended_leaves_everything_else_at_its_place() {
-        let text = "# ä\na = { b = 1, \"ä\" = 2 }\nc = [ 3 ]\n";
-        for (wrong, instead, left) in [
-            ("b = 1", "", "# ä\na = {  \"ä\" = 2 }\nc = [ 3 ]\n"),
-            (
-                "b = 1",
-                "\"long enough\"",
-                "# ä\na = { b = \"long enough\", \"ä\" = 2 }\nc = [ 3 ]\n",
-            ),
-            ("\"ä\" = 2", "7", "# ä\na = { b = 1, \"ä\" = 7 }\nc = [ 3 ]\n"),
-        ] {
-            let span = |of: &str, word: &str| of.find(word).map(|at| at..at + word.len());
-            let (at, instead) = (span(text, wrong), Some(instead.to_owned()));
-            let mut copy = Copy { text, mended: Vec::new() };
-            let mistake = Diagnostic { span: at, instead, ..Diagnostic::default() };
-            assert!(copy.mend(&[mistake]));
-            assert_eq!(copy.read(), left);
-            let later = Diagnostic { span: span(left, "c = [ 3 ]"), ..Diagnostic::default() };
-            assert_eq!(copy.placed(later).span, span(text, "c = [ 3 ]"));
+/// Returns in which of four turns a mistake is told and mended.
+fn turn_of(mistake: &Diagnostic) -> u8 {
+    let rests = mistake.rests_on != RestsOn::Nothing;
+    u8::from(rests) * 2 + u8::from(mistake.instead.is_none())
+}
+
+impl Doubt {
+    /// Tells whether a mistake at `span` is one whatever is meant here.
+    fn spares(&self, mistake: &Diagnostic, span: &Range<usize>) -> bool {
+        let Some(words) = self.words.as_ref().filter(|_| !overlap(&self.at, span)) else {
+            return false;
+        };
+        let known: Vec<&str> = split(words).collect();
+        match &mistake.rests_on {
+            RestsOn::Nothing => true,
+            RestsOn::Name(name) => {
+                // Names of several words are put together of others.
+                let is_one = |word: &&str| word.len() > 2 || word.len() == name.len();
+                let mut own = split(name).filter(is_one).peekable();
+                own.peek().is_some() && !own.any(|word| known.contains(&word))
+            }
+            RestsOn::File => false,
         }
     }
+}
+
+/// The words of a text: names, and parts of names with blanks or dots.
+fn split(text: &str) -> impl Iterator<Item = &str> {
+    let word = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
+    text.split(move |c| !word(c)).filter(|word| !word.is_empty())
 }

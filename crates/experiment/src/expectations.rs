@@ -6,7 +6,7 @@ use results::model::{Bound, ExpectedFigure};
 use toml::Spanned;
 use units::Key;
 
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::Diagnostic;
 use crate::document::Table;
 use crate::subject::Subject;
 use crate::variant_figure::{VariantFigure, name_of};
@@ -77,7 +77,7 @@ impl Expectation {
         if let (None, Some(because)) = (&scale, &because) {
             let help = "write scale = \"full\" beside it, or take it away";
             let message = "What is expected at every scale needs no reason for that";
-            return Err(Diagnostic::at(because.span(), message, help));
+            return Err(Diagnostic::at(because.span(), message, help).without());
         }
         let because = because.map(Spanned::into_inner);
         let read = |mut one: Table| {
@@ -89,7 +89,7 @@ impl Expectation {
         table.finish()?;
         let bound = bound.ok_or_else(|| {
             let message = "An expectation needs one of 'above', 'below' and 'near'";
-            Diagnostic::at(at, message, NEAR.help(NEAR.name))
+            Diagnostic::of_key(at, message, &NEAR).add(&ABOVE)
         })?;
         Ok(Self { figure, bound, of, source, differs, evidence, scale, because })
     }
@@ -106,10 +106,8 @@ impl Expectation {
         let own = self.scale.as_ref()?;
         let known: Vec<&str> = ["lab", "full"].into_iter().chain(scales.iter().copied()).collect();
         (!known.contains(&own.get_ref().as_str())).then(|| {
-            let near = nearest(own.get_ref(), known.iter().copied());
-            let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
             let message = format!("There is no scale '{}'", own.get_ref());
-            Diagnostic::at(own.span(), message, format!("{near}There are: {}", known.join(", ")))
+            Diagnostic::unknown(own.span(), message, own.get_ref(), known)
         })
     }
 
@@ -143,13 +141,14 @@ fn bound(table: &mut Table) -> Result<Option<Bound>, Diagnostic> {
     for (key, value) in [(&ABOVE, above), (&BELOW, below), (&NEAR, near)] {
         if let Some(value) = value.filter(|value| !value.is_finite()) {
             let message = format!("{} cannot be {value}", key.name);
-            return Err(Diagnostic::at(places.at(key.name), message, key.help(key.name)));
+            return Err(Diagnostic::of_key(places.at(key.name), message, key));
         }
     }
     let tolerance = table.take::<String>(&TOLERANCE)?;
     let needless = |tolerance: &Spanned<String>| {
         let help = "write it beside near = ..., or take it away";
-        Err(Diagnostic::at(tolerance.span(), "Only what is near a number has a tolerance", help))
+        Err(Diagnostic::at(tolerance.span(), "Only what is near a number has a tolerance", help)
+            .without())
     };
     match (above, below, near, &tolerance) {
         (Some(_), None, None, Some(t)) | (None, Some(_), None, Some(t)) => needless(t),
@@ -161,11 +160,13 @@ fn bound(table: &mut Table) -> Result<Option<Bound>, Diagnostic> {
         }
         (None, None, Some(_), None) => {
             let help = TOLERANCE.help(TOLERANCE.name);
-            Err(Diagnostic::at(at, "How near a figure has to be is not said", help))
+            let message = "How near a figure has to be is not said";
+            Err(Diagnostic::at(at, message, help).add(&TOLERANCE))
         }
         _ => {
             let message = "An expectation has only one of 'above', 'below' and 'near'";
-            Err(Diagnostic::at(at, message, "take the others away"))
+            let key = if near.is_some() { "near" } else { "below" };
+            Err(Diagnostic::at(places.at(key), message, "take the others away").without())
         }
     }
 }
@@ -189,7 +190,7 @@ fn distance(tolerance: &Spanned<String>, value: f64) -> Result<f64, Diagnostic> 
         }
         _ => {
             let message = format!("tolerance cannot be '{text}'");
-            Err(Diagnostic::at(tolerance.span(), message, TOLERANCE.help(TOLERANCE.name)))
+            Err(Diagnostic::of_key(tolerance.span(), message, &TOLERANCE))
         }
     }
 }

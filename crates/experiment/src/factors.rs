@@ -7,7 +7,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 use units::Key;
 
-use crate::diagnostic::{Diagnostic, among};
+use crate::diagnostic::Diagnostic;
 use crate::document::{self, List, Setting, Table, Written};
 use crate::keys::SET;
 use crate::names;
@@ -56,7 +56,8 @@ impl<'t> Factor<'t> {
         }
         if name.get_ref() == VARIANT {
             let message = "A factor cannot be called 'variant', as [[variant]] is";
-            return Err(Diagnostic::at(name.span(), message, "give it another name"));
+            let mistake = Diagnostic::at(name.span(), message, "give it another name");
+            return Err(mistake.with("\"another\"".into()));
         }
         let key = table.take::<String>(&KEY)?;
         let levels = table.list(&LEVELS)?;
@@ -112,7 +113,7 @@ impl Factor<'_> {
                 level.name,
                 self.name.get_ref()
             );
-            Some(Diagnostic::at(level.at.clone(), message, "leave one of the two out"))
+            Some(Diagnostic::at(level.at.clone(), message, "leave one of the two out").resting())
         })
     }
 }
@@ -197,8 +198,7 @@ impl Exclude {
     pub(crate) fn check(&self, factors: &[Factor], variants: &[&str]) -> Option<Diagnostic> {
         let unknown = |what: &str, name: &str, known: Vec<&str>, at: &Range<usize>| {
             let message = format!("There is no {what} '{name}' to exclude");
-            let help = among(name, known.iter().copied());
-            (!known.contains(&name)).then(|| Diagnostic::at(at.clone(), message, help))
+            (!known.contains(&name)).then(|| Diagnostic::unknown(at.clone(), message, name, known))
         };
         self.levels.iter().find_map(|(name, level, at)| {
             if name == VARIANT && !variants.is_empty() {
@@ -207,7 +207,9 @@ impl Exclude {
             match factors.iter().find(|factor| factor.name.get_ref() == name) {
                 None => {
                     let known = factors.iter().map(|f| f.name.get_ref().as_str()).collect();
-                    unknown("factor", name, known, at)
+                    // The level would be of another factor.
+                    let mistake = unknown("factor", name, known, at)?;
+                    Some(Diagnostic { instead: None, ..mistake })
                 }
                 Some(factor) => {
                     let known = factor.levels.iter().map(|l| l.name.as_str()).collect();

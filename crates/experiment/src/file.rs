@@ -29,8 +29,10 @@ pub(crate) const DEVICES: Key =
 const STACK: Key = key("stack", "tables: [[stack]]", "[{ layer = \"vdo\", on = \"data\" }]");
 const STAGE: Key = key("stage", "tables: [[stage]]", "[{ do = \"allocate\" }]");
 const QUESTION: Key = key("question", "tables: [[question]]", "[{ metric = \"iops\" }]");
-const SIZE: Key = key("size", "a size from 64M on, in multiples of 4k", "\"12G\"");
-const LIKE: Key = key(
+/// `size` of a device.
+pub(crate) const SIZE: Key = key("size", "a size from 64M on, in multiples of 4k", "\"12G\"");
+/// `like` of a device.
+pub(crate) const LIKE: Key = key(
     "like",
     "a disk that there is a model of, alone or in a table with other values for its parameters",
     "{ base = \"hdd\", rpm = 5400 }",

@@ -2,6 +2,7 @@
 //! layer stands on is a top, and the last entry of the file is the one that loads go to.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use layers::probe::{NamedDevice, Probe};
 use layers::step::Step;
@@ -188,9 +189,6 @@ impl StackPlan {
         before: Option<&WrittenLayer>,
         run_tag: &str,
     ) -> Result<(), Diagnostic> {
-        let mistake = |e: layers::SettingError| {
-            Diagnostic::of_key(written.places.at(&e.key), e.to_string(), e.help)
-        };
         let Some(kind) = layers::kind(&written.kind) else {
             return Err(Diagnostic::at(
                 written.places.at("layer"),
@@ -205,11 +203,13 @@ impl StackPlan {
                 "give the layer another name: name = \"...\"",
             ));
         }
+        let mistake =
+            |e: layers::SettingError| Diagnostic::of_setting(written.places.at(&e.key), &e, kind);
         let layer = (kind.parse)(&written.settings).map_err(mistake)?;
         let on = named_inputs(kind, written, before, &self.offers)?;
         let inputs = self.inputs(kind, written, &on)?;
         let place = Place { name: &written.name, run_tag, inputs: &inputs };
-        let raised = layer.raise(&place).map_err(mistake)?;
+        let raised = layer.raise(&place).map_err(|error| mistake(error).resting())?;
         self.layers.push(PlacedLayer {
             kind: written.kind.clone(),
             name: written.name.clone(),
@@ -260,10 +260,8 @@ impl StackPlan {
                 ));
             };
             let Some(offer) = self.offers.get(below) else {
-                let message = format!(
-                    "Layer '{name}' stands on '{below}', which is no device and no layer before it"
-                );
-                return Err(wrong(message, format!("there are: {}", names(&self.offers))));
+                let at = written.places.at(&format!("on.{}", input.name));
+                return Err(self.no_such(below, name, at));
             };
             if let Some(wanted) = missed(input.wants, offer) {
                 let message = format!(
@@ -285,6 +283,25 @@ impl StackPlan {
             }
         }
         Ok(inputs)
+    }
+}
+
+impl StackPlan {
+    /// The layer `name` stands on `below`, which is not there; the only thing that is free may be meant.
+    fn no_such(&self, below: &str, name: &str, at: Range<usize>) -> Diagnostic {
+        let message = format!(
+            "Layer '{name}' stands on '{below}', which is no device and no layer before it"
+        );
+        let all = || self.offers.keys().map(String::as_str);
+        let mistake = Diagnostic::unknown(at, message, below, all());
+        match mistake.instead {
+            Some(_) => mistake,
+            None => {
+                let free: Vec<&str> =
+                    all().filter(|name| !self.taken.contains_key(*name)).collect();
+                mistake.near(below, free)
+            }
+        }
     }
 }
 
@@ -310,7 +327,7 @@ fn named_inputs(
                 "Layer '{name}' stands on nothing: {} needs no device",
                 with_article(kind.name)
             );
-            return Err(wrong(message, "leave 'on' out".into()));
+            return Err(wrong(message, "leave 'on' out".into()).without());
         }
         (On::Before, [one]) => {
             let Some(before) = before else {

@@ -41,7 +41,7 @@ impl Layout {
         let files = table.take::<u64>(&FILES)?;
         if let Some(files) = files.as_ref().filter(|n| !(1..=MOST).contains(n.get_ref())) {
             let message = format!("A layout cannot have {} files", files.get_ref());
-            return Err(Diagnostic::at(files.span(), message, FILES.help(FILES.name)));
+            return Err(Diagnostic::of_key(files.span(), message, &FILES));
         }
         let size = table.need::<Bytes>(&SIZE)?;
         if !size.get_ref().0.is_multiple_of(SECTOR) {
@@ -85,7 +85,7 @@ impl Layout {
             let message =
                 format!("{wanted} of files do not fit '{}', which has {there}", target.name);
             let help = "lay out fewer or smaller files";
-            return Err(Diagnostic::at(stage.places.at("size"), message, help));
+            return Err(Diagnostic::at(stage.places.at("size"), message, help).resting());
         }
         let folder = folder(stage)?;
         let files = Files { folder, first: 0, count: self.files, size: self.size, make: true };

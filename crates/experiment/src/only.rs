@@ -1,6 +1,6 @@
 //! `--only`: some of the variants, by their names.
 
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Diagnostic, RestsOn, nearest};
 use crate::variants::Variants;
 
 impl Variants<'_> {
@@ -43,6 +43,7 @@ impl Variants<'_> {
             message: format!("The experiment has no variant '{name}'"),
             span: None,
             help: Some(format!("{near}There are: {}", names.join("; "))),
+            rests_on: RestsOn::File,
             ..Diagnostic::default()
         }
     }

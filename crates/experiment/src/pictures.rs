@@ -8,7 +8,7 @@ use results::model::{PictureFacts, Show};
 use toml::Spanned;
 use units::Key;
 
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Diagnostic, Mend, nearest};
 use crate::document::{Places, Table};
 use crate::subject::Subject;
 
@@ -116,7 +116,7 @@ impl Picture {
             let takes: Vec<_> =
                 written.iter().filter(|(.., taken)| *taken).map(|(key, ..)| *key).collect();
             let help = format!("leave it out; beside stage it takes: {}", takes.join(", "));
-            return Some(Diagnostic::at(self.places.at(key), message, help));
+            return Some(Diagnostic::at(self.places.at(key), message, help).without());
         }
         let lacking = match show {
             Show::Series if layer.is_none() => &LAYER,
@@ -133,9 +133,11 @@ fn show(word: &Spanned<String>) -> Result<Show, Diagnostic> {
     let found = Show::ALL.into_iter().find(|show| show.word() == word.get_ref());
     found.ok_or_else(|| {
         let near = nearest(word.get_ref(), Show::ALL.map(Show::word));
-        let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+        let meant = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
         let message = format!("No picture shows '{}'", word.get_ref());
-        Diagnostic::at(word.span(), message, format!("{near}{}", SHOW.help(SHOW.name)))
+        let help = format!("{meant}{}", SHOW.help(SHOW.name));
+        let instead = near.map(|near| Mend::With(format!("{near:?}").into()));
+        Diagnostic { instead, ..Diagnostic::at(word.span(), message, help) }
     })
 }
 
@@ -155,11 +157,7 @@ fn percentiles(written: Option<Spanned<Vec<f64>>>, show: Show) -> Result<Vec<f64
         let inside = |percent: &&f64| **percent > 0.0 && **percent < 100.0;
         if let Some(wrong) = written.get_ref().iter().find(|percent| !inside(percent)) {
             let message = format!("There is no percentile {wrong}");
-            return Err(Diagnostic::at(
-                written.span(),
-                message,
-                PERCENTILES.help(PERCENTILES.name),
-            ));
+            return Err(Diagnostic::of_key(written.span(), message, &PERCENTILES));
         }
     }
     let at = written.as_ref().map(Spanned::span);

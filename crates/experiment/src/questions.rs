@@ -32,11 +32,12 @@ impl Question {
         let subject = Subject::read(&mut table, None)?;
         let threshold: Option<Spanned<Percent>> = table.take(&THRESHOLD)?;
         if let Some(wrong) = threshold.as_ref().filter(|t| !decides(*t.get_ref())) {
-            return Err(Diagnostic::at(
+            let mistake = Diagnostic::at(
                 wrong.span(),
                 format!("A threshold of {} decides nothing", wrong.get_ref()),
                 "the difference that does not matter is at least 0.1 % and less than 100 %: write \"5%\", or leave it out for 3 %",
-            ));
+            );
+            return Err(mistake.without());
         }
         let threshold = threshold.map(Spanned::into_inner);
         table.finish()?;

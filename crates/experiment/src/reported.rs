@@ -47,7 +47,7 @@ impl Reported {
             one.finish()?;
             if !value.get_ref().is_finite() {
                 let message = format!("value cannot be {}", value.get_ref());
-                return Err(Diagnostic::at(value.span(), message, VALUE.help(VALUE.name)));
+                return Err(Diagnostic::of_key(value.span(), message, &VALUE));
             }
             Ok((figure, value.into_inner()))
         };

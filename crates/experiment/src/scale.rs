@@ -1,7 +1,7 @@
 //! `[scale.NAME]`: another size of the same experiment: values that are set last of all. `lab` is what fits the lab, `full` what a
 //! host is given.
 
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Diagnostic, among};
 use crate::document::{Named, Setting, Table};
 use crate::factors::Factor;
 use crate::keys::{SET, VARIANT};
@@ -68,7 +68,7 @@ impl<'t> Scaled<'t> {
             let (factor, _) = varied.iter().find(|(_, paths)| paths.contains(&setting.path))?;
             let message = format!("'{}' is what the factor '{factor}' varies", setting.path);
             let help = "leave it out: a scale is set last, so all levels would be one";
-            Some(Diagnostic::at(setting.at(), message, help))
+            Some(Diagnostic::at(setting.at(), message, help).without())
         };
         self.set.iter().filter_map(wrong).collect()
     }
@@ -86,12 +86,10 @@ pub(crate) fn chosen<'a, 't>(
     }
     let own = scales.iter().map(|scale| scale.name.as_str()).filter(|name| !USUAL.contains(name));
     let known: Vec<_> = USUAL.into_iter().chain(own).collect();
-    let near = nearest(name, known.iter().copied());
-    let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
     Err(Diagnostic {
         message: format!("The experiment has no scale '{name}'"),
         span: None,
-        help: Some(format!("{near}There are: {}", known.join(", "))),
+        help: Some(among(name, known)),
         ..Diagnostic::default()
     })
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use toml::Value;
 use units::Key;
 
-use crate::diagnostic::{Diagnostic, among};
+use crate::diagnostic::{Diagnostic, Mend, among, nearest};
 use crate::document::{Named, Places, Table};
 use crate::file::Device;
 use crate::names;
@@ -134,7 +134,10 @@ fn written(mut table: Table) -> Result<WrittenLayer, Diagnostic> {
     };
     if layers::kind(&kind).is_none() {
         let message = format!("There is no layer '{kind}'");
-        return Err(Diagnostic::at(places.at("layer"), message, among(&kind, kinds())));
+        // Its settings would be strange to any other kind.
+        let instead = nearest(&kind, kinds()).map(|near| Mend::With(format!("{near:?}").into()));
+        let mistake = Diagnostic::at(places.at("layer"), message, among(&kind, kinds()));
+        return Err(Diagnostic { instead, ..mistake });
     }
     let name = table.take(&NAME)?.map_or_else(|| kind.clone(), toml::Spanned::into_inner);
     if let Some(mistake) = names::check_plain("a layer", &name, &places.at("name")) {

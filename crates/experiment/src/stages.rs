@@ -4,13 +4,13 @@ use units::{Key, Nanos};
 use workload::LoadSpec;
 
 use crate::command::Command;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, nearest};
 use crate::document::{Places, Table};
 use crate::keys::SET;
 use crate::names;
 use crate::sweep::Point;
 use crate::targets::WrittenTarget;
-use crate::variants::Variant;
+use crate::variants::{self, Variant};
 
 mod facts;
 mod head;
@@ -107,39 +107,45 @@ pub(crate) fn read(
             Err(mistake) => mistakes.push(mistake),
         }
     }
-    if mistakes.is_empty() && !stages.iter().any(|s| s.head.measured) {
-        mistakes.push(Diagnostic {
-            message: "No stage is measured".into(),
-            span: stages.last().map(|s| s.head.places.at("name")),
-            help: Some("add a [[stage]] with do = \"load\" and measure = true".into()),
-            ..Diagnostic::default()
-        });
-    }
     for (i, stage) in stages.iter().enumerate() {
         // The points of a sweep have names of their own.
         let taken = |name: &String| stages[..i].iter().any(|other| other.is_called(name));
         if let Some(name) = stage.names().find(taken) {
-            mistakes.push(Diagnostic::at(
-                stage.head.places.at("name"),
-                format!("Two stages are called '{name}'"),
-                "give one of them a name of its own: name = \"...\"",
-            ));
+            let message = format!("Two stages are called '{name}'");
+            let help = "give one of them a name of its own: name = \"...\"";
+            let mistake = Diagnostic::at(stage.head.places.at("name"), message, help);
+            mistakes.push(mistake.with(format!("\"another {i}\"")).naming(&name));
         }
     }
     let known = |name: &&String| variants.iter().any(|variant| variant.is(name));
     for stage in &stages {
         let strange = stage.head.only.iter().find(|name| !known(name));
         mistakes.extend(strange.map(|name| {
-            let names: Vec<_> = variants.iter().map(|v| v.name.as_str()).collect();
+            let names = variants::names(variants);
             let message = format!(
                 "Stage '{}' is for a variant '{name}', which there is not",
                 stage.head.name
             );
-            let help = format!("there are: {}", names.join("; "));
-            Diagnostic::at(stage.head.places.at("only"), message, help)
+            let at = stage.head.places.at("only");
+            let mistake = Diagnostic::unknown(at, message, name, names.iter().copied());
+            // The others that are named stay.
+            let others = stage.head.only.iter().filter(|name| known(name)).map(String::as_str);
+            let only: Vec<&str> = others.chain(nearest(name, names)).collect();
+            match only[..] {
+                [] => Diagnostic { instead: None, ..mistake },
+                _ => mistake.with(format!("{only:?}")),
+            }
         }));
     }
     if mistakes.is_empty() { Ok(stages) } else { Err(mistakes) }
+}
+
+/// Refuses stages of which none is measured.
+pub(crate) fn check_measured(stages: &[Stage]) -> Option<Diagnostic> {
+    let help = "add a [[stage]] with do = \"load\" and measure = true";
+    let span = stages.last().map(|stage| stage.head.places.at("name"));
+    let none = Diagnostic { span, ..Diagnostic::at(0..0, "No stage is measured", help) };
+    (!stages.iter().any(|stage| stage.head.measured)).then(|| none.resting())
 }
 
 fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
@@ -159,7 +165,7 @@ fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
         WrittenTarget::read(&mut table, matches!(kind.works_on, WorksOn::Load | WorksOn::Rounds))?;
     if kind.works_on == WorksOn::Nothing && target != WrittenTarget::Top {
         let message = format!("{} works on no layer, so it has no target", kind.what);
-        return Err(Diagnostic::at(places.at("target"), message, "leave target out"));
+        return Err(Diagnostic::at(places.at("target"), message, "leave target out").without());
     }
     let deadline = deadline(&mut table)?;
     let set = table.table(&SET, "set")?.map(Table::values).transpose()?.unwrap_or_default();
@@ -198,7 +204,7 @@ fn deadline(table: &mut Table) -> Result<Option<Nanos>, Diagnostic> {
     let value = *deadline.get_ref();
     if value < Nanos::from_secs(1) || value > LONGEST_DEADLINE {
         let message = format!("A stage cannot have a deadline of {value}");
-        return Err(Diagnostic::at(deadline.span(), message, DEADLINE.help(DEADLINE.name)));
+        return Err(Diagnostic::of_key(deadline.span(), message, &DEADLINE));
     }
     Ok(Some(value))
 }
@@ -208,7 +214,7 @@ fn unmeasured(measured: bool, places: &Places, kind: &StageKind) -> Result<(), D
     let Some(instead) = kind.instead.filter(|_| measured) else { return Ok(()) };
     let message = format!("{} has no figures of its own, so it cannot be measured", kind.what);
     let help = format!("measure {instead}; settle = true reads all layers after this stage");
-    Err(Diagnostic::at(places.at("measure"), message, help))
+    Err(Diagnostic::at(places.at("measure"), message, help).without())
 }
 
 /// Tells whether a load draws hot places of its own.
@@ -219,7 +225,7 @@ fn places_of(table: &mut Table) -> Result<bool, Diagnostic> {
         "same" => Ok(false),
         other => {
             let message = format!("places cannot be '{other}'");
-            Err(Diagnostic::at(word.span(), message, PLACES.help(PLACES.name)))
+            Err(Diagnostic::of_key(word.span(), message, &PLACES))
         }
     }
 }

@@ -7,7 +7,7 @@ use units::Key;
 
 use crate::action::Act;
 use crate::change::RunningLayers;
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Diagnostic, among};
 use crate::document::Table;
 use crate::fill::Fill;
 use crate::graph::StackPlan;
@@ -51,8 +51,7 @@ impl StateStage {
                 "warn" => Otherwise::Warn,
                 other => {
                     let message = format!("otherwise cannot be '{other}'");
-                    let help = OTHERWISE.help(OTHERWISE.name);
-                    return Err(Diagnostic::at(word.span(), message, help));
+                    return Err(Diagnostic::of_key(word.span(), message, &OTHERWISE));
                 }
             },
         };
@@ -81,8 +80,9 @@ impl StateStage {
             return Err(Diagnostic::at(stage.places.at("target"), message, "name one"));
         };
         let place = Place { name: &layer.name, run_tag, inputs: &layer.inputs };
-        let mistake =
-            |e: layers::SettingError| Diagnostic::at(self.state.span(), e.to_string(), e.help);
+        let mistake = |e: layers::SettingError| {
+            Diagnostic::at(self.state.span(), e.to_string(), e.help).resting()
+        };
         let parsed = (kind.parse)(&layer.settings).map_err(mistake)?;
         parsed.reachable(&place, state.name, self.by.is_none()).map_err(mistake)?;
         let Proof { criteria, round } = parsed.proof(&place, state.name);
@@ -130,13 +130,11 @@ impl StateStage {
                 Some(name) => format!("'{name}' has no state '{wanted}'"),
                 None => format!("No layer of this stack has a state '{wanted}'"),
             };
-            let near = nearest(wanted, known.iter().copied());
-            let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
             let help = match known[..] {
                 [] => "name a layer that has states: fathom layers NAME shows them".to_owned(),
-                _ => format!("{near}There are: {}", known.join(", ")),
+                _ => among(wanted, known.iter().copied()),
             };
-            Diagnostic::at(self.state.span(), message, help)
+            Diagnostic::at(self.state.span(), message, help).near(wanted, known)
         })
     }
 
@@ -149,7 +147,7 @@ impl StateStage {
     ) -> Result<StageMeans, Diagnostic> {
         if let (Some(_), false) = (&self.by, matches!(state.by, StateMethod::Load { .. })) {
             let message = format!("No load brings a layer to the state '{}'", state.name);
-            return Err(Diagnostic::at(stage.places.at("by"), message, "leave 'by' out"));
+            return Err(Diagnostic::at(stage.places.at("by"), message, "leave 'by' out").without());
         }
         Ok(match state.by {
             StateMethod::Nothing => StageMeans::Steps(Steps::Read),

@@ -66,7 +66,8 @@ pub(crate) fn wait(table: &mut Table) -> Result<Nanos, Diagnostic> {
     if time == Nanos::default() || time > LONGEST_WAIT {
         let long = if time > LONGEST_WAIT { "too long" } else { "none" };
         let message = format!("A wait of {time} is {long}");
-        return Err(Diagnostic::at(duration.span(), message, help));
+        let mistake = Diagnostic::at(duration.span(), message, help);
+        return Err(mistake.with(DURATION.example.to_owned()));
     }
     Ok(duration.into_inner())
 }

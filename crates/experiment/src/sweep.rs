@@ -6,7 +6,7 @@ use units::Key;
 use workload::LoadSpec;
 
 use crate::bounds;
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Diagnostic, Mend, among, nearest};
 use crate::document::{List, Named, Places, Setting, Table};
 use crate::factors;
 use crate::load as loads;
@@ -53,7 +53,7 @@ pub(crate) fn read<'t>(
     let steady = load.take::<String>(&SWEEP_STATE)?;
     if let Some(word) = steady.as_ref().filter(|word| word.get_ref() != "steady") {
         let message = format!("sweep_state cannot be '{}'", word.get_ref());
-        return Err(Diagnostic::at(word.span(), message, SWEEP_STATE.help(SWEEP_STATE.name)));
+        return Err(Diagnostic::of_key(word.span(), message, &SWEEP_STATE));
     }
     if !measured {
         let message = format!("The sweep of '{name}' is not measured");
@@ -97,7 +97,7 @@ pub(crate) fn needless(load: &Table) -> Result<(), Diagnostic> {
     }
     let message = "'sweep_state' is about the points of a sweep, and there is none";
     let help = format!("take it away, or add sweep = {}", SWEEP.example);
-    Err(Diagnostic::at(load.place(SWEEP_STATE.name), message, help))
+    Err(Diagnostic::at(load.place(SWEEP_STATE.name), message, help).without())
 }
 
 /// A key that is swept has no value beside the sweep, and makes the load another one.
@@ -110,7 +110,9 @@ fn check_keys(keys: &[Named<List>], load: &Table) -> Result<(), Diagnostic> {
         }
         if places.has(name) {
             let message = format!("'{name}' is swept, and has a value beside that");
-            return Err(Diagnostic::at(places.at(name), message, "take one of the two away"));
+            return Err(
+                Diagnostic::at(places.at(name), message, "take one of the two away").without()
+            );
         }
     }
     Ok(())
@@ -156,7 +158,7 @@ fn written<'t>(
             }
             if next.iter().any(|other: &WrittenPoint| other.name == name) {
                 let message = format!("{key} = {shown} is in the sweep twice");
-                return Err(Diagnostic::at(value.span(), message, "leave one out"));
+                return Err(Diagnostic::at(value.span(), message, "leave one out").without());
             }
             next.push(WrittenPoint { at, name, load });
         }
@@ -173,9 +175,7 @@ fn of_load(key: &str) -> bool {
 /// A sweep of something else than a key of the load.
 fn no_key(at: std::ops::Range<usize>, key: &str) -> Diagnostic {
     let known = || LoadSpec::KEYS.iter().map(|key| key.name);
-    let near = nearest(key, known());
-    let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
     let message = format!("A sweep varies keys of the load, and '{key}' is none");
-    let help = format!("{near}There are: {}", known().collect::<Vec<_>>().join(", "));
-    Diagnostic::at(at, message, help)
+    let instead = nearest(key, known()).map(|near| Mend::Named(near.into()));
+    Diagnostic { instead, ..Diagnostic::at(at, message, among(key, known())) }
 }

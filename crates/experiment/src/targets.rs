@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use layers::Offer;
 use units::Percent;
 
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Diagnostic, among};
 use crate::graph::StackPlan;
 use crate::plan::{Aim, Target};
 use crate::stages::StageHead;
@@ -28,13 +28,8 @@ pub(crate) fn of(stage: &StageHead, stack: &StackPlan) -> Result<Target, Diagnos
 fn layer(name: &str, stage: &StageHead, stack: &StackPlan) -> Result<Target, Diagnostic> {
     stack.layer(name).ok_or_else(|| {
         let names: Vec<&str> = stack.layers.iter().map(|l| l.name.as_str()).collect();
-        let near = nearest(name, names.iter().copied());
-        let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
-        Diagnostic::at(
-            stage.places.at("target"),
-            format!("No layer of this stack is called '{name}'"),
-            format!("{near}There are: {}", names.join(", ")),
-        )
+        let message = format!("No layer of this stack is called '{name}'");
+        Diagnostic::unknown(stage.places.at("target"), message, name, names)
     })
 }
 
@@ -115,16 +110,17 @@ pub(crate) fn aims(
                 let names: Vec<&str> = layouts.keys().map(String::as_str).collect();
                 let help = match names[..] {
                     [] => "add a stage with do = \"layout\" and that name before it".to_owned(),
-                    _ => format!("there are: {}", names.join(", ")),
+                    _ => among(name, names.iter().copied()),
                 };
                 let message = format!("No layout before stage '{}' is called '{name}'", stage.name);
-                return Err(Diagnostic::at(stage.places.at("files"), message, help));
+                let mistake = Diagnostic::at(stage.places.at("files"), message, help);
+                return Err(mistake.near(name, names));
             };
             if let Some(within) = within.as_ref().filter(|within| **within != aim.target.name) {
                 let message =
                     format!("The files '{name}' are in '{}', not in '{within}'", aim.target.name);
                 let help = "leave target out: files = \"...\" says where";
-                return Err(Diagnostic::at(stage.places.at("target"), message, help));
+                return Err(Diagnostic::at(stage.places.at("target"), message, help).without());
             }
             Ok(vec![aim.clone()])
         }
@@ -134,7 +130,10 @@ pub(crate) fn aims(
                 if let Some(aim) = layouts.get(name) {
                     return Ok(Aim { share, ..aim.clone() });
                 }
-                let target = unburdened(layer(name, stage, stack)?, stage, stack)?;
+                // The share belongs to the name.
+                let own = layer(name, stage, stack);
+                let own = own.map_err(|wrong| Diagnostic { instead: None, ..wrong })?;
+                let target = unburdened(own, stage, stack)?;
                 Ok(Aim { share, ..Aim::alone(device(target, stage)?) })
             };
             shares.iter().map(aim).collect()

@@ -22,6 +22,7 @@ fn plan(text: &str) -> Result<Plan, ExperimentError> {
 }
 
 mod actions;
+mod at_once;
 mod bounds;
 mod commands;
 mod contradictions;

@@ -135,10 +135,13 @@ fn written(named: Named<Table>) -> Result<WrittenTree, Diagnostic> {
             TreeSource::Package(package.into_inner())
         }
         (None, Some(path)) => TreeSource::Path(path),
-        _ => {
+        (both, _) => {
             let message = format!("The tree '{name}' needs either a package or a path");
             let help = "give package = \"vim-runtime\" for its files, or path = \"/usr/share/doc\" for a directory";
-            return Err(Diagnostic::at(at, message, help));
+            return Err(match both {
+                Some(_) => Diagnostic::at(whole.place("path"), message, help).without(),
+                None => Diagnostic::at(at, message, help).add(&PACKAGE),
+            });
         }
     };
     Ok(WrittenTree { name, at, table: whole, from })

@@ -38,7 +38,7 @@ pub(crate) fn layers(
         let name = &layer.name;
         let message = format!("Nothing uses the layer '{name}'");
         let help = format!("leave it out, or let a stage work on it: target = \"{name}\"");
-        Diagnostic::at(layer.places.at("layer"), message, help)
+        Diagnostic::at(layer.places.at("layer"), message, help).naming(name)
     })
     .collect()
 }
@@ -80,6 +80,7 @@ pub(crate) fn devices(
             format!("Nothing uses the device '{role}'"),
             format!("leave [devices.{role}] out, or {use_it}"),
         )
+        .naming(role)
     })
     .collect()
 }
@@ -112,9 +113,8 @@ pub(crate) fn trees(
         let help = format!(
             "leave [trees.{name}] out, or read it in a command: {{tree.{name}}} stands for its directory"
         );
-        let unused =
-            || Diagnostic::at(tree.at.clone(), format!("Nothing uses the tree '{name}'"), help);
-        (!read(name)).then(unused)
+        let message = format!("Nothing uses the tree '{name}'");
+        (!read(name)).then(|| Diagnostic::at(tree.at.clone(), message, help).naming(name))
     };
     written.iter().filter_map(check).collect()
 }

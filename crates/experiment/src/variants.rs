@@ -103,6 +103,18 @@ impl<'t> Variants<'t> {
     }
 }
 
+/// The names that variants, and those that they come from, have.
+pub(crate) fn names<'a>(variants: &'a [Variant]) -> Vec<&'a str> {
+    let written = variants.iter().filter_map(|variant| variant.written.as_deref());
+    let mut names = Vec::new();
+    for name in written.chain(variants.iter().map(|variant| variant.name.as_str())) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
 /// Those of the file, before anything is set; one called `default` when it names none.
 fn written<'t>(file: &File<'t>) -> Vec<Variant<'t>> {
     let common = Variant {
@@ -134,7 +146,8 @@ fn check_factors(file: &File, variants: &[Variant]) -> Vec<Diagnostic> {
     for (i, factor) in file.factor.iter().enumerate() {
         if file.factor[..i].iter().any(|other| other.name.get_ref() == factor.name.get_ref()) {
             let message = format!("Two factors are called '{}'", factor.name.get_ref());
-            mistakes.push(Diagnostic::at(factor.name.span(), message, "give each its own name"));
+            let mistake = Diagnostic::at(factor.name.span(), message, "give each its own name");
+            mistakes.push(mistake.with(format!("\"another {i}\"")).naming(factor.name.get_ref()));
         }
         mistakes.extend(factor.lost(variants));
         mistakes.extend(factor.no_setting(variants));
@@ -185,13 +198,15 @@ fn crossed<'t>(
     for exclude in &file.exclude {
         if !all.iter().any(|v| exclude.leaves_out(v.written.as_deref(), &v.levels)) {
             let message = "No cell has these levels together, so none is excluded";
-            mistakes.push(Diagnostic::at(exclude.at.clone(), message, "leave this exclusion out"));
+            let mistake = Diagnostic::at(exclude.at.clone(), message, "leave this exclusion out");
+            mistakes.push(mistake.resting());
         }
     }
     all.retain(|variant| !left_out(variant));
     if let (true, Some(exclude)) = (all.is_empty(), file.exclude.first()) {
         let message = "Every cell is excluded";
-        mistakes.push(Diagnostic::at(exclude.at.clone(), message, "leave an exclusion out"));
+        let mistake = Diagnostic::at(exclude.at.clone(), message, "leave an exclusion out");
+        mistakes.push(mistake.resting());
     }
     let factors = |v: &Variant| {
         file.factor.iter().find(|f| v.levels.contains_key(f.name.get_ref())).map(|f| f.name.span())
@@ -207,11 +222,9 @@ fn check_names(variants: &[Variant]) -> Vec<Diagnostic> {
     let mut mistakes = Vec::new();
     for (i, variant) in variants.iter().enumerate() {
         if variants[..i].iter().any(|other| other.name == variant.name) {
-            mistakes.push(Diagnostic::at(
-                variant.span.clone(),
-                format!("Two variants are called '{}'", variant.name),
-                "give each its own name",
-            ));
+            let message = format!("Two variants are called '{}'", variant.name);
+            let mistake = Diagnostic::at(variant.span.clone(), message, "give each its own name");
+            mistakes.push(mistake.with(format!("\"another {i}\"")).naming(&variant.name));
         }
     }
     mistakes.extend(variants.iter().find_map(Variant::one_name_space));
@@ -302,7 +315,7 @@ impl<'t> Variant<'t> {
         };
         if fixed.contains(&key) {
             let message = format!("'{}' cannot differ between variants", setting.path);
-            return Err(Diagnostic::at(setting.at(), message, instead));
+            return Err(Diagnostic::at(setting.at(), message, instead).without());
         }
         match thing {
             SettingTarget::Layer(i) => self.stack[i].put(key, setting),

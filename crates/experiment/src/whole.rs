@@ -114,10 +114,8 @@ fn unmeasured(variant: &VariantFacts, written: &[Table]) -> Diagnostic {
     let message = format!("No stage of variant '{}' is measured", variant.name);
     let help = "measure = true on a stage that it has: 'only' keeps the others from it";
     match written.iter().find(is) {
-        Some(table) => Diagnostic::at(table.place("name"), message, help),
-        None => {
-            Diagnostic { message, span: None, help: Some(help.into()), ..Diagnostic::default() }
-        }
+        Some(table) => Diagnostic::at(table.place("name"), message, help).resting(),
+        None => Diagnostic { span: None, ..Diagnostic::at(0..0, message, help).resting() },
     }
 }
 
@@ -157,7 +155,7 @@ impl Expected {
             let names: Vec<&str> = measured().map(|stage| stage.name.as_str()).collect();
             let message = format!("Variant '{}' has no measured stage '{name}'", variant.name);
             let help = format!("'only' keeps it away; the variant has: {}", names.join(", "));
-            return Some(Diagnostic::at(places.at("stage"), message, help));
+            return Some(Diagnostic::at(places.at("stage"), message, help).naming(name));
         }
         let name = self.layer.as_ref()?;
         if variant.stack.iter().any(|layer| layer.name == *name) {
@@ -166,6 +164,6 @@ impl Expected {
         let names: Vec<&str> = variant.stack.iter().map(|layer| layer.name.as_str()).collect();
         let message = format!("Variant '{}' has no layer or device '{name}'", variant.name);
         let help = format!("name another variant; this one has: {}", names.join(", "));
-        Some(Diagnostic::at(places.at("layer"), message, help))
+        Some(Diagnostic::at(places.at("layer"), message, help).naming(name))
     }
 }

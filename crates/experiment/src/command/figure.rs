@@ -53,7 +53,7 @@ fn figure(named: Named<Table>) -> Result<(String, FigurePlan), Diagnostic> {
             "stderr" => Output::Stderr,
             other => {
                 let message = format!("from cannot be '{other}'");
-                return Err(Diagnostic::at(word.span(), message, FROM.help(FROM.name)));
+                return Err(Diagnostic::of_key(word.span(), message, &FROM));
             }
         },
     };
@@ -66,8 +66,7 @@ fn figure(named: Named<Table>) -> Result<(String, FigurePlan), Diagnostic> {
 }
 
 fn check_pattern(pattern: &Spanned<String>) -> Result<(), Diagnostic> {
-    let refuse =
-        |message: String| Err(Diagnostic::at(pattern.span(), message, PATTERN.help(PATTERN.name)));
+    let refuse = |message: String| Err(Diagnostic::of_key(pattern.span(), message, &PATTERN));
     match regex(pattern.get_ref()).map(|regex| regex.captures_len()) {
         Err(error) => refuse(format!("'{}' is no pattern: {error}", pattern.get_ref())),
         // A pattern sees one line at a time, whatever else is printed.

@@ -6,7 +6,7 @@ use toml::de::{DeTable, DeValue, Error};
 use units::Key;
 
 use super::places;
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Diagnostic, Mend, nearest};
 
 /// The most characters of a value that are shown.
 const SHOWN: usize = 40;
@@ -30,9 +30,11 @@ pub(super) fn unknown(
     let known: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
     let name = path.rsplit('.').next().unwrap_or(path);
     let near = nearest(name, known.iter().copied());
+    let instead = near.map_or(Mend::Without, |near| Mend::Named(near.into()));
     let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
     let message = format!("{what} has no key '{}'", cut(path));
-    Diagnostic::of_key(at, message, format!("{near}Allowed here: {}", known.join(", ")))
+    let help = format!("{near}Allowed here: {}", known.join(", "));
+    Diagnostic { instead: Some(instead), ..Diagnostic::at(at, message, help) }
 }
 
 /// A value that `path` does not take.
@@ -48,7 +50,9 @@ pub(super) fn of_value(
     let own = !["invalid ", "unknown "].iter().any(|start| said.starts_with(start));
     let message = if own { format!("{path}: {said}") } else { format!("{path} cannot be {shown}") };
     match key {
-        Some(key) => Diagnostic::of_key(at, message, key.help(path)),
+        Some(key) => {
+            Diagnostic { help: Some(key.help(path)), ..Diagnostic::of_key(at, message, key) }
+        }
         None => Diagnostic { message, span: Some(at), ..Diagnostic::default() },
     }
 }
@@ -109,11 +113,10 @@ pub(super) fn list(entries: &DeTable, key: fn(&str) -> Option<&'static Key>) -> 
     let mut found = None;
     places::walk("", entries, &mut |path, name, value| {
         if let (None, DeValue::Array(_), Some(key)) = (&found, value.get_ref(), key(path)) {
-            found = Some(Diagnostic::of_key(
-                places::place(name, &value.span()),
-                format!("{path} cannot be {}", shown(value.get_ref())),
-                key.help(path),
-            ));
+            let at = places::place(name, &value.span());
+            let message = format!("{path} cannot be {}", shown(value.get_ref()));
+            let wrong = Diagnostic::of_key(at, message, key);
+            found = Some(Diagnostic { help: Some(key.help(path)), ..wrong });
         }
     });
     found

@@ -44,7 +44,7 @@ impl Goal {
 
     /// Reads `until`, or `to` and `of`.
     pub(crate) fn read(table: &mut Table) -> Result<Self, Diagnostic> {
-        let at = table.at();
+        let (at, places) = (table.at(), table.places());
         let to = table.take::<Percent>(&TO)?;
         let of = table.take::<String>(&OF)?;
         let until = table.table(&UNTIL, "'until' of a fill")?;
@@ -52,7 +52,7 @@ impl Goal {
             (Some(to), Some(of), None) => {
                 if !(0.0..=100.0).contains(&to.get_ref().0) || to.get_ref().0 == 0.0 {
                     let message = format!("A fill cannot go to {}", to.get_ref());
-                    return Err(Diagnostic::at(to.span(), message, TO.help(TO.name)));
+                    return Err(Diagnostic::of_key(to.span(), message, &TO));
                 }
                 Ok(Self::Level { to: to.into_inner(), of: of.into_inner() })
             }
@@ -63,26 +63,28 @@ impl Goal {
                 until.finish()?;
                 if !at_least.get_ref().is_finite() || *at_least.get_ref() <= 0.0 {
                     let message = format!("at_least cannot be {}", at_least.get_ref());
-                    let help = AT_LEAST.help(AT_LEAST.name);
-                    return Err(Diagnostic::at(at_least.span(), message, help));
+                    return Err(Diagnostic::of_key(at_least.span(), message, &AT_LEAST));
                 }
                 Ok(Self::Value { layer, metric, at_least: at_least.into_inner() })
             }
-            (to, of, until) => {
-                let (missing, help) = match (to, of, until) {
-                    (Some(_), None, None) => (
+            (Some(_), _, Some(_)) | (_, Some(_), Some(_)) => {
+                let help = "take 'until' away, or 'to' and 'of'";
+                Err(Diagnostic::at(places.at("until"), "A fill has two ends", help).without())
+            }
+            (to, of, _) => {
+                let (missing, help) = match (to, of) {
+                    (Some(_), _) => (
                         "says to where, not of what",
                         format!("{}; {}", OF.help(OF.name), among("", filled())),
                     ),
-                    (None, Some(_), None) => ("says of what, not to where", TO.help(TO.name)),
-                    (None, None, None) => (
+                    (None, Some(_)) => ("says of what, not to where", TO.help(TO.name)),
+                    (None, None) => (
                         "has no end",
                         format!(
                             "add to = \"80%\" and of = \"physical\"; or {}",
                             UNTIL.help(UNTIL.name)
                         ),
                     ),
-                    _ => ("has two ends", "take 'until' away, or 'to' and 'of'".to_owned()),
                 };
                 Err(Diagnostic::at(at, format!("A fill {missing}"), help))
             }
@@ -163,9 +165,9 @@ fn nothing<'a>(
     let help = match known[..] {
         [] => "say what is to be reached: until = { layer = ..., metric = ..., at_least = ... }"
             .to_owned(),
-        _ => among(of, known),
+        _ => among(of, known.iter().copied()),
     };
-    Diagnostic::at(stage.places.at("of"), message, help)
+    Diagnostic::at(stage.places.at("of"), message, help).near(of, known)
 }
 
 /// Checks that the layer has that metric, and that it can have that value.
@@ -178,7 +180,7 @@ fn value(
 ) -> Result<(), Diagnostic> {
     let at = |key: &str| stage.places.at(&format!("until.{key}"));
     let unknown = |key: &str, word: &str, message: String, known: &[&str]| {
-        Diagnostic::at(at(key), message, among(word, known.iter().copied()))
+        Diagnostic::unknown(at(key), message, word, known.iter().copied())
     };
     let Some(found) = stack.layers.iter().find(|found| found.name == layer) else {
         let names: Vec<&str> = stack.layers.iter().map(|l| l.name.as_str()).collect();
@@ -190,7 +192,7 @@ fn value(
         let message = format!("'{layer}', {}, has no metric '{metric}'", with_article(&found.kind));
         if metrics.is_empty() {
             let help = "name a layer that has metrics: fathom layers NAME shows them";
-            return Err(Diagnostic::at(at("layer"), message, help));
+            return Err(Diagnostic::at(at("layer"), message, help).naming(layer));
         }
         let ids: Vec<&str> = metrics.iter().map(|metric| metric.id).collect();
         return Err(unknown("metric", metric, message, &ids));

@@ -56,9 +56,12 @@ impl Picture {
         }
         let names: Vec<&str> = known.iter().map(|(name, _)| name.as_str()).collect();
         let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        let help = format!("factors and swept keys: {there}; show = \"comparison\" draws bars");
         let (key, message) = match &self.facts.by {
             Some(by) if !names.contains(&by.as_str()) => {
-                ("by", format!("There is no factor and no swept key '{by}'"))
+                let message = format!("There is no factor and no swept key '{by}'");
+                let mistake = Diagnostic::at(self.places.at("by"), message, help);
+                return Some(mistake.near(by, names));
             }
             Some(by) => {
                 ("by", format!("'{by}' has fewer than {LEVELS} values, which are no curve"))
@@ -67,8 +70,7 @@ impl Picture {
                 ("show", format!("Nothing is varied at {LEVELS} values, and fewer are no curve"))
             }
         };
-        let help = format!("factors and swept keys: {there}; show = \"comparison\" draws bars");
-        Some(Diagnostic::at(self.places.at(key), message, help))
+        Some(Diagnostic::at(self.places.at(key), message, help).resting())
     }
 
     /// Loads have interval rows and latencies; a sweep has a load at each point.
@@ -79,7 +81,7 @@ impl Picture {
         let names: Vec<&str> = loads().map(|stage| stage.head.name.as_str()).collect();
         let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         let wrong = |key: &str, message: String, help: String| {
-            Some(Diagnostic::at(self.places.at(key), message, help))
+            Some(Diagnostic::at(self.places.at(key), message, help).resting())
         };
         if let Some(name) = &self.facts.stage
             && let Some(mistake) = self.unknown_stage(stages, name)
@@ -101,11 +103,10 @@ impl Picture {
         let mut done: Vec<String> = done.collect();
         done.sort();
         done.dedup();
-        let near = nearest(operation, done.iter().map(String::as_str));
-        let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
         let message = format!("No such stage does '{operation}'");
-        let help = format!("{near}There are: {}", done.join(", "));
-        if done.contains(operation) { None } else { wrong("operation", message, help) }
+        let known = done.iter().map(String::as_str);
+        let at = self.places.at("operation");
+        (!done.contains(operation)).then(|| Diagnostic::unknown(at, message, operation, known))
     }
 
     fn unknown_stage(&self, stages: &[Stage], name: &str) -> Option<Diagnostic> {
@@ -115,11 +116,8 @@ impl Picture {
         if names.contains(&name) {
             return None;
         }
-        let near = nearest(name, names.iter().copied());
-        let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
         let message = format!("No measured stage is called '{name}'");
-        let help = format!("{near}There are: {}", names.join(", "));
-        Some(Diagnostic::at(self.places.at("stage"), message, help))
+        Some(Diagnostic::unknown(self.places.at("stage"), message, name, names))
     }
 
     /// The layer must be there, and each series be a metric of it or a line of its charts, in one variant at least.
@@ -139,11 +137,8 @@ impl Picture {
         names.sort_unstable();
         names.dedup();
         if !names.contains(&layer.as_str()) {
-            let near = nearest(layer, names.iter().copied());
-            let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
             let message = format!("No stack has a layer or device '{layer}'");
-            let help = format!("{near}There are: {}", names.join(", "));
-            return Some(Diagnostic::at(self.places.at("layer"), message, help));
+            return Some(Diagnostic::unknown(self.places.at("layer"), message, layer, names));
         }
         let mut known: Vec<&str> = Vec::new();
         if kinds.is_empty() {
@@ -166,11 +161,12 @@ impl Picture {
                 .map(|mistake| Diagnostic { span: Some(self.places.at("series")), ..mistake })
                 .next();
         };
-        let near = nearest(strange, known.iter().copied());
-        let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
         let message = format!("'{layer}' has no series '{strange}'");
-        let help = format!("{near}There are: {}", known.join(", "));
-        Some(Diagnostic::at(self.places.at("series"), message, help))
+        let series = self.facts.series.iter().filter(|name| known.contains(&name.as_str()));
+        let near = nearest(strange, known.iter().copied()).map(str::to_owned);
+        let others: Vec<String> = series.cloned().chain(near).collect();
+        let mistake = Diagnostic::unknown(self.places.at("series"), message, strange, known);
+        Some(mistake.with(format!("{others:?}")))
     }
 }
 

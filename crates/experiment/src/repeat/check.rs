@@ -6,7 +6,7 @@ use stats::LEAST_REPEATS;
 use units::Nanos;
 
 use super::{MOST, Repeat};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, RestsOn};
 use crate::file::File;
 
 impl Repeat {
@@ -73,6 +73,7 @@ impl Repeat {
         } else {
             return None;
         };
-        Some(Diagnostic { message, span: at, help: Some(help), ..Diagnostic::default() })
+        let rests_on = RestsOn::File;
+        Some(Diagnostic { message, span: at, help: Some(help), rests_on, ..Diagnostic::default() })
     }
 }

@@ -6,7 +6,7 @@ use super::StageTask;
 use crate::action::Act;
 use crate::command::Command;
 use crate::copy::CopyStage;
-use crate::diagnostic::{Diagnostic, among};
+use crate::diagnostic::{Diagnostic, Mend, among, nearest};
 use crate::document::{Places, Table};
 use crate::fill::Fill;
 use crate::layout::Layout;
@@ -118,7 +118,10 @@ impl StageKind {
         let known = KINDS.iter().find(|kind| kind.name == written.get_ref());
         known.ok_or_else(|| {
             let message = format!("There is no stage '{}'", written.get_ref());
-            Diagnostic::at(written.span(), message, among(written.get_ref(), names()))
+            let word = written.get_ref();
+            let instead = nearest(word, names()).map(|near| Mend::With(format!("{near:?}").into()));
+            let mistake = Diagnostic::at(written.span(), message, among(word, names()));
+            Diagnostic { instead, ..mistake }
         })
     }
 

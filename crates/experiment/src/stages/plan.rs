@@ -167,7 +167,7 @@ fn bounded(
                 let message =
                     format!("Stage '{}' waits longer than its deadline of {deadline}", stage.name);
                 let help = "take the deadline away, or wait less";
-                return Err(Diagnostic::at(stage.places.at("deadline"), message, help));
+                return Err(Diagnostic::at(stage.places.at("deadline"), message, help).without());
             }
             step.deadline_s = step.deadline_s.min(deadline.0.div_ceil(Nanos::PER_SECOND));
         }
@@ -185,6 +185,7 @@ fn nowhere(stage: &StageHead) -> Diagnostic {
         ),
         "give the setting to the stage that follows",
     )
+    .resting()
 }
 
 /// The points of a sweep, in the order of the file.
@@ -225,7 +226,8 @@ fn fitted(stage: &StageHead, spec: &LoadSpec, aims: Vec<Aim>) -> Result<StagePla
     let all: f64 = aims.iter().map(|aim| aim.share.0).sum();
     for aim in &aims {
         let size = aim.bytes();
-        spec.check_target(size, 512).map_err(|error| workload_mistake(&error, &stage.places))?;
+        let wrong = |error| workload_mistake(&error, &stage.places).resting();
+        spec.check_target(size, 512).map_err(wrong)?;
         let files = aim.files.as_ref().map_or(1, |files| files.count.max(1));
         let part = spec.part(aim.share.0 / all / files as f64);
         let amount = part.plan(size);
@@ -261,11 +263,8 @@ fn within(stage: &StageHead, spec: &LoadSpec) -> Result<(), Diagnostic> {
     };
     let message =
         format!("The load of stage '{}' takes {least}, and its deadline is {deadline}", stage.name);
-    Err(Diagnostic::at(
-        stage.places.at("deadline"),
-        message,
-        "give it more time, or take the deadline away",
-    ))
+    let help = "give it more time, or take the deadline away";
+    Err(Diagnostic::at(stage.places.at("deadline"), message, help).without())
 }
 
 /// A stage that drives no load.

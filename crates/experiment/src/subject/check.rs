@@ -23,7 +23,8 @@ pub(crate) fn unrecorded(
     let recorded = variants.iter().any(|variant| variant.recorded.iter().any(|own| own == device));
     let message = format!("'{metric}' is known only where writes to '{device}' are recorded");
     let help = format!("add write_runs = true to [devices.{device}]");
-    (metric == RUN_BYTES && !recorded).then(|| Diagnostic::at(places.at("metric"), message, help))
+    (metric == RUN_BYTES && !recorded)
+        .then(|| Diagnostic::at(places.at("metric"), message, help).resting())
 }
 
 impl Subject {
@@ -35,7 +36,7 @@ impl Subject {
         if let (Some(operation), Some(_)) = (&self.operation, &self.layer) {
             let message = format!("A metric is of an operation ('{operation}') or of a layer");
             let help = "take one of the two keys away";
-            return Some(Diagnostic::at(self.places.at("layer"), message, help));
+            return Some(Diagnostic::at(self.places.at("layer"), message, help).without());
         }
         self.check_stage(stages)
             .or_else(|| self.check_layer(variants))
@@ -48,7 +49,7 @@ impl Subject {
         let of = layers::measured(metric);
         let whose = whose(&of);
         let refused = |key: &str, message: String, help: &str| {
-            Some(Diagnostic::at(self.places.at(key), message, help))
+            Some(Diagnostic::at(self.places.at(key), message, help).resting())
         };
         if let Some(operation) = &self.operation {
             let message = format!(
@@ -118,7 +119,9 @@ impl Subject {
         if let (true, Some(key)) = (picked.contains(metric), self.narrowed()) {
             let message =
                 format!("'{metric}' is picked from what a command prints, and of no {key}");
-            return Some(Diagnostic::at(self.places.at(key), message, "take the key away"));
+            return Some(
+                Diagnostic::at(self.places.at(key), message, "take the key away").without(),
+            );
         }
         if picked.contains(metric) {
             return None;
@@ -130,8 +133,8 @@ impl Subject {
             _ => format!("There is no metric '{metric}'"),
         };
         let known = layers::metrics().map(|m| m.id).chain(picked.iter().map(String::as_str));
-        let near = nearest(metric, known);
-        let instead = near.map(|near| format!("{near:?}"));
+        let known: Vec<&str> = known.collect();
+        let near = nearest(metric, known.iter().copied());
         let near = near.map_or_else(
             || "docs/json.md lists the metrics".to_owned(),
             |near| format!("did you mean '{near}'?"),
@@ -141,7 +144,7 @@ impl Subject {
             picked => format!("; figures of commands here: {}", picked.join(", ")),
         };
         let mistake = Diagnostic::at(self.places.at("metric"), message, format!("{near}{own}"));
-        Some(Diagnostic { instead, ..mistake })
+        Some(mistake.near(metric, known))
     }
 
     /// A single figure is of one stage, and of one point of a sweep, not of all.
@@ -151,7 +154,7 @@ impl Subject {
         let points: Vec<String> = swept.names().skip(1).collect();
         let message = format!("Stage '{name}' is a sweep of {} points", points.len());
         let help = format!("name one of them: {}", points.join(", "));
-        Some(Diagnostic::at(self.places.at("stage"), message, help))
+        Some(Diagnostic::at(self.places.at("stage"), message, help).naming(name))
     }
 
     /// Without a stage there must be one alone that has the figure.
@@ -178,7 +181,7 @@ impl Subject {
         let message = format!("'{}' is measured in {} stages", self.metric, names.len());
         let help = format!("say in which with stage = \"...\": {}", names.join(", "));
         let several = names.len() > 1;
-        several.then(|| Diagnostic::at(self.places.at("metric"), message, help))
+        several.then(|| Diagnostic::at(self.places.at("metric"), message, help).resting())
     }
 
     /// The key that says of what operation or layer it is.
@@ -222,10 +225,8 @@ impl Subject {
 
     /// A name that is not there, with those that are.
     fn unknown(&self, key: &str, name: &str, message: String, known: &[String]) -> Diagnostic {
-        let near = nearest(name, known.iter().map(String::as_str));
-        let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
-        let help = format!("{near}There are: {}", known.join(", "));
-        Diagnostic::at(self.places.at(key), message, help)
+        let known = known.iter().map(String::as_str);
+        Diagnostic::unknown(self.places.at(key), message, name, known)
     }
 }
 

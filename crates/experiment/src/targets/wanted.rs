@@ -53,7 +53,7 @@ impl WrittenTarget {
                 }
                 _ => {
                     let message = "target is no name";
-                    return Err(Diagnostic::at(target.span(), message, TARGET.help(TARGET.name)));
+                    return Err(Diagnostic::of_key(target.span(), message, &TARGET));
                 }
             },
         };

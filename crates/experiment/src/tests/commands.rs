@@ -163,7 +163,7 @@ fn what_makes_no_tree_is_told_with_what_to_write() {
     let reads = "argv = [\"ls\", \"{tree.t}\"]";
     for (keys, line, said) in [
         ("", "[trees.t]", "either a package or a path"),
-        ("package = \"git\"\npath = \"/etc\"", "[trees.t]", "either a package or a path"),
+        ("package = \"git\"\npath = \"/etc\"", "path = ", "either a package or a path"),
         ("package = 5", "package = 5", "takes the name of a Debian package"),
         ("path = 5", "path = 5", "takes the path of a directory"),
         ("package = \"Git\"", "package = \"Git\"", "no name of a Debian package"),

@@ -64,7 +64,7 @@ fn a_stage_works_on_the_layer_it_names() {
     assert!(!stages("slow").iter().any(|(name, _)| name == "cold"));
     refused("name = \"cold\"", "name = \"cold\"\ntarget = \"cash\"", &["No layer", "'cash'"]);
     let strange = "name = \"cold\"\nonly = [\"chached\"]";
-    refused("name = \"cold\"", strange, &["a variant 'chached'", "slow; cached"]);
+    refused("name = \"cold\"", strange, &["a variant 'chached'", "slow, cached"]);
 }
 
 #[test]

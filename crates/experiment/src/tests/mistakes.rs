@@ -34,7 +34,21 @@ fn mistake(text: &str, line: &str) -> Diagnostic {
 
 /// Says of a value that no key takes what it takes, with an example.
 fn refused(text: &str, line: &str, path: &str) {
-    let mistake = mistake(text, line);
+    says_what_it_takes(mistake(text, line), text, path);
+}
+
+/// The same where the text has other mistakes, too.
+fn refused_among_others(text: &str, line: &str, path: &str) {
+    let at = text.find(&format!("\n{line}\n")).expect(line) + 1;
+    let all = plan(text).expect_err(text).mistakes;
+    let line = at..at + line.len();
+    let on_line = |m: &&Diagnostic| m.span.as_ref().is_some_and(|s| line.contains(&s.start));
+    let mut own = all.iter().filter(on_line);
+    let (Some(mistake), None) = (own.next(), own.next()) else { panic!("{text}\n{all:?}") };
+    says_what_it_takes(mistake.clone(), text, path);
+}
+
+fn says_what_it_takes(mistake: Diagnostic, text: &str, path: &str) {
     assert!(mistake.message.contains(path), "{text}\n{mistake:?}");
     let help = mistake.help.unwrap_or_else(|| panic!("{text}\n{}", mistake.message));
     assert!(help.contains("takes") && help.contains("as in") && help.contains(" = "), "{help}");
@@ -55,9 +69,10 @@ fn every_key_of_a_load_is_told_at_its_line_with_what_it_takes() {
         let path = format!("{before}{}", key.name.replace('*', "randwrite"));
         // With operations of their own there is no line for all of them.
         let ops = if path.starts_with("ops") { "" } else { "ops = { randwrite = 100 }\n" };
+        let end = if path == "ios" { "" } else { "ios = 100\n" };
         for value in wrong(key) {
             let line = format!("{path} = {value}");
-            let stage = format!("{ops}# {path}\n{line}\nmax_errors = 4");
+            let stage = format!("{ops}{end}# {path}\n{line}\nmax_errors = 4");
             let stage = stage.replace(
                 "max_errors = 4",
                 if path == "max_errors" { "" } else { "max_errors = 4" },
@@ -66,7 +81,7 @@ fn every_key_of_a_load_is_told_at_its_line_with_what_it_takes() {
             // The same in an inline table.
             if let Some((around, inner)) = path.split_once('.') {
                 let line = format!("{around} = {{ {inner} = {value} }}");
-                refused(&text(DEVICE, LAYER, &format!("{ops}\n{line}"), ""), &line, &path);
+                refused(&text(DEVICE, LAYER, &format!("{ops}{end}{line}"), ""), &line, &path);
             }
         }
     }
@@ -79,12 +94,13 @@ fn every_key_of_every_layer_is_told_at_its_line_with_what_it_takes() {
             let line = format!("{} = [5]", key.name);
             let whole = text(DEVICE, &format!("# {}\n{line}", key.name), LOAD, "");
             let whole = whole.replace("layer = \"vdo\"", &format!("layer = \"{}\"", kind.name));
-            refused(&whole, &line, key.name);
+            refused_among_others(&whole, &line, key.name);
             let set = format!("set.\"vdo.{}\" = [5]", key.name);
             let whole = text(DEVICE, LAYER, LOAD, &format!("[[variant]]\nname = \"v\"\n{set}"));
             let whole = whole.replace("layer = \"vdo\"", &format!("layer = \"{}\"", kind.name));
             let whole = whole.replace("vdo.", &format!("{}.", kind.name)).replace(LAYER, "");
-            refused(&whole, &set.replace("vdo.", &format!("{}.", kind.name)), key.name);
+            let set = set.replace("vdo.", &format!("{}.", kind.name));
+            refused_among_others(&whole, &set, key.name);
         }
     }
 }
@@ -129,8 +145,12 @@ fn every_key_of_the_file_itself_is_told_at_its_line_with_what_it_takes() {
             "percentiles",
         ),
         (with("[[picture]]\nshow = \"series\"\nlayer = 5"), "layer = 5", "layer"),
-        (with("[[picture]]\nshow = \"series\"\nseries = 5"), "series = 5", "series"),
-        (with("[[picture]]\nshow = \"curve\"\nmetric = 5"), "metric = 5", "metric"),
+        (
+            with("[[picture]]\nshow = \"series\"\nlayer = \"vdo\"\nseries = 5"),
+            "series = 5",
+            "series",
+        ),
+        (with("[[picture]]\nshow = \"comparison\"\nmetric = 5"), "metric = 5", "metric"),
         (with("[[picture]]\nshow = \"curve\"\nmetric = \"iops\"\nby = 5"), "by = 5", "by"),
         (with("[[variant]]\nname = \"v\"\nset = 5"), "set = 5", "set"),
         (with("[[variant]]\nname = \"v\"\nstack = 5"), "stack = 5", "stack"),
@@ -142,13 +162,14 @@ fn every_key_of_the_file_itself_is_told_at_its_line_with_what_it_takes() {
         (with("[[stage]]\ndo = \"read\"\ntarget = 5"), "target = 5", "target"),
         (with("[[stage]]\ndo = \"wait\"\nduration = true"), "duration = true", "duration"),
         (with("[[stage]]\ndo = \"copy\"\nfrom = 5"), "from = 5", "from"),
-        (with("[[stage]]\ndo = \"copy\"\nfrom = \"c\"\nsize = 100"), "size = 100", "size"),
         (text(DEVICE, "name = 5", LOAD, ""), "name = 5", "name"),
         (with("").replace("on = \"data\"", "on = 5"), "on = 5", "on"),
         (with("").replace("measure = true", "measure = \"yes\""), "measure = \"yes\"", "measure"),
     ] {
         refused(&whole, line, path);
     }
+    let copy = with("[[stage]]\ndo = \"copy\"\nfrom = \"c\"\nsize = 100");
+    refused_among_others(&copy, "size = 100", "size");
 }
 
 #[test]
@@ -169,7 +190,11 @@ fn an_unknown_key_is_told_at_its_line_with_the_nearest_known_one() {
         (with("[[question]]\nmetrc = 5\nmetric = \"iops\""), "metrc = 5", "metric"),
         (with("[[variant]]\nname = \"v\"\nsett = 5"), "sett = 5", "set"),
         (with("[[stage]]\ndo = \"allocate\"\nmesure = true"), "mesure = true", "measure"),
-        (with("[[stage]]\ndo = \"copy\"\nfrom = \"c\"\nsise = 5"), "sise = 5", "size"),
+        (
+            with("[[stage]]\ndo = \"wait\"\nduration = \"1s\"\ndedline = 5"),
+            "dedline = 5",
+            "deadline",
+        ),
     ] {
         let mistake = mistake(&whole, line);
         let help = mistake.help.unwrap();

@@ -55,7 +55,7 @@ fn layouts_of_different_names_never_share_a_file() {
     let inside = |folder: &String| !folder.contains(['/', '.', '{', '}']);
     assert!(folders.iter().all(inside), "{folders:?}");
     let long = "\u{1f4be}".repeat(30);
-    let shown = refused(&format!("{}{}", layout(&long), load("")), "name = ");
+    let shown = refused(&format!("{}{}", layout(&long), load("target = \"plain\"")), "name = ");
     assert!(shown.contains("is too long for a folder of its files"), "{shown}");
 }
 
@@ -171,7 +171,7 @@ fn targets_that_cannot_be_are_told_at_their_place() {
     refuses(&[
         (load(""), "do = \"load\"", "do = \"layout\""),
         (load("files = \"file\""), "files", "add a stage with do = \"layout\""),
-        (format!("{LAYOUT}{}", load("files = \"file\"")), "files", "there are: my files"),
+        (format!("{LAYOUT}{}", load("files = \"file\"")), "files", "There are: my files"),
         (format!("{LAYOUT}{elsewhere}"), "target", "in 'fs', not in 'plain'"),
         (load("target = { plain = 50, vdo = 40 }"), "target", "sum to 90"),
         (load("target = { plain = 50, vdo = 50 }"), "target", "'fs' stands on it"),

@@ -3,7 +3,7 @@
 use toml::Spanned;
 
 use super::VariantFigure;
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::Diagnostic;
 use crate::stacks::VariantStack;
 use crate::stages::Stage;
 
@@ -24,9 +24,8 @@ impl VariantFigure {
 
 /// A variant that is not one of `names`.
 fn unknown_variant(name: &Spanned<String>, names: &[&str]) -> Option<Diagnostic> {
-    let near = nearest(name.get_ref(), names.iter().copied());
-    let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
     let message = format!("There is no variant '{}'", name.get_ref());
-    let help = format!("{near}There are: {}", names.join("; "));
-    (!names.contains(&name.get_ref().as_str())).then(|| Diagnostic::at(name.span(), message, help))
+    let known = names.iter().copied();
+    (!names.contains(&name.get_ref().as_str()))
+        .then(|| Diagnostic::unknown(name.span(), message, name.get_ref(), known))
 }

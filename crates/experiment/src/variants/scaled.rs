@@ -1,7 +1,7 @@
 //! What a scale sets, against the variants that there are.
 
 use super::{Variant, nothing};
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Diagnostic, Mend, nearest};
 use crate::scale::Scaled;
 
 impl Scaled<'_> {
@@ -12,15 +12,12 @@ impl Scaled<'_> {
         let mut mistakes: Vec<_> = lost.map(|setting| nothing(setting, known)).collect();
         let strange = self.variants.iter().filter(|own| !variants.iter().any(|v| v.is(&own.name)));
         mistakes.extend(strange.map(|own| {
-            let names: Vec<&str> = variants.iter().map(|v| v.name.as_str()).collect();
-            let near = nearest(&own.name, names.iter().copied());
-            let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+            let names = super::names(variants);
+            let instead =
+                nearest(&own.name, names.iter().copied()).map(|near| Mend::Named(near.into()));
             let message = format!("A scale is for a variant '{}', which there is not", own.name);
-            Diagnostic::at(
-                own.at.clone(),
-                message,
-                format!("{near}There are: {}", names.join("; ")),
-            )
+            let mistake = Diagnostic::unknown(own.at.clone(), message, &own.name, names);
+            Diagnostic { instead, ..mistake }
         }));
         mistakes
     }

@@ -31,7 +31,9 @@ pub(super) fn nothing(setting: &Setting, names: &Names, of: &str) -> Diagnostic 
     let help = format!(
         "{near}write \"NAME.key\"; its layers are: {layers}; stages: {stages}; devices: {devices}{trees}"
     );
-    Diagnostic::at(setting.at(), format!("'{}' names nothing {of}", setting.path), help)
+    let message = format!("'{}' names nothing {of}", setting.path);
+    let name = setting.path.rsplit_once('.').map_or(&*setting.path, |(name, _)| name);
+    Diagnostic::at(setting.at(), message, help).without().naming(name)
 }
 
 /// Returns which of `names` the name in `path`, whatever of it that is, was meant to be.
@@ -53,5 +55,8 @@ pub(super) fn no_setting(
     let message = format!("'{path}' is no setting of {}", with_article(kind.name));
     let others = ["on", "name", "layer"];
     let strange = !known().chain(others).any(|known| Some(known) == key.split('.').next());
-    strange.then(|| Diagnostic::at(at, message, among(key, known())))
+    let near =
+        nearest(key, known()).and_then(|near| Some(path.strip_suffix(key)?.to_owned() + near));
+    let mistake = || Diagnostic::at(at, message, among(key, known()));
+    strange.then(|| near.iter().fold(mistake(), |mistake, near| mistake.with(format!("{near:?}"))))
 }

@@ -14,8 +14,10 @@ impl Factor<'_> {
         let lost = lost.map(|setting| nothing(setting, variants));
         match &self.key {
             None => lost.collect(),
+            // Its levels are nothing without the key.
             Some(at) => {
-                lost.take(1).map(|wrong| Diagnostic { span: Some(at.clone()), ..wrong }).collect()
+                let of_key = |wrong| Diagnostic { span: Some(at.clone()), instead: None, ..wrong };
+                lost.take(1).map(of_key).collect()
             }
         }
     }
@@ -54,12 +56,14 @@ impl Factor<'_> {
             if let Some(other) = before.iter().find(|other| varies(other, path)) {
                 let other = other.name.get_ref();
                 let message = format!("The factors '{other}' and '{name}' both set '{path}'");
-                return Some(Diagnostic::at(self.name.span(), message, "vary it by one of them"));
+                let help = "vary it by one of them";
+                return Some(Diagnostic::at(self.name.span(), message, help).naming(path));
             }
             let own = |v: &WrittenVariant| v.set.iter().any(|setting| setting.path == *path);
             let variant = variants.iter().find(|variant| own(variant))?.name.get_ref();
             let message = format!("The factor '{name}' and variant '{variant}' both set '{path}'");
-            Some(Diagnostic::at(self.name.span(), message, "take it away from one of them"))
+            let help = "take it away from one of them";
+            Some(Diagnostic::at(self.name.span(), message, help).naming(path))
         })
     }
 }
