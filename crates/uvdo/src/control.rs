@@ -1,6 +1,6 @@
 //! Questions to a running server, over its control socket: one line, and everything up to the end is the answer.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
@@ -34,7 +34,13 @@ pub fn ask(place: &Place, question: &str) -> Result<String> {
         .map_err(|source| Error::NotServed { path: place.path().to_owned(), source })?;
     let mut answer = String::new();
     let asked = writeln!(stream, "{question}").and_then(|()| stream.read_to_string(&mut answer));
-    asked.map_err(|error| Error::io(&path, "asked", error))?;
+    asked.map_err(|error| match error.kind() {
+        // It ended meanwhile.
+        ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => {
+            Error::NotServed { path: place.path().to_owned(), source: error }
+        }
+        _ => Error::io(&path, "asked", error),
+    })?;
     match (answer.strip_prefix(FULFILLED), answer.strip_prefix(REFUSED)) {
         (Some(answer), _) => Ok(answer.to_owned()),
         (_, Some(what)) => Err(Error::Value {

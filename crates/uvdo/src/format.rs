@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use units::Bytes;
-use volume::{BLOCK, Geometry, Report, Sizes};
+use volume::{BLOCK, Geometry, RecoveryError, Report, Sizes, SuperblockError};
 
 use crate::backing::Backing;
 use crate::error::{Error, Result};
@@ -93,12 +93,24 @@ pub fn create(backing: &mut Backing, geometry: Geometry) -> Result<()> {
 
 /// Reads all records of a volume that is not running.
 pub fn check(mut backing: Backing) -> Result<Report> {
+    inspect(&mut backing)?;
     let path = backing.path().to_owned();
-    let failed = |source| Error::Volume { path: path.clone(), source };
-    let made = volume::inspect(&mut backing).map_err(failed)?.geometry.sizes.device;
+    volume::check(&mut backing).map_err(|source| Error::Volume { path, source })
+}
+
+/// Reads how the volume on a backing is laid out, and insists that the backing is as long as that.
+pub fn inspect(backing: &mut Backing) -> Result<Geometry> {
+    let path = backing.path().to_owned();
     let found = backing.blocks();
-    if made > found {
-        return Err(Error::Short { path: path.clone(), found, made });
+    if found == 0 {
+        let source = RecoveryError::Superblock(SuperblockError::None);
+        return Err(Error::Volume { path, source });
     }
-    volume::check(&mut backing).map_err(failed)
+    let inspected = volume::inspect(backing);
+    let geometry =
+        inspected.map_err(|source| Error::Volume { path: path.clone(), source })?.geometry;
+    match geometry.sizes.device {
+        made if made > found => Err(Error::Short { path, found, made }),
+        _ => Ok(geometry),
+    }
 }

@@ -15,6 +15,7 @@ use volume::{BLOCK, Policy, Recovery, Reply, Request, Settings, Verb, Volume, tu
 use crate::backing::{Backing, Done, Workers};
 use crate::control::{self, Question};
 use crate::error::{Error, Result};
+use crate::format::inspect;
 use crate::nbd::{self, Export};
 use crate::place::{Place, Sockets};
 use crate::requests::Requests;
@@ -89,11 +90,7 @@ impl Server {
     pub fn start(mut backing: Backing, place: &Place, options: &StartOptions) -> Result<Self> {
         let path = backing.path().to_owned();
         let failed = |source| Error::Volume { path: path.clone(), source };
-        let geometry = volume::inspect(&mut backing).map_err(failed)?.geometry;
-        if geometry.sizes.device > backing.blocks() {
-            let (found, made) = (backing.blocks(), geometry.sizes.device);
-            return Err(Error::Short { path: path.clone(), found, made });
-        }
+        let geometry = inspect(&mut backing)?;
         backing.need(geometry.sizes.device);
         let needed = options.settings.memory_bytes(&geometry);
         if let Some(most) = options.memory.filter(|most| most.0 < needed) {
@@ -142,8 +139,8 @@ impl Server {
         self.recovery
     }
 
-    /// Serves until somebody asks it to stop, or `interrupt` does. The second interrupt ends it at once, as a power cut would. Whoever asked
-    /// hears that it has stopped when the backing and the sockets are let go, and what `claim` holds: the next command finds them free.
+    /// Serves until somebody asks it to stop, or `interrupt` does. The second interrupt ends it at once, as a power cut would. Nobody hears
+    /// of the end before `claim` and the sockets are let go, so that the next command finds the volume free.
     pub fn run(mut self, interrupt: &Interrupt, claim: impl Sized) -> io::Result<Ended> {
         let (events, inbox) = channel();
         let done = events.clone();
@@ -164,8 +161,9 @@ impl Server {
             busy = self.work(&workers);
         }
         let ended = self.ended.take().unwrap_or(Ended::AtOnce);
-        let Self { backing, sockets, stopping, .. } = self;
-        drop((workers, backing, sockets, claim));
+        drop(workers);
+        let Self { stopping, sockets, backing, .. } = self;
+        drop((sockets, backing, claim));
         for Question { answer, written, .. } in stopping {
             let _ = answer.send(Ok(match &ended {
                 Ended::Clean => "clean".into(),

@@ -183,6 +183,9 @@ fn backings_that_make_no_volume_are_refused_and_nothing_is_destroyed() {
     refused(2, &["uvdo", "create", text(&precious), "--size", "1G"], &["exists already"]);
     refused(5, &["uvdo", "start", text(&precious), text(&run)], &["not a uvdo volume"]);
     refused(5, &["uvdo", "check", text(&precious)], &["not a uvdo volume"]);
+    fs::write(at("short"), "precious\n").unwrap();
+    refused(5, &["uvdo", "start", text(&at("short")), text(&run)], &["not a uvdo volume"]);
+    refused(5, &["uvdo", "check", text(&at("short"))], &["not a uvdo volume"]);
     assert_eq!(fs::read(&precious).unwrap(), vec![7; 1 << 20]);
     refused(2, &["uvdo", "start", text(&at("none")), text(&run)], &["cannot be examined"]);
     let path = volume(dir.path());

@@ -1,7 +1,10 @@
 //! A volume that is served by a thread of the test.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use sys::interrupt::{Interrupt, Level};
 use units::Bytes;
@@ -82,4 +85,27 @@ pub fn sound(backing: &Path) -> volume::Report {
     let report = uvdo::check(Backing::open(backing, false).unwrap()).unwrap();
     assert_eq!(report.problems, []);
     report
+}
+
+#[test]
+fn who_asked_it_to_stop_hears_of_the_end_when_the_volume_is_free() {
+    struct Slow(Arc<AtomicBool>);
+    impl Drop for Slow {
+        fn drop(&mut self) {
+            std::thread::sleep(Duration::from_millis(200));
+            self.0.store(true, Ordering::SeqCst);
+        }
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = backing(dir.path());
+    let place = Place::new(&dir.path().join("run"));
+    let open = Backing::open(&path, true).unwrap();
+    let server = Server::start(open, &place, &options(Policy::Sync)).unwrap();
+    let free = Arc::new(AtomicBool::new(false));
+    let claim = Slow(Arc::clone(&free));
+    let server = std::thread::spawn(move || server.run(&Interrupt::new(), claim).unwrap());
+    assert_eq!(uvdo::ask(&place, "stop").unwrap(), "clean");
+    assert!(free.load(Ordering::SeqCst), "it is still claimed");
+    assert!(!place.control().exists(), "its sockets are still there");
+    assert_eq!(server.join().unwrap(), Ended::Clean);
 }
