@@ -78,6 +78,16 @@ pub fn summary(answer: &Answer) -> Text {
         &format!("of all blocks{sure}; {without} of those that are not zero"),
     );
     text += &line("  data takes", &bytes(vdo.physical_bytes as f64), "");
+    if let Some(sizing) = answer.sizing.as_ref().filter(|sizing| sizing.exceeds_data()) {
+        text += &line(
+            "  but to buy",
+            &bytes(sizing.physical_bytes as f64),
+            &format!(
+                "more than the data: VDO takes {} of its own",
+                bytes(sizing.overhead_bytes as f64)
+            ),
+        );
+    }
     text += &line(
         "  packer",
         &percent(vdo.packer.saving_percent),
@@ -178,7 +188,7 @@ pub fn sizing_text(sizing: &Sizing) -> Text {
         "buy",
         &bytes(sizing.physical_bytes as f64),
         &format!(
-            "physical size for {} of data, {} of it free",
+            "physical size for {} of data, {} of the room for blocks free",
             bytes(sizing.data_bytes as f64),
             Unit::Percent.show(sizing.headroom_percent)
         ),
