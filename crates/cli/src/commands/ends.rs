@@ -2,12 +2,17 @@
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 use experiment::Plan;
 use run::RunOutcome;
+use sys::interrupt::{Interrupt, Level};
 
 use crate::args::Common;
 use crate::failure::Failure;
+use crate::render::RunView;
 use crate::terminal::{Style, Text, answer, json_line, say, say_text, width};
 
 /// Says what is about to happen, and what will not come of it.
@@ -16,6 +21,26 @@ pub fn begin(plan: &Plan, out: &Path, accelerator: Option<&str>) {
     if let Some(why) = plan.no_verdict() {
         say(&format!("warning: {why}"));
     }
+}
+
+/// How often is looked whether somebody wishes to stop.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Says from a thread of its own, while the run has a `view`, that the wish to stop was taken: what is under way may take its time to end.
+pub fn acknowledge(interrupt: &Interrupt, view: &Arc<Mutex<RunView>>) {
+    let (interrupt, view) = (interrupt.clone(), Arc::downgrade(view));
+    let watch = move || {
+        while let Some(view) = view.upgrade() {
+            if interrupt.level() != Level::None {
+                let text = "stopping: what was measured is kept, and what was made is taken down; Ctrl-C again does not wait for the stage";
+                return view.lock().unwrap_or_else(PoisonError::into_inner).line(text);
+            }
+            drop(view);
+            thread::sleep(LOOK);
+        }
+    };
+    // Without it the run stops as well, and says nothing meanwhile.
+    drop(thread::Builder::new().name("stopping".into()).spawn(watch));
 }
 
 /// Returns what is about to happen, one line.
@@ -65,10 +90,13 @@ pub fn conclude(outcome: RunOutcome, out: &Path, args: &Common) -> Result<ExitCo
         let colour = Style::of_stdout().colour();
         answer(&Text::made(report::terminal::text(&view, width(), colour)));
     }
-    say(&format!(
-        "result in {dir}; fathom report {dir} -o page.html makes a page of it",
-        dir = out.display()
-    ));
+    let dir = out.display();
+    say(&format!("result in {dir}; fathom report {dir} -o page.html makes a page of it"));
+    if matches!(outcome, RunOutcome::Interrupted | RunOutcome::Incomplete) {
+        say(&format!(
+            "the same command with --resume {dir} in place of --out goes on: runs that ended well are kept"
+        ));
+    }
     Ok(match outcome {
         RunOutcome::Complete => super::report::gated(&view, &args.gates, ExitCode::SUCCESS),
         _ => ExitCode::from(outcome.exit_code()),

@@ -117,6 +117,7 @@ pub fn execute_plan(
         experiment_text: source.text.clone(),
     };
     super::ends::begin(plan, &out, Some(accelerator.kind.name()));
+    super::ends::acknowledge(&interrupt, &view);
     let shown = Arc::clone(&view);
     let on = Box::new(move |e: &run::Event| with(&shown, |v| v.event(e)));
     let ledger = ledger(&out, plan, start, earlier, on)?;

@@ -56,6 +56,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     };
     super::ends::begin(&plan, &out, None);
     let view = Arc::new(Mutex::new(RunView::new(args.common.json)));
+    super::ends::acknowledge(&interrupt, &view);
     let shown = Arc::clone(&view);
     let on = Box::new(move |e: &run::Event| with(&shown, |v| v.event(e)));
     let ledger = ledger(&out, &plan, start, earlier, on)?;
