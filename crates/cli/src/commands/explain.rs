@@ -34,16 +34,18 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
 
 fn shipped() -> Text {
     let mut text = Text::from("Shipped experiments (fathom explain NAME says more):");
+    let width = experiment::SHIPPED.iter().map(|one| one.name.len()).max().unwrap_or(0);
     for experiment in experiment::SHIPPED {
-        let about = experiment
-            .text
-            .lines()
-            .find_map(|line| line.strip_prefix("about = "))
-            .unwrap_or_default()
-            .trim_matches('"');
-        text.line(format!("  {:<16} {about}", experiment.name));
+        text.line(format!("  {:<width$} {}", experiment.name, about(experiment.text)));
     }
     text
+}
+
+/// Returns what a shipped experiment says that it is about.
+fn about(text: &str) -> &str {
+    let mut keys = text.lines().filter_map(|line| line.split_once('='));
+    let found = keys.find(|(key, _)| key.trim() == "about");
+    found.map_or("", |(_, value)| value.trim().trim_matches('"'))
 }
 
 fn text(explained: &Explained) -> Text {
@@ -157,4 +159,14 @@ fn order(explained: &Explained) -> String {
         return format!("order   {}", explained.order.join("; "));
     }
     format!("order   {} x, drawn anew each time: {}", explained.repeat, first.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_shipped_experiment_is_listed_with_what_it_is_about() {
+        for shipped in experiment::SHIPPED {
+            assert!(super::about(shipped.text).len() > 20, "{}", shipped.name);
+        }
+    }
 }
