@@ -237,6 +237,20 @@ impl ContentSpec {
         Ok(())
     }
 
+    /// Returns the keys of duplicates that change nothing, as there are none.
+    pub fn idle(&self) -> Vec<&'static str> {
+        let keys = [
+            ("scope", self.scope != Scope::Written && self.zero.0 == 0.0),
+            ("distance", self.distance.is_some()),
+            ("window", self.window.is_some()),
+            ("popularity", self.popularity != Popularity::Uniform),
+            ("domain", self.domain != Domain::Job),
+            ("misaligned", self.misaligned.is_some()),
+        ];
+        let none = self.dedupe.0 == 0.0 && self.profile.is_none();
+        keys.into_iter().filter(|(_, given)| none && *given).map(|(key, _)| key).collect()
+    }
+
     /// Returns what will not do what people expect of it. Costs of flushes are another question: [`Self::flush_warning`].
     pub fn warnings(&self) -> Vec<Warning> {
         let mut warnings = Vec::new();

@@ -30,8 +30,9 @@ pub(crate) fn of_cell(
 pub(crate) fn of_stages(plan: &CellPlan, samples: &[SampleRow], stages: &mut [StageRecord]) {
     let starts: Vec<u64> = stages.iter().map(|stage| stage.start_ns).collect();
     let first = stages.iter().position(|stage| stage.measured).unwrap_or(0);
-    let written: Vec<_> =
-        (0..stages.len()).map(|at| results::model::written(stages.iter().take(at + 1).skip(first))).collect();
+    let written: Vec<_> = (0..stages.len())
+        .map(|at| results::model::written(stages.iter().take(at + 1).skip(first)))
+        .collect();
     for (at, stage) in stages.iter_mut().enumerate().filter(|(_, stage)| stage.measured) {
         let Some(end_ns) = stage.end_ns else { continue };
         let next_ns = starts.get(at + 1).copied().unwrap_or(u64::MAX);

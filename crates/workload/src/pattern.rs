@@ -99,7 +99,7 @@ fn read(name: &str, rest: Option<&str>) -> Option<Pattern> {
             };
             Pattern::Strided { blocks: whole(blocks).filter(|&n| n > 0)?, shift }
         }
-        ("uniform" | "random", None) => Pattern::Uniform,
+        ("random" | "uniform", None) => Pattern::Uniform,
         ("permutation", None) => Pattern::Permutation,
         ("zipf", Some(theta)) => Pattern::Zipf { theta: text::number(theta)? },
         ("pareto", Some(h)) => Pattern::Pareto { h: text::number(h)? },
@@ -138,7 +138,7 @@ impl fmt::Display for Pattern {
             Self::Interleaved { chunk } => write!(f, "interleaved:{chunk}"),
             Self::Strided { blocks, shift: false } => write!(f, "strided:{blocks}"),
             Self::Strided { blocks, shift: true } => write!(f, "strided:{blocks}:shift"),
-            Self::Uniform => f.write_str("uniform"),
+            Self::Uniform => f.write_str("random"),
             Self::Permutation => f.write_str("permutation"),
             Self::Zipf { theta } => write!(f, "zipf:{theta}"),
             Self::Pareto { h } => write!(f, "pareto:{h}"),
@@ -172,7 +172,7 @@ mod tests {
             "interleaved:64",
             "strided:812",
             "strided:812:shift",
-            "uniform",
+            "random",
             "permutation",
             "zipf:1.2",
             "zipf:0.99",
@@ -188,7 +188,8 @@ mod tests {
             let json = serde_json::to_string(&pattern).unwrap();
             assert_eq!(serde_json::from_str::<Pattern>(&json).unwrap(), pattern);
         }
-        assert_eq!("random".parse(), Ok(Pattern::Uniform));
+        // As results of before have it.
+        assert_eq!("uniform".parse(), Ok(Pattern::Uniform));
         assert_eq!("normal:5".parse(), "normal:5%@50%".parse::<Pattern>());
     }
 

@@ -25,10 +25,10 @@ pub struct EstimateArgs {
         require_equals = true, conflicts_with = "size")]
     pub one_file_system: String,
     /// Take the LZ4 size of every distinct block instead of a sample's, and compress every record of 128 KiB.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "size")]
     pub exact: bool,
     /// Memory for the table of contents; above it, contents are sampled.
-    #[arg(long, value_name = "SIZE", default_value = "1G")]
+    #[arg(long, value_name = "SIZE", default_value = "1G", conflicts_with = "size")]
     pub memory: Bytes,
     /// Memory of VDO's index: 256M, 512M, 768M, or whole GiB [default: 256M; with --size what the data needs].
     #[arg(long, value_name = "SIZE")]
@@ -37,7 +37,7 @@ pub struct EstimateArgs {
     #[arg(long)]
     pub sparse_index: bool,
     /// Data at the start that is written with deduplication off, so that the index never knows it.
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", conflicts_with = "size")]
     pub forgotten: Option<Bytes>,
     /// Share of the volume that is to stay free.
     #[arg(long, value_name = "PERCENT", default_value = "20%")]
@@ -46,7 +46,7 @@ pub struct EstimateArgs {
     #[arg(long, requires = "saving")]
     pub size: Option<Bytes>,
     /// What is saved of it.
-    #[arg(long, value_name = "PERCENT", requires = "size")]
+    #[arg(long, value_name = "PERCENT", requires = "size", conflicts_with = "paths")]
     pub saving: Option<Percent>,
     /// Write how far the data dedupes and compresses, and nothing of its bytes, for content = { profile = "FILE" }.
     #[arg(long, value_name = "FILE", conflicts_with = "size", value_parser = super::made())]

@@ -10,15 +10,15 @@ pub struct ExplainArgs {
     pub experiment: Option<String>,
     /// Repeats of each variant, instead of the experiment's: a number, or auto for as many as are needed to decide (auto:12 for at most
     /// 12, auto:30m for at most 30 minutes).
-    #[arg(long, value_name = "N|auto")]
+    #[arg(long, value_name = "N|auto", requires = "experiment")]
     pub repeat: Option<Repeat>,
     /// Scale of the experiment [default: lab, where the experiment has it].
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", requires = "experiment")]
     pub scale: Option<String>,
     /// These variants only, comma separated; can be given several times.
-    #[arg(long, value_name = "VARIANT,...")]
+    #[arg(long, value_name = "VARIANT,...", requires = "experiment")]
     pub only: Vec<String>,
     /// JSON on standard output.
-    #[arg(long)]
+    #[arg(long, requires = "experiment")]
     pub json: bool,
 }

@@ -27,7 +27,7 @@ Examples:
   Two devices, 70 % of the I/Os on the first, every I/O in a log:
     fathom load /dev/sdx=70 /dev/sdy=30 --ops randread=100 --io-log ios.fio && fathom show ios.fio
   Read back and check what was written:
-    fathom load scratch.dat --size 1G --ops randwrite=50,randread=50 --verify both --passes 2
+    fathom load scratch.dat --size 1G --ops randwrite=50,randread=50 --pattern permutation --verify both --passes 2
 
 Exit codes: 0 ok; 2 usage; 3 the environment lacks something; 4 refused, to keep data safe; 5 more than \
 half of the I/Os failed, or nothing was measured, or a block was wrong, or no block could be checked that was to be; 130 interrupted.";

@@ -10,6 +10,7 @@ mod explain;
 mod gates;
 mod lab;
 mod load;
+mod load_keys;
 mod results;
 mod run;
 mod uvdo;
@@ -34,6 +35,7 @@ pub use explain::ExplainArgs;
 pub use gates::Gates;
 pub use lab::{GuestArgs, LabCommand, LabRunArgs, LabShellArgs};
 pub use load::{LoadArgs, TargetArg};
+pub use load_keys::as_options;
 pub use results::{DoctorArgs, ReportArgs, ShowArgs, TrendArgs};
 pub use run::{Common, RunArgs};
 pub use uvdo::{
@@ -122,7 +124,7 @@ pub fn words() -> Vec<String> {
 mod tests {
     use std::path::{Path, PathBuf};
 
-    use clap::CommandFactory;
+    use clap::{CommandFactory, Parser};
 
     /// Sources of the program and documents of its users.
     fn texts(folder: &Path, found: &mut Vec<PathBuf>) {
@@ -197,6 +199,36 @@ mod tests {
         }
         assert!(seen > 100, "only {seen} places name a command");
         assert!(lost.is_empty(), "{lost:#?}");
+    }
+
+    /// The lines of the help of `command`, and of those below it, that show what can be typed.
+    fn examples(command: &clap::Command, found: &mut Vec<String>) {
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        for line in help.lines() {
+            let shown = ["Examples:", "Example:"].iter().find_map(|word| line.strip_prefix(word));
+            let typed = shown.unwrap_or(line).split(';').map(str::trim);
+            found.extend(typed.filter(|text| text.starts_with("fathom ")).map(str::to_owned));
+        }
+        command.get_subcommands().for_each(|sub| examples(sub, found));
+    }
+
+    #[test]
+    fn every_example_of_every_help_is_a_command_that_is_taken() {
+        let mut found = Vec::new();
+        examples(&super::Cli::command(), &mut found);
+        assert!(found.len() > 40, "only {} examples", found.len());
+        for line in found {
+            let shown = line.split("   ").next().unwrap_or_default();
+            for typed in shown.split("&&") {
+                let typed = typed.split(['|', '>', '&', '#']).next().unwrap_or_default();
+                let words = typed.split_whitespace().map(|word| word.trim_matches('\''));
+                let taken = super::Cli::try_parse_from(words);
+                let taken = taken.unwrap_or_else(|error| panic!("{line}\n{error}"));
+                if let super::Command::Load(args) = taken.command {
+                    args.spec().validate().unwrap_or_else(|error| panic!("{line}\n{error}"));
+                }
+            }
+        }
     }
 
     #[test]

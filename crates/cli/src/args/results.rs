@@ -73,14 +73,14 @@ pub struct DoctorArgs {
     #[arg(long, conflicts_with = "subject")]
     pub rules: bool,
     /// Of what limits a result, show all, not the five that explain most.
-    #[arg(long)]
+    #[arg(long, requires = "subject", conflicts_with = "rules")]
     pub all: bool,
     /// Scale of an experiment [default: lab, where the experiment has it].
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", requires = "subject", conflicts_with = "rules")]
     pub scale: Option<String>,
     /// Try what would take a limit away: the variant with that one change beside the variant as it was, on fresh seeds, twice where
     /// it helps. Of the rule named, else of each limit that is shown.
-    #[arg(long, value_name = "RULE", num_args = 0..=1, requires = "subject")]
+    #[arg(long, value_name = "RULE", num_args = 0..=1, requires = "subject", conflicts_with = "rules")]
     pub prove: Option<Option<String>>,
     /// Prove in the lab, a disposable virtual machine.
     #[arg(long, requires = "prove")]

@@ -55,10 +55,10 @@ pub struct RunArgs {
     #[command(flatten)]
     pub common: Common,
     /// Device for a role of the experiment; refused when it is in use or carries a signature.
-    #[arg(long, value_name = "ROLE=PATH", value_parser = role)]
+    #[arg(long, value_name = "ROLE=PATH", value_parser = role, conflicts_with = "simulate")]
     pub device: Vec<(String, PathBuf)>,
     /// Device for a role, whatever is on it: its data may be destroyed. Still refused when it is in use.
-    #[arg(long, value_name = "ROLE=PATH", value_parser = role)]
+    #[arg(long, value_name = "ROLE=PATH", value_parser = role, conflicts_with = "simulate")]
     pub destroy_data: Vec<(String, PathBuf)>,
     /// Use simulated layers and virtual time: nothing is touched and no figure is real.
     #[arg(long)]

@@ -46,6 +46,10 @@ fn experiment(subject: &str) -> Result<Option<ExperimentSource>, Failure> {
 
 fn of_result(args: &DoctorArgs, path: &Path) -> Result<ExitCode, Failure> {
     let result = results::open(path)?;
+    if args.scale.is_some() {
+        let error = format!("{} is a result, and --scale is of an experiment", path.display());
+        return Err(Failure::usage(error).with_help("leave --scale out"));
+    }
     let analysis = analysis::analyse(&result);
     let mut found = doctor::examine(&result, &analysis);
     let all = args.all;
@@ -64,6 +68,11 @@ fn of_plan(args: &DoctorArgs, source: &ExperimentSource) -> Result<ExitCode, Fai
         return Err(
             Failure::usage(error).with_help("run it first, then name the result's directory")
         );
+    }
+    if args.all {
+        let error = format!("{} is an experiment, and --all is of a result", source.name);
+        return Err(Failure::usage(error)
+            .with_help("leave --all out: all that the plan cannot show is said"));
     }
     let plan =
         RunRequest { scale: args.scale.clone(), ..RunRequest::default() }.plan(source, LAB)?;

@@ -43,6 +43,7 @@ fn sizing(args: &EstimateArgs, size: Bytes, saving: f64) -> Result<ExitCode, Fai
 
 fn data(args: &EstimateArgs) -> Result<ExitCode, Failure> {
     let request = request(args)?;
+    check_trees(args)?;
     let profile_file = args.profile.as_ref().map(|path| Output {
         option: "--profile",
         path,
@@ -87,6 +88,28 @@ fn data(args: &EstimateArgs) -> Result<ExitCode, Failure> {
         (Level::None, false) => 0,
         _ => 130,
     }))
+}
+
+/// Refuses what is asked of files where there are trees alone, and of trees where there is none.
+fn check_trees(args: &EstimateArgs) -> Result<(), Failure> {
+    let tree = args.paths.iter().find(|path| path.is_dir());
+    let files = args.paths.iter().any(|path| !path.is_dir());
+    let insists = args.format.as_deref() == Some("qcow2");
+    let (message, help) = match tree {
+        Some(tree) if args.format.is_some() && (insists || !files) => (
+            format!(
+                "--format is of files, devices and standard input, and {} is a directory",
+                tree.display()
+            ),
+            "leave it out: files in a tree are read as they lie; name an image to read what its guest sees",
+        ),
+        None if args.one_file_system == "no" => (
+            "--one-file-system=no is of trees, and no directory is named".to_owned(),
+            "leave it out, or name a directory",
+        ),
+        _ => return Ok(()),
+    };
+    Err(Failure::usage(message).with_help(help))
 }
 
 /// The index that was asked for. VDO has it in some sizes only, and none is rounded silently.

@@ -12,10 +12,10 @@ use sys::clock::Clock;
 use sys::interrupt::{Interrupt, Level};
 use units::show::{grouped, significant};
 use units::{Bytes, Percent};
-use workload::Portion;
+use workload::{LoadSpec, OpName, Portion, Verify};
 
 use super::logs::LatencyLog;
-use crate::args::{LoadArgs, TargetArg};
+use crate::args::{LoadArgs, TargetArg, as_options};
 use crate::failure::Failure;
 use crate::outputs::{self, Input, Output, OutputKind};
 use crate::render::LoadView;
@@ -24,18 +24,11 @@ use crate::terminal::{Style, say, say_line};
 pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     let mut spec = args.spec();
     // A profile is named as a file; relative to where the command is typed.
-    spec.content.load_profile(Path::new(".")).map_err(|e| workload_failure(e.into()))?;
-    spec.validate().map_err(workload_failure)?;
+    spec.content.load_profile(Path::new(".")).map_err(|e| workload_failure(&e.into()))?;
+    spec.validate().map_err(|error| workload_failure(&error))?;
     let style = Style::of_stderr();
-    if spec.has_content() {
-        let flushes = spec.durable().and_then(|durable| spec.content.flush_warning(durable));
-        let short = spec.written_blocks().and_then(|n| spec.content.length_warning(n, spec.jobs));
-        for warning in spec.content.warnings().into_iter().chain(flushes).chain(short) {
-            say_line(style.note("warning:").and(warning.to_string()));
-        }
-    } else if spec.content != content::ContentSpec::default() {
-        let useless = "this load writes nothing: what was asked of its content changes nothing (--ops says what it does)";
-        say_line(style.note("warning:").and(useless));
+    for warning in warnings(args, &spec) {
+        say_line(style.note("warning:").and(warning));
     }
     let may_create = new_size(args)?;
     no_target_twice(args)?;
@@ -88,6 +81,38 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(if stopped { 130 } else { exit_code(&summary) }))
 }
 
+/// Returns what will not do what people expect of it, and what changes nothing.
+fn warnings(args: &LoadArgs, spec: &LoadSpec) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if spec.has_content() {
+        let flushes = spec.durable().and_then(|durable| spec.content.flush_warning(durable));
+        let short = spec.written_blocks().and_then(|n| spec.content.length_warning(n, spec.jobs));
+        let all = spec.content.warnings().into_iter().chain(flushes).chain(short);
+        warnings.extend(all.map(|warning| as_options(&warning.to_string())));
+        warnings.extend(spec.content.idle().into_iter().map(|key| {
+            format!(
+                "{}changes nothing: there are no duplicates (--dedupe says how many)",
+                as_options(&format!("{key} = "))
+            )
+        }));
+    } else if spec.content != content::ContentSpec::default() {
+        warnings.push("this load writes nothing: what was asked of its content changes nothing (--ops says what it does)".into());
+    }
+    let writes = spec.ops.names().any(OpName::is_write);
+    if spec.sync.is_some() && !writes {
+        warnings.push(
+            "this load writes nothing: --sync changes nothing (--ops says what it does)".into(),
+        );
+    }
+    let verifies = spec.verify != Verify::Off || args.verify.verify_state.is_some();
+    if args.verify.verify_bytes == 1 && !verifies {
+        warnings.push(
+            "--verify-bytes changes nothing: nothing is verified (--verify says when)".into(),
+        );
+    }
+    warnings
+}
+
 /// Claims each target that is written to; `None` of one that is only read, and of `null`.
 fn claims(
     args: &LoadArgs,
@@ -107,7 +132,7 @@ fn claims(
 /// The load of `args`, which must not change anything.
 pub(super) fn reading(args: &LoadArgs) -> Result<Load, Failure> {
     let spec = args.spec();
-    spec.validate().map_err(workload_failure)?;
+    spec.validate().map_err(|error| workload_failure(&error))?;
     if spec.writes() {
         return Err(Failure::usage("Only loads that read can be run here")
             .with_help("`fathom load` runs the others, one at a time"));
@@ -225,8 +250,12 @@ fn new_file_size(args: &LoadArgs, target: &TargetArg) -> Result<Option<Bytes>, F
         TargetPresence::Absent => {
             let share = |portion: Option<Portion>| portion.is_some_and(|p| p.bytes().is_none());
             let help = match (share(offset), share(size) || size.is_none()) {
-                (true, false) => "give --offset in bytes: of a file that is to be made there is no share",
-                (true, true) => "give --size and --offset in bytes to make a file that they fit into",
+                (true, false) => {
+                    "give --offset in bytes: of a file that is to be made there is no share"
+                }
+                (true, true) => {
+                    "give --size and --offset in bytes to make a file that they fit into"
+                }
                 _ => "add --size in bytes to make a file of that size",
             };
             end.map(Some).ok_or_else(|| missing("is not there", help))
@@ -244,9 +273,9 @@ fn no_target_twice(args: &LoadArgs) -> Result<(), Failure> {
     })
 }
 
-fn workload_failure(error: workload::WorkloadError) -> Failure {
-    let help = error.help();
-    Failure::usage(error).with_help(help)
+fn workload_failure(error: &workload::WorkloadError) -> Failure {
+    let help = as_options(&error.help());
+    Failure::usage(as_options(&error.to_string())).with_help(help)
 }
 
 pub(super) fn engine_failure(error: engine::EngineError) -> Failure {

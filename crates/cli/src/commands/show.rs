@@ -13,9 +13,11 @@ use crate::terminal::{Out, Style, Text, answer, csv, json, lost, say_line, width
 
 pub fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
     if is_io_log(&args.result) {
+        refuse_others(args, "log of I/Os", "--csv")?;
         return io_log(&args.result);
     }
     if let Some(path) = comparison(&args.result) {
+        refuse_others(args, "comparison of engines", "--json")?;
         return engines(&path, args.json);
     }
     let view = super::report::view_of(&args.result)?;
@@ -30,6 +32,24 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
     }
     let code = super::report::exit_code([&view]);
     Ok(super::report::gated(&view, &args.gates, code))
+}
+
+/// Refuses options of a result that a file of another `kind` has not; it has `own` alone.
+fn refuse_others(args: &ShowArgs, kind: &str, own: &str) -> Result<(), Failure> {
+    let given = [
+        ("--all", args.all),
+        ("--json", args.json),
+        ("--csv", args.csv),
+        ("--strict", args.gates.strict),
+        ("--fail-on", !args.gates.fail_on.is_empty()),
+    ];
+    let Some((option, _)) = given.into_iter().find(|(option, given)| *given && *option != own)
+    else {
+        return Ok(());
+    };
+    let message =
+        format!("{} is a {kind}, and {option} is of results of experiments", args.result.display());
+    Err(Failure::usage(message).with_help(format!("leave {option} out; {own} can stand here")))
 }
 
 /// The comparison of engines that `path` is or holds.

@@ -167,7 +167,7 @@ fn bad_input_is_refused_with_the_option_the_allowed_words_and_nothing_left_behin
     for (more, said) in [
         ("--depth 0", &["depth"][..]),
         ("--depth many", &["--depth"]),
-        ("--block-size 1000", &["block_size", "512"]),
+        ("--block-size 1000", &["--block-size 1000", "512"]),
         ("--block-size 4k..x", &["--block-size"]),
         ("--offset 1000", &["offset", "512"]),
         ("--pattern zigzag", &["--pattern", "zipf", "permutation"]),

@@ -27,6 +27,8 @@ mod documents;
 #[cfg(test)]
 mod estimate;
 #[cfg(test)]
+mod examples;
+#[cfg(test)]
 mod files;
 #[cfg(test)]
 mod full_disks;
@@ -42,6 +44,8 @@ mod load_options;
 mod modelled;
 #[cfg(test)]
 mod moved;
+#[cfg(test)]
+mod no_effect;
 #[cfg(test)]
 mod odd_names;
 #[cfg(test)]

@@ -183,7 +183,7 @@ const MISTAKES: &[Case] = &[
         "less than one I/O",
         "larger depth",
     ),
-    (|s| s.passes = Some(1), "passes", "uniform", "permutation"),
+    (|s| s.passes = Some(1), "passes", "random", "permutation"),
     (|s| s.last_block = true, "last_block", "strided", "strided:N"),
     (|s| s.content.dedupe = Percent(100.0), "dedupe", "100%", "99%"),
     (
