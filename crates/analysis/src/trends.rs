@@ -3,13 +3,17 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use results::ResultSet;
+use jiff::Timestamp;
 use results::model::{Accelerator, Manifest};
+use results::{ResultSet, Seal};
 use stats::{LEAST_REPEATS, Trend};
 use units::{Better, Seed};
 
 use crate::scope::Scope;
 use crate::{Analysis, analyse};
+
+/// The beginning of 2025, seconds since 1970: no run started earlier.
+const FIRST_START: i64 = 1_735_689_600;
 
 /// What of a result is held against others of its kind. The result itself need not be kept.
 #[derive(Debug, Clone)]
@@ -44,6 +48,8 @@ pub struct TrendRun {
     pub kernel: Option<String>,
     /// Version of the program.
     pub tool_version: String,
+    /// Tells whether its files are known to be as the run left them; nobody knows of one that is not sealed.
+    pub sealed: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -128,28 +134,41 @@ impl TrendResult {
     /// Takes from a whole result what its experiment asks: each other variant over the base, or the only variant's median.
     ///
     /// # Errors
-    /// One that is not whole, or not as its run left it, does not count.
+    /// One that is not whole, or not as its run left it, does not count, nor does one whose start has no place among others.
     pub fn of(result: &ResultSet) -> Result<Self, LeftOut> {
         let changed = result.seal.broken().map(|what| format!("it was changed: {what}"));
         let incomplete = || Some(format!("it is incomplete: {}", result.incomplete.as_ref()?));
-        if let Some(why) = changed.or_else(incomplete) {
-            return Err(LeftOut { path: result.path.clone(), why });
-        }
         let manifest = &result.manifest;
+        let left_out = |why| LeftOut { path: result.path.clone(), why };
+        if let Some(why) = changed.or_else(incomplete) {
+            return Err(left_out(why));
+        }
+        let started_utc = start(&manifest.started_utc).map_err(left_out)?;
         let analysis = analyse(result);
         let kernel = manifest.guest.as_ref().unwrap_or(&manifest.host).0.get("kernel").cloned();
         Ok(Self {
             run_id: manifest.run_id.clone(),
             kind: kind(result),
             run: TrendRun {
-                started_utc: manifest.started_utc.clone(),
+                started_utc,
                 path: result.path.clone(),
                 kernel,
                 tool_version: manifest.tool_version.clone(),
+                sealed: result.seal == Seal::Whole,
             },
             figures: figures(&analysis, manifest),
         })
     }
+}
+
+/// Returns a start in the one way of writing it by which starts are ordered, or why it is none.
+fn start(text: &str) -> Result<String, String> {
+    let time: Timestamp =
+        text.parse().map_err(|_| format!("its started_utc '{text}' is no time"))?;
+    if time.as_second() < FIRST_START {
+        return Err(format!("it says that it started at {text}: the clock was wrong"));
+    }
+    Ok(time.to_string())
 }
 
 fn kind(result: &ResultSet) -> TrendKind {

@@ -86,6 +86,42 @@ fn a_run_counts_once_and_what_is_not_whole_in_no_series() {
 }
 
 #[test]
+fn a_start_that_cannot_be_has_no_place_in_a_series_and_others_are_ordered_by_time() {
+    let at = |started: &str| {
+        let mut set = fixture::with(5, 7_600.0);
+        set.manifest.started_utc = started.into();
+        set.manifest.run_id = started.into();
+        set.path = started.into();
+        TrendResult::of(&set)
+    };
+    for (started, why) in [
+        ("garbage", "its started_utc 'garbage' is no time"),
+        ("", "is no time"),
+        ("2026-13-01T08:00:00Z", "is no time"),
+        ("1970-01-01T00:00:09Z", "the clock was wrong"),
+        ("2024-12-31T23:59:59Z", "the clock was wrong"),
+    ] {
+        let left_out = at(started).unwrap_err();
+        assert!(left_out.why.contains(why), "{left_out:?}");
+    }
+    let (late, early) = ("2026-11-02T00:30:00Z", "2026-11-02T01:00:00+02:00");
+    let all = trends(vec![at(late).unwrap(), at(early).unwrap()], Seed(1));
+    let paths = iops(&all).runs.iter().map(|(run, _)| run.path.to_str().unwrap());
+    assert_eq!(paths.collect::<Vec<_>>(), [early, late]);
+}
+
+#[test]
+fn a_result_without_a_seal_counts_and_is_known_as_one() {
+    let sealed = |seal| {
+        let mut set = fixture::with(5, 7_600.0);
+        set.seal = seal;
+        let all = trends(vec![TrendResult::of(&set).unwrap()], Seed(1));
+        iops(&all).runs[0].0.sealed
+    };
+    assert!(sealed(Seal::Whole) && !sealed(Seal::None));
+}
+
+#[test]
 fn the_threshold_is_the_question_s_with_one_variant_and_with_several() {
     for variants in [1, 2] {
         // By 10 %, which does not matter here.

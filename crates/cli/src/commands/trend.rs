@@ -1,7 +1,8 @@
 //! `fathom trend`: one experiment run again and again, and what changed between which results.
 
+use std::collections::BTreeSet;
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use analysis::{LeftOut, TrendKind, TrendResult, TrendSeries, Trends, trends};
@@ -107,7 +108,7 @@ fn document(series: &TrendSeries) -> Value {
     let runs = runs.iter().map(|(run, value)| {
         object!({
             "result": run.path.display().to_string(), "started_utc": run.started_utc, "kernel": run.kernel,
-            "tool_version": run.tool_version, "value": value,
+            "tool_version": run.tool_version, "sealed": run.sealed, "value": value,
         })
     });
     object!({
@@ -142,10 +143,20 @@ fn text(all: &Trends) -> Text {
             text.line(format!("     {line}"));
         }
     }
+    for path in unsealed(all) {
+        let why = "whether its files were changed is not known";
+        text.line(style.note("not sealed:").and(format!("{}: {why}", path.display())));
+    }
     for LeftOut { path, why } in &all.left_out {
         text.line(style.note("left out:").and(format!("{}: {why}", path.display())));
     }
     text
+}
+
+/// The results in any series of which nobody knows whether they were changed, each once.
+fn unsealed(all: &Trends) -> BTreeSet<&Path> {
+    let runs = all.series.iter().flat_map(|series| &series.runs);
+    runs.filter(|(run, _)| !run.sealed).map(|(run, _)| run.path.as_path()).collect()
 }
 
 fn head(kind: &TrendKind) -> String {
