@@ -43,8 +43,8 @@ pub(crate) const RULES: [ResultRule; 32] = [
     },
     Rule {
         id: "incomplete",
-        text: "The result is incomplete; figures rest on the runs that ended well.",
-        reads: "states of the cells",
+        text: "The result is incomplete: figures rest on what is there, and nothing looked at what is missing.",
+        reads: "states of the cells, and what those that are done hold of their plan",
         threshold: None,
         remedy: "Repeat the command that began it, with --resume DIR in place of --out: runs that ended well are kept.",
         source: "docs/results.md",

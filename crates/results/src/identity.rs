@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path};
 
 use crate::model::{CellEntry, CellRecord, Manifest, Row};
+use crate::whole;
 
 /// Finds what is wrong with the list of cells in itself, so that no figure can be told to be of a cell; `None` where nothing is.
 pub(crate) fn contradiction(manifest: &Manifest) -> Option<String> {
@@ -55,7 +56,24 @@ pub(crate) fn foreign(
     if record.seed != manifest.seed.of_repeat(entry.repeat) && !old {
         return Some("cell.json is of another seed".to_owned());
     }
+    if let Some(name) = unplanned(manifest, record) {
+        return Some(format!(
+            "cell.json has a stage '{name}' that its plan does not have, or twice"
+        ));
+    }
     rows.iter().any(|row| is_of_another(row, record)).then(|| "rows.log is of another cell".into())
+}
+
+/// Finds a stage that is none of the plan's, or stands there again or in the place of another; points of a sweep come in any order.
+fn unplanned<'a>(manifest: &Manifest, record: &'a CellRecord) -> Option<&'a str> {
+    let variant = manifest.plan.variants.iter().find(|one| one.name == record.variant)?;
+    let mut last = None;
+    let wrong = record.stages.iter().enumerate().find(|(place, stage)| {
+        let planned = variant.stages.iter().any(|planned| whole::is_planned(planned, stage));
+        let again = record.stages[..*place].iter().any(|before| before.name == stage.name);
+        !planned || again || last.replace(stage.index) >= Some(stage.index)
+    });
+    wrong.map(|(_, stage)| stage.name.as_str())
 }
 
 /// Tells whether a row tells another name or another time of a stage than the record does.

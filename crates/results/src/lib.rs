@@ -20,6 +20,7 @@ pub mod recover;
 pub mod seal;
 pub mod sink;
 pub mod transcript;
+mod whole;
 pub mod writer;
 
 pub use checksums::Seal;

@@ -13,6 +13,7 @@ use crate::proofs::{self, KeptProof};
 use crate::recover::{RecoveredStage, recover};
 use crate::sink::DirSink;
 use crate::transcript::{self, TranscriptEntry};
+use crate::whole::{self, Lacks};
 use crate::writer::{CELL_RECORD, CELLS, EXPERIMENT, LAB, MANIFEST, ROWS, TRANSCRIPT};
 
 /// A result as read.
@@ -167,11 +168,19 @@ pub fn open(dir: &Path) -> Result<ResultSet, ReadError> {
     let (transcript, lines_lost) =
         optional(&dir.join(TRANSCRIPT))?.map_or((Vec::new(), 0), |text| transcript::read(&text));
     missing.transcript_lines = lines_lost;
+    let experiment_toml = optional(&dir.join(EXPERIMENT))?.map(|bytes| text(&bytes));
+    if experiment_toml.as_ref().is_none_or(String::is_empty) {
+        missing.lacks.add("there is no experiment".to_owned(), EXPERIMENT);
+    }
+    for cell in &cells {
+        let lacks = whole::lacking(&manifest, cell, &transcript);
+        lacks.into_iter().for_each(|what| missing.lacks.add(what, &cell.entry.folder));
+    }
     let incomplete = missing.reason(&manifest);
     let seal = checksums::check(dir).map_err(|(path, source)| ReadError::Io { path, source })?;
     Ok(ResultSet {
         path: dir.to_owned(),
-        experiment_toml: optional(&dir.join(EXPERIMENT))?.map(|bytes| text(&bytes)),
+        experiment_toml,
         cells,
         transcript,
         lab_files: read_lab(&dir.join(LAB))?,
@@ -279,6 +288,7 @@ struct Missing {
     first_reason: Option<String>,
     frames: usize,
     transcript_lines: usize,
+    lacks: Lacks,
 }
 
 impl Missing {
@@ -327,6 +337,7 @@ impl Missing {
         if self.transcript_lines > 0 {
             parts.push(format!("{} lines of the transcript are damaged", self.transcript_lines));
         }
+        parts.extend(self.lacks.text());
         (!parts.is_empty()).then(|| parts.join("; "))
     }
 }

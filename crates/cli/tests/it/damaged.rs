@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use results::frames;
+use results::model::Row;
 use serde_json::Value;
 
 use crate::program::{Answer, expect, fathom_in, text};
@@ -38,6 +40,34 @@ const FORMS: &[Form] = &[
     ("a repeat beyond the plan", beyond, Kept::Nothing, "is of repeat 9 of 5"),
     ("the last cells left out", last_left_out, Kept::Incomplete, "2 cells of the plan are not in"),
     ("a missing folder", missing, Kept::Incomplete, "1 without a readable record"),
+    (
+        "the measured stage gone",
+        no_measured,
+        Kept::Incomplete,
+        "cell.json has no stage 'random-write'",
+    ),
+    ("the first stage gone", no_first, Kept::Incomplete, "cell.json has no stage 'allocate"),
+    ("the load of a stage gone", no_load, Kept::Incomplete, "has no figures of its load"),
+    (
+        "no figures of a stage's layers",
+        no_stage_layers,
+        Kept::Incomplete,
+        "cell.json has no figures of data",
+    ),
+    ("no rows", no_rows, Kept::Incomplete, "does not tell where stage"),
+    ("empty rows", empty_rows, Kept::Incomplete, "does not tell where stage"),
+    ("no intervals", no_intervals, Kept::Incomplete, "has no intervals of stage 'random-write'"),
+    ("no samples", no_samples, Kept::Incomplete, "has no samples of"),
+    ("no layers", no_layers, Kept::Incomplete, "cell.json has no figures of"),
+    ("no steps", no_steps, Kept::Incomplete, "cell.json has no steps"),
+    ("no leftovers", no_leftovers, Kept::Incomplete, "no answer to what teardown left"),
+    ("no machine", no_machine, Kept::Incomplete, "cell.json has no load of the machine"),
+    ("no facts", no_machine, Kept::Incomplete, "cell.json has no facts"),
+    ("no transcript", no_transcript, Kept::Incomplete, "transcript.jsonl has no line of it"),
+    ("no experiment", no_experiment, Kept::Incomplete, "there is no experiment"),
+    ("a stage twice", stage_twice, Kept::Changed, "that its plan does not have, or twice"),
+    ("a stage of another name", other_stage, Kept::Changed, "a stage 'other' that its plan"),
+    ("a stage that is not measured", unmeasured, Kept::Changed, "that its plan does not have"),
     ("a cell cut off", cut_off, Kept::Incomplete, "1 cut off while running"),
 ];
 
@@ -152,6 +182,98 @@ fn missing(at: &Path, _: &Path) {
 fn cut_off(at: &Path, _: &Path) {
     edit_cells(at, |cells| cells[4]["state"] = "running".into());
     fs::remove_file(folder(at, 4).join("cell.json")).unwrap();
+}
+
+fn edit_cell(at: &Path, change: impl FnOnce(&mut Value)) {
+    edit(&folder(at, 4).join("cell.json"), change);
+}
+
+/// The stages of each cell, the last of which is measured.
+fn edit_stages(at: &Path, change: impl Fn(&mut Vec<Value>)) {
+    for cell in [4, 5] {
+        let path = folder(at, cell).join("cell.json");
+        edit(&path, |cell| change(cell["stages"].as_array_mut().unwrap()));
+    }
+}
+
+fn no_measured(at: &Path, _: &Path) {
+    edit_stages(at, |stages| drop(stages.pop()));
+}
+
+fn no_first(at: &Path, _: &Path) {
+    edit_stages(at, |stages| drop(stages.remove(0)));
+}
+
+fn edit_measured(at: &Path, change: impl Fn(&mut Value)) {
+    edit_stages(at, |stages| change(stages.last_mut().unwrap()));
+}
+
+fn no_load(at: &Path, _: &Path) {
+    edit_measured(at, |stage| stage["load"] = Value::Null);
+}
+
+fn no_stage_layers(at: &Path, _: &Path) {
+    edit_measured(at, |stage| stage["layers"] = serde_json::json!({}));
+}
+
+fn other_stage(at: &Path, _: &Path) {
+    edit_measured(at, |stage| stage["name"] = "other".into());
+}
+
+fn unmeasured(at: &Path, _: &Path) {
+    edit_measured(at, |stage| stage["measured"] = false.into());
+}
+
+fn stage_twice(at: &Path, _: &Path) {
+    edit_stages(at, |stages| stages.push(stages.last().unwrap().clone()));
+}
+
+fn no_rows(at: &Path, _: &Path) {
+    fs::remove_file(folder(at, 4).join("rows.log")).unwrap();
+}
+
+fn empty_rows(at: &Path, _: &Path) {
+    fs::write(folder(at, 4).join("rows.log"), "").unwrap();
+}
+
+fn keep_rows(at: &Path, kept: impl Fn(&Row) -> bool) {
+    let path = folder(at, 4).join("rows.log");
+    let (rows, _) = frames::read(&fs::read(&path).unwrap());
+    let rows = rows.iter().filter(|row| kept(row));
+    fs::write(path, rows.flat_map(frames::encode).collect::<Vec<_>>()).unwrap();
+}
+
+fn no_intervals(at: &Path, _: &Path) {
+    keep_rows(at, |row| !matches!(row, Row::Interval(_)));
+}
+
+fn no_samples(at: &Path, _: &Path) {
+    keep_rows(at, |row| !matches!(row, Row::Sample(_)));
+}
+
+fn no_layers(at: &Path, _: &Path) {
+    edit_cell(at, |cell| cell["layers"] = serde_json::json!({}));
+}
+
+fn no_steps(at: &Path, _: &Path) {
+    edit_cell(at, |cell| cell["steps"] = serde_json::json!([]));
+}
+
+fn no_leftovers(at: &Path, _: &Path) {
+    edit_cell(at, |cell| cell["leftovers"] = Value::Null);
+}
+
+/// A simulated run has neither: it is called a real one.
+fn no_machine(at: &Path, _: &Path) {
+    edit(&at.join("manifest.json"), |manifest| manifest["simulated"] = false.into());
+}
+
+fn no_transcript(at: &Path, _: &Path) {
+    fs::remove_file(at.join("transcript.jsonl")).unwrap();
+}
+
+fn no_experiment(at: &Path, _: &Path) {
+    fs::remove_file(at.join("experiment.toml")).unwrap();
 }
 
 /// Holds every reader to what is to be kept of a result.

@@ -135,14 +135,16 @@ pub(crate) fn incomplete(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         }
         false => again,
     };
-    let finding = |why: &String| Finding {
+    let finding = |why: &String| {
+        Finding {
         rule: "incomplete".into(),
         severity: Severity::Warning,
         subject: None,
-        message: "The result is incomplete; figures rest on the runs that ended well.".into(),
+        message: "The result is incomplete: figures rest on what is there, and nothing looked at what is missing.".into(),
         evidence: format!("Missing: {why}."),
         remedy: remedy.clone(),
         ..Finding::default()
+    }
     };
     result.incomplete.iter().map(finding).collect()
 }

@@ -1,0 +1,134 @@
+//! Cells that are done held against their plan: what each should hold, and does not. Nobody could look at that.
+
+use serde_json::Value;
+
+use crate::model::{CellRecord, LayerFacts, LoadSummary, Manifest, Row, StageFacts, StageRecord};
+use crate::read::CellData;
+use crate::transcript::TranscriptEntry;
+use crate::writer::{CELL_RECORD, ROWS, TRANSCRIPT};
+
+/// Marks that every probe of a cell has a sample of.
+const MARKS: [&str; 2] = ["allocated", "settled"];
+
+/// Lacks of a result that are told.
+const TOLD: usize = 4;
+
+/// What done cells lack, each once, with the first cell that does and how many do.
+#[derive(Default)]
+pub(crate) struct Lacks(Vec<(String, String, usize)>);
+
+impl Lacks {
+    pub(crate) fn add(&mut self, what: String, place: &str) {
+        match self.0.iter_mut().find(|(known, ..)| *known == what) {
+            Some((.., places)) => *places += 1,
+            None => self.0.push((what, place.to_owned(), 1)),
+        }
+    }
+
+    /// All of it as a part of a sentence.
+    pub(crate) fn text(&self) -> Option<String> {
+        let one = |(what, first, places): &(String, String, usize)| match places - 1 {
+            0 => format!("{what} ({first})"),
+            n => format!("{what} ({first} and {n} more)"),
+        };
+        let (told, others) = self.0.split_at(self.0.len().min(TOLD));
+        let mut told: Vec<String> = told.iter().map(one).collect();
+        if !others.is_empty() {
+            told.push(format!("and {} more", others.len()));
+        }
+        let all = told.join(", ");
+        (!told.is_empty())
+            .then(|| format!("parts are gone, so that nothing could look at them: {all}"))
+    }
+}
+
+/// Finds what a cell that is done lacks of what its plan gives it, in words.
+pub(crate) fn lacking(
+    manifest: &Manifest,
+    cell: &CellData,
+    transcript: &[TranscriptEntry],
+) -> Vec<String> {
+    let Some(record) = cell.record.as_ref().filter(|_| cell.done()) else { return Vec::new() };
+    let variant = manifest.plan.variants.iter().find(|one| one.name == cell.entry.variant);
+    let stages: Vec<_> = variant.into_iter().flat_map(|one| &one.stages).collect();
+    let mut lacks: Vec<String> = stages.iter().filter_map(|one| of_stage(one, record)).collect();
+    let mut of_record = |lacks_it: bool, what: &str| {
+        if lacks_it {
+            lacks.push(format!("{CELL_RECORD} has no {what}"));
+        }
+    };
+    of_record(record.steps.is_empty(), "steps");
+    of_record(record.leftovers.is_none(), "answer to what teardown left behind");
+    // A comparison of engines has no plan of cells: other programs ran.
+    let Some(plan) = manifest.plan_document["cells"].get(cell.entry.index) else { return lacks };
+    // Earlier versions, which wrote no run's id, did not look at the machine, and knew fewer facts.
+    let real = record.run_id.is_some() && !manifest.simulated;
+    of_record(real && record.machine.is_none(), "load of the machine");
+    of_record(real && record.facts.is_empty(), "facts of layers and devices");
+    for LayerFacts { layer, name, .. } in variant.into_iter().flat_map(|one| &one.stack) {
+        let of_cell = layer == "device" || record.layers.contains_key(name);
+        let own = |stage: &StageRecord| !stage.measured || stage.layers.contains_key(name);
+        // Nor did they look at the layers and devices of each stage.
+        let of_stages = record.run_id.is_none() || record.stages.iter().all(own);
+        of_record(!(of_cell && of_stages), &format!("figures of {name}"));
+    }
+    if cell.damage.is_empty() {
+        lacks.extend(of_rows(record, &cell.rows, &plan["probes"]));
+    }
+    if !transcript.iter().any(|entry| entry.cell == Some(cell.entry.index)) {
+        lacks.push(format!("{TRANSCRIPT} has no line of it"));
+    }
+    lacks
+}
+
+/// Tells what a stage is that stands in a record as it was planned.
+pub(crate) fn is_planned(planned: &StageFacts, stage: &StageRecord) -> bool {
+    (&planned.kind, &planned.name, planned.measured) == (&stage.kind, &stage.name, stage.measured)
+}
+
+/// What the record lacks of a planned stage.
+fn of_stage(planned: &StageFacts, record: &CellRecord) -> Option<String> {
+    let name = &planned.name;
+    let Some(stage) = record.stages.iter().find(|stage| is_planned(planned, stage)) else {
+        return Some(format!("{CELL_RECORD} has no stage '{name}'"));
+    };
+    let done = |load: &LoadSummary| !load.operations.is_empty();
+    let what = if !planned.load.is_null() && !stage.load.as_ref().is_some_and(done) {
+        "figures of its load"
+    } else if !planned.rounds.is_null() && stage.fill.is_none() {
+        "figures of its fill"
+    } else if planned.synced.is_some() && stage.command.is_none() {
+        "figures of its command"
+    } else {
+        return None;
+    };
+    Some(format!("stage '{name}' in {CELL_RECORD} has no {what}"))
+}
+
+/// What the rows lack of what the record tells, and of what is sampled.
+fn of_rows(record: &CellRecord, rows: &[Row], probes: &Value) -> Vec<String> {
+    let mut lacks = Vec::new();
+    for StageRecord { index, name, load, .. } in &record.stages {
+        let edge = |row: &Row| matches!(row, Row::Stage(edge) if edge.stage == *index);
+        let interval = |row: &Row| matches!(row, Row::Interval(row) if row.stage == *index);
+        let ios = load.as_ref().map_or(0, |load| load.operations.values().map(|o| o.ios).sum());
+        if rows.iter().filter(|row| edge(row)).count() != 2 {
+            lacks.push(format!("{ROWS} does not tell where stage '{name}' began and ended"));
+        } else if ios > 0 && !rows.iter().any(interval) {
+            lacks.push(format!("{ROWS} has no intervals of stage '{name}'"));
+        }
+    }
+    let probes = probes.as_array().into_iter().flatten();
+    for probe in probes.filter_map(|probe| probe["id"].as_str()) {
+        let marked = |mark: &str| {
+            rows.iter().any(|row| {
+                matches!(row, Row::Sample(one) if one.source == probe && one.mark.as_deref() == Some(mark))
+            })
+        };
+        if !MARKS.into_iter().all(marked) {
+            lacks
+                .push(format!("{ROWS} has no samples of {probe} at both ends of what is measured"));
+        }
+    }
+    lacks
+}
