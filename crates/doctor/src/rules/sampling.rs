@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use analysis::Analysis;
-use results::model::{Finding, Row, SampleRow, Severity};
+use results::model::{Finding, Row, SampleRow, Severity, StageRecord};
 use results::read::{CellData, ResultSet};
 use units::show;
 
@@ -17,6 +17,24 @@ fn samples(cell: &CellData) -> impl Iterator<Item = &SampleRow> {
     })
 }
 
+/// Stages in which a layer does something, and may be down meanwhile.
+const OF_A_LAYER: &str = "layer";
+/// Sources that no layer has.
+const OF_THE_MACHINE: &str = "machine.";
+
+/// Tells whether it could not be read while a stage had the layer do something: Fathom itself took it down and up again. What is read at
+/// a defined moment is read of a layer that is up.
+fn is_down(cell: &CellData, sample: &SampleRow) -> bool {
+    let known = sample.mark.is_some() || sample.source.starts_with(OF_THE_MACHINE);
+    let read_ns = sample.at_ns.saturating_add(sample.cost_ns);
+    let stages = cell.record.iter().flat_map(|record| &record.stages);
+    let mut stages = stages.filter(|stage| stage.kind == OF_A_LAYER);
+    let during = |stage: &StageRecord| {
+        read_ns >= stage.start_ns && stage.end_ns.is_none_or(|end_ns| sample.at_ns <= end_ns)
+    };
+    sample.error.is_some() && !known && stages.any(during)
+}
+
 /// Samples could not be read.
 pub(crate) fn failed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     // A simulated layer says nothing of what it does not model.
@@ -24,7 +42,8 @@ pub(crate) fn failed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         return Vec::new();
     }
     let mut sources: BTreeMap<&str, (usize, usize, &str)> = BTreeMap::new();
-    for sample in result.cells.iter().flat_map(samples) {
+    let expected = |cell| samples(cell).filter(move |sample| !is_down(cell, sample));
+    for sample in result.cells.iter().flat_map(expected) {
         let (all, failed, first) = sources.entry(&sample.source).or_default();
         *all += 1;
         if let Some(error) = &sample.error {
@@ -44,8 +63,8 @@ pub(crate) fn failed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         remedy: "Figures and charts of this source have gaps there; see the layer's manual page for what \
                  the source needs."
             .into(),
- ..Finding::default()
-}
+        ..Finding::default()
+    }
     };
     sources.into_iter().filter(|(_, (_, failed, _))| *failed > 0).map(finding).collect()
 }

@@ -358,6 +358,29 @@ fn samples_that_failed_are_counted_by_source() {
 }
 
 #[test]
+fn samples_of_a_layer_that_fathom_itself_had_down_are_not_missing() {
+    let failing = |source: &'static str, kind: &'static str, mark: Option<&'static str>| {
+        let spoil = move |r: &mut ResultSet| {
+            let cell = &mut r.cells[0];
+            let stage = &mut cell.record.as_mut().unwrap().stages[1];
+            stage.kind = kind.into();
+            let mut samples = cell.rows.iter_mut().filter_map(|row| match row {
+                Row::Sample(sample) if sample.at_ns > stage.start_ns => Some(sample),
+                _ => None,
+            });
+            let sample = samples.next().unwrap();
+            (sample.source, sample.mark) = (source.into(), mark.map(str::to_owned));
+            sample.error = Some("No such device or address".into());
+        };
+        after(spoil).iter().any(|finding| finding.rule == "samples_failed")
+    };
+    assert!(!failing("cache.status", "layer", None));
+    assert!(failing("cache.status", "load", None));
+    assert!(failing("cache.status", "layer", Some("stage_end")));
+    assert!(failing("machine.cpu", "layer", None));
+}
+
+#[test]
 fn a_sampler_that_could_not_start_is_told_with_its_cell() {
     let finding = only("cell_notices", |r| {
         let text = "the thread that samples vdo.stats could not be started: no memory";
