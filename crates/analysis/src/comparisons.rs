@@ -1,4 +1,4 @@
-//! Every other variant against the first, in each metric that both have.
+//! Every other variant against the first, in each metric that both have, and in what is asked and one has.
 
 use results::model::{AskedMetric, PlanFacts};
 use stats::{AtLooks, Comparison, Difference, Verdict};
@@ -95,7 +95,58 @@ pub(crate) fn compare_all(
         Some(looks) => judge_at(looks, &mut drafts),
     }
     drafts.sort_by_key(|draft| draft.question.map_or(usize::MAX, |(place, _)| place));
-    drafts.into_iter().map(|draft| draft.finish(&base.name)).collect()
+    let mut all: Vec<_> = drafts.into_iter().map(|draft| draft.finish(&base.name)).collect();
+    let lone = questions.iter().flat_map(|asked| {
+        others.iter().filter_map(|new| one_sided(plan, asked, base, new)).collect::<Vec<_>>()
+    });
+    all.extend(lone);
+    all
+}
+
+/// The comparison in a figure that is asked about and that the command of only one side printed: nothing is decided. What only one side's
+/// layers have, as what is saved by a VDO beside none, is no comparison.
+fn one_sided(
+    plan: &PlanFacts,
+    asked: &AskedMetric,
+    base: &VariantFigures,
+    new: &VariantFigures,
+) -> Option<MetricComparison> {
+    let of = |variant: &'_ VariantFigures| {
+        let own = variant.values.iter().filter(|v| asks(asked, &v.scope, &v.metric));
+        own.filter(|values| !values.points.is_empty()).cloned().collect::<Vec<_>>()
+    };
+    let (old, own) = (of(base), of(new));
+    let (values, has, lacks) = match (&old[..], &own[..]) {
+        ([values, ..], []) => (values, base, new),
+        ([], [values, ..]) => (values, new, base),
+        _ => return None,
+    };
+    // The other one's command ran as well.
+    let ran = |other: &MetricValues| other.scope == values.scope && !other.points.is_empty();
+    if values.scope.of != Of::Command || !lacks.values.iter().any(ran) {
+        return None;
+    }
+    let (_, test) = described(plan, &values.scope, &values.metric)?;
+    Some(MetricComparison {
+        metric: values.metric.clone(),
+        scope: values.scope.clone(),
+        base: base.name.clone(),
+        new: new.name.clone(),
+        ratio: None,
+        low: None,
+        high: None,
+        difference: None,
+        p: None,
+        p_adjusted: None,
+        verdict: Some(Verdict::Unclear),
+        n: 0,
+        dropped: values.points.len(),
+        test,
+        repeats_that_would_decide: None,
+        threshold: Some(asked.threshold),
+        decided_after: None,
+        method: format!("only {} has values", has.name),
+    })
 }
 
 /// The comparison of `new` with the base in the metric of `old`; `None` where there is nothing to compare.

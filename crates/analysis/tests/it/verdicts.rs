@@ -160,3 +160,21 @@ fn a_run_of_as_many_repeats_as_are_needed_is_judged_by_the_border_of_its_looks()
     let others = analysis.comparisons.iter().filter(|c| !c.asked());
     assert!(others.into_iter().all(|c| !c.method.contains("sequential")));
 }
+
+#[test]
+fn a_figure_that_the_command_of_one_variant_alone_printed_is_unclear_and_not_silent() {
+    let mut result = fixture::with_picked_figures(5);
+    let lacking = result.cells.iter_mut().filter(|cell| cell.entry.variant == "vdo");
+    for record in lacking.filter_map(|cell| cell.record.as_mut()) {
+        for command in record.stages.iter_mut().filter_map(|stage| stage.command.as_mut()) {
+            command.figures = [("others".to_owned(), 1.0)].into();
+        }
+    }
+    let analysis = analyse(&result);
+    let files = analysis.comparisons.iter().find(|c| c.metric == "files").unwrap();
+    assert_eq!((files.verdict, files.ratio, files.n), (Some(Verdict::Unclear), None, 0));
+    assert_eq!(files.method, "only plain has values");
+    // The layers of one side are no question to the other.
+    let both = analyse(&fixture::result());
+    assert!(both.comparisons.iter().all(|c| !c.method.starts_with("only ")));
+}
