@@ -30,7 +30,7 @@ pub use trends::{
 };
 pub use values::{MetricValues, Point};
 pub use variant::{Figures, VariantFigures};
-pub use within::RunSpread;
+pub use within::{RunSpread, io_bandwidth};
 
 /// What a result says.
 #[derive(Debug, Clone, PartialEq)]

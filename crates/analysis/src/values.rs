@@ -70,6 +70,11 @@ pub(crate) fn collect(cells: &[&CellData], apart: bool) -> Vec<MetricValues> {
 }
 
 const CPU_PER_IO: &str = "cpu_per_io_us";
+const IO_BANDWIDTH: &str = "io_bandwidth_p50_bytes_per_s";
+
+fn median(all: &Histogram<u64>) -> Option<f64> {
+    (!all.is_empty()).then(|| all.value_at_quantile(0.5) as f64)
+}
 
 type Value = (Of, String, Option<f64>);
 
@@ -156,6 +161,7 @@ struct Total {
     parts: usize,
     latency: Option<LatencySummary>,
     latencies: Option<Histogram<u64>>,
+    bandwidths: Option<Histogram<u64>>,
 }
 
 fn operations(loads: &[&LoadSummary]) -> BTreeMap<String, Total> {
@@ -177,12 +183,23 @@ impl Total {
         self.nanos += duration_ns;
         self.latency = operation.latency;
         let next = histogram::merge(operation.histogram.as_deref()).ok().flatten();
-        self.latencies = match (self.latencies.take(), next) {
+        let all = self.latencies.take();
+        self.latencies = self.together(all, next);
+        let all = self.bandwidths.take();
+        self.bandwidths = self.together(all, histogram::bandwidths(operation));
+    }
+
+    /// Returns all of what is there with the next stage's; a stage of which it is lost leaves no quantiles of all stages.
+    fn together(
+        &self,
+        all: Option<Histogram<u64>>,
+        next: Option<Histogram<u64>>,
+    ) -> Option<Histogram<u64>> {
+        match (all, next) {
             (Some(mut all), Some(next)) => all.add(next).ok().map(|()| all),
             (None, next) if self.parts == 1 => next,
-            // A stage whose latencies are lost leaves no quantiles of all stages.
             _ => None,
-        };
+        }
     }
 
     fn metrics(&self) -> impl Iterator<Item = (&'static str, Option<f64>)> {
@@ -202,6 +219,7 @@ impl Total {
             ("latency_max_ns", latency.map(|l| l.max_ns as f64)),
         ]
         .into_iter()
+        .chain(self.bandwidths.as_ref().map(|all| (IO_BANDWIDTH, median(all))))
     }
 }
 

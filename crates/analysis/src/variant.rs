@@ -31,6 +31,9 @@ pub struct VariantFigures {
     pub within_run: BTreeMap<Scope, Vec<RunSpread>>,
     /// Per operation: of each figure of the spread within a run the median over the runs, bytes per second.
     pub thesis: BTreeMap<Scope, Spread>,
+    /// Per operation: the bandwidth of each I/O, its length over its latency, bytes per second: of each figure of its spread within a run the
+    /// median over the runs. Nothing of results that do not say it.
+    pub io_bandwidth: BTreeMap<Scope, Spread>,
     /// Per operation: how throughput went on within the runs; nothing of those with few intervals.
     pub courses: BTreeMap<Scope, RunCourse>,
     /// The values behind every figure.
@@ -90,7 +93,13 @@ pub(crate) fn figures(result: &ResultSet, name: &str, apart: bool) -> VariantFig
         asked: asked(&done, apart),
         thesis: within_run
             .iter()
-            .filter_map(|(of, runs)| Some((of.clone(), within::typical(runs)?)))
+            .filter_map(|(of, runs)| {
+                Some((of.clone(), within::typical(runs.iter().map(|run| &run.spread))?))
+            })
+            .collect(),
+        io_bandwidth: within::io_bandwidths(&done, apart)
+            .into_iter()
+            .filter_map(|(of, runs)| Some((of, within::typical(runs.iter())?)))
             .collect(),
         within_run,
         courses: courses::courses(&done, apart),

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use results::model::{IntervalRow, Row};
+use hdrhistogram::Histogram;
+use results::histogram;
+use results::model::{IntervalRow, OperationSummary, Row};
 use results::read::CellData;
 use stats::{Sorted, Spread};
 
@@ -76,10 +78,58 @@ fn seconds(row: &IntervalRow) -> f64 {
     row.end_ns.saturating_sub(row.start_ns) as f64 / 1e9
 }
 
-/// Of each figure of the spread the median over the runs.
-pub(crate) fn typical(runs: &[RunSpread]) -> Option<Spread> {
+/// Per operation the spread of the bandwidth of each I/O, bytes per second, of each of `cells`; of each measured stage `apart`, or of the
+/// only one.
+pub(crate) fn io_bandwidths(cells: &[&CellData], apart: bool) -> BTreeMap<Scope, Vec<Spread>> {
+    let mut spreads: BTreeMap<Scope, Vec<Spread>> = BTreeMap::new();
+    for record in cells.iter().filter_map(|cell| cell.record.as_ref()) {
+        let mut own: BTreeMap<Scope, Option<Histogram<u64>>> = BTreeMap::new();
+        for stage in record.stages.iter().filter(|stage| stage.measured) {
+            let operations = stage.load.iter().flat_map(|load| &load.operations);
+            for (name, operation) in operations.filter(|(_, operation)| operation.ios > 0) {
+                let next = histogram::bandwidths(operation);
+                let stage = apart.then(|| stage.name.clone());
+                let scope = Scope { stage, of: Of::Operation(name.clone()) };
+                own.entry(scope)
+                    // A stage of which nobody knows it leaves none of all stages.
+                    .and_modify(|all| *all = all.take().zip(next.clone()).and_then(together))
+                    .or_insert(next);
+            }
+        }
+        for (scope, found) in own {
+            spreads.entry(scope).or_default().extend(found.as_ref().and_then(of_histogram));
+        }
+    }
+    spreads
+}
+
+/// The spread of the bandwidth of each I/O of an operation, its length over its latency, bytes per second; `None` where it is not known.
+pub fn io_bandwidth(operation: &OperationSummary) -> Option<Spread> {
+    histogram::bandwidths(operation).as_ref().and_then(of_histogram)
+}
+
+fn together((mut all, next): (Histogram<u64>, Histogram<u64>)) -> Option<Histogram<u64>> {
+    all.add(next).ok().map(|()| all)
+}
+
+fn of_histogram(all: &Histogram<u64>) -> Option<Spread> {
+    let at = |share| all.value_at_quantile(share) as f64;
+    (!all.is_empty()).then(|| Spread {
+        n: all.len() as usize,
+        median: at(0.5),
+        q1: at(0.25),
+        q3: at(0.75),
+        min: all.min() as f64,
+        max: all.max() as f64,
+        mean: all.mean(),
+        std_dev: (all.len() > 1).then(|| all.stdev()),
+    })
+}
+
+/// Of each figure of the spreads of all runs the median.
+pub(crate) fn typical<'a>(runs: impl Iterator<Item = &'a Spread> + Clone) -> Option<Spread> {
     let median = |figure: fn(&Spread) -> Option<f64>| {
-        runs.iter().filter_map(|run| figure(&run.spread)).collect::<Sorted>().median()
+        runs.clone().filter_map(figure).collect::<Sorted>().median()
     };
     Some(Spread {
         n: median(|s| Some(s.n as f64))? as usize,

@@ -160,6 +160,7 @@ impl ResolvedLoad {
             targets: load.targets.len(),
             split: load.recording.split_latency,
             open: load.spec.rate.is_some(),
+            mixed: load.spec.operations().any(|op| load.spec.block_size_of(op).fixed().is_none()),
             worst: load.recording.worst,
         }
     }

@@ -19,6 +19,8 @@ pub(crate) struct Shape {
     pub split: bool,
     /// Tells whether the load is an open loop, so that I/Os can be late.
     pub open: bool,
+    /// Tells whether I/Os differ in length, so that their latency does not say their bandwidth.
+    pub mixed: bool,
     /// How many of the worst I/Os are kept.
     pub worst: usize,
 }
@@ -32,6 +34,8 @@ pub(crate) struct OpTally {
     /// Submission and completion apart.
     split: Option<(Buckets, Buckets)>,
     lateness: Option<Buckets>,
+    /// The bandwidth of each I/O, bytes per second.
+    bandwidth: Option<Buckets>,
 }
 
 impl OpTally {
@@ -42,6 +46,7 @@ impl OpTally {
             errors: Errors::default(),
             split: shape.split.then(|| (Buckets::new(), Buckets::new())),
             lateness: shape.open.then(Buckets::new),
+            bandwidth: shape.mixed.then(Buckets::new),
         }
     }
 
@@ -61,6 +66,9 @@ impl OpTally {
         if let (Some(into), Some(from)) = (&mut self.lateness, &other.lateness) {
             into.merge(from);
         }
+        if let (Some(into), Some(from)) = (&mut self.bandwidth, &other.bandwidth) {
+            into.merge(from);
+        }
     }
 
     fn clear(&mut self) {
@@ -71,8 +79,8 @@ impl OpTally {
             submission.clear();
             completion.clear();
         }
-        if let Some(lateness) = &mut self.lateness {
-            lateness.clear();
+        for buckets in [&mut self.lateness, &mut self.bandwidth].into_iter().flatten() {
+            buckets.clear();
         }
     }
 
@@ -84,7 +92,11 @@ impl OpTally {
             let histogram = buckets.map(Buckets::histogram).transpose()?;
             Ok::<_, EngineError>(histogram.as_ref().and_then(results::histogram::summary))
         });
+        let bandwidths = self.bandwidth.as_ref().map(Buckets::histogram).transpose()?;
+        let is_one = self.bandwidth.is_none() && ios > 0 && self.bytes % ios == 0;
         Ok(OperationSummary {
+            io_bytes: (is_one && self.bytes > 0).then(|| self.bytes / ios),
+            bandwidths: bandwidths.as_ref().and_then(encoded),
             ios,
             bytes: self.bytes,
             errors: self.errors.by_name(),
@@ -133,6 +145,9 @@ impl Tally {
         }
         if let Some(lateness) = &mut part.lateness {
             lateness.add(io.submit_ns.saturating_sub(io.intended_ns));
+        }
+        if let Some(bandwidth) = part.bandwidth.as_mut().filter(|_| io.length > 0) {
+            bandwidth.add(results::histogram::bandwidth(io.length.into(), io.latency_ns()));
         }
     }
 
@@ -232,7 +247,7 @@ pub(crate) mod tests {
 
     /// Nothing but `operations` operations on one target.
     pub(crate) fn plain(operations: usize) -> Shape {
-        Shape { operations, targets: 1, split: false, open: false, worst: 0 }
+        Shape { operations, targets: 1, split: false, open: false, mixed: false, worst: 0 }
     }
 
     /// An I/O that took `latency_ns`.

@@ -62,6 +62,15 @@ pub(crate) static METRICS: &[Metric] = &[
         "The longest I/O. One value; it varies much between runs.",
     ),
     Metric {
+        id: "io_bandwidth_p50_bytes_per_s",
+        name: "median bandwidth of an I/O",
+        unit: Unit::BytesPerSecond,
+        better: Better::Higher,
+        basis: Basis::Counter,
+        test: Test::Paired,
+        help: "Half of the I/Os were no faster: each one's length over its latency. With several in flight the throughput is a multiple of it.",
+    },
+    Metric {
         id: "errors",
         name: "failed I/Os",
         unit: Unit::Count,

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 
-use crate::model::LatencySummary;
+use crate::model::{LatencySummary, OperationSummary};
 
 /// Significant digits that every histogram keeps.
 pub const DIGITS: u8 = 3;
@@ -73,6 +73,28 @@ pub fn summary(histogram: &Histogram<u64>) -> Option<LatencySummary> {
     })
 }
 
+/// Returns the bandwidth of each I/O, its length over its latency, in bytes per second; `None` where it is not known. I/Os of one length have
+/// the latencies' histogram turned over.
+pub fn bandwidths(operation: &OperationSummary) -> Option<Histogram<u64>> {
+    if let Some(text) = &operation.bandwidths {
+        return decode(text).ok();
+    }
+    let bytes = operation.io_bytes?;
+    let latencies = decode(operation.histogram.as_deref()?).ok()?;
+    let mut all = empty().ok()?;
+    for step in latencies.iter_recorded() {
+        let latency = latencies.median_equivalent(step.value_iterated_to());
+        all.record_n(bandwidth(bytes, latency), step.count_at_value()).ok()?;
+    }
+    Some(all)
+}
+
+/// Returns the bandwidth of an I/O of `bytes` that took `latency_ns`, bytes per second.
+pub fn bandwidth(bytes: u64, latency_ns: u64) -> u64 {
+    let rate = u128::from(bytes) * 1_000_000_000 / u128::from(latency_ns.max(1));
+    u64::try_from(rate).unwrap_or(u64::MAX).max(1)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -83,6 +105,21 @@ mod tests {
         let mut h = empty().unwrap();
         values.iter().for_each(|&v| h.record(v).unwrap());
         h
+    }
+
+    #[test]
+    fn the_bandwidth_of_ios_of_one_length_is_their_latency_turned_over() {
+        let histogram = encode(&of(&[1_000_000, 2_000_000, 2_000_000, 4_000_000])).ok();
+        let fixed = OperationSummary { io_bytes: Some(4096), histogram, ..Default::default() };
+        let found = bandwidths(&fixed).unwrap();
+        let near = |found: u64, wanted: f64| (found as f64 / wanted - 1.0).abs() < 0.002;
+        assert_eq!(found.len(), 4);
+        assert!(near(found.min(), 1_024_000.0) && near(found.max(), 4_096_000.0), "{found:?}");
+        assert!(near(found.value_at_quantile(0.5), 2_048_000.0), "{found:?}");
+        let mixed = OperationSummary { bandwidths: encode(&of(&[7])).ok(), ..fixed.clone() };
+        assert_eq!(bandwidths(&mixed).unwrap().max(), 7);
+        assert!(bandwidths(&OperationSummary { io_bytes: None, ..fixed }).is_none());
+        assert_eq!((bandwidth(4096, 0), bandwidth(1, u64::MAX)), (4_096_000_000_000, 1));
     }
 
     #[test]

@@ -22,7 +22,7 @@ impl Recorder {
         job: u16,
         log: Option<LogSender>,
     ) -> Self {
-        let extras = shape.split || shape.open || log.is_some();
+        let extras = shape.split || shape.open || shape.mixed || log.is_some();
         Self { intervals, worst: Worst::new(shape.worst), job, log, extras }
     }
 

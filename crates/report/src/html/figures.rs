@@ -5,7 +5,7 @@ use results::model::{CONTENT_SHARES, ContentFigure};
 
 use super::compared;
 use super::inline::{dot, range};
-use crate::view::{Content, Figure, FigureRow, View};
+use crate::view::{Content, Figure, FigureRow, SpreadRow, View};
 use crate::wording::{self, NONE};
 
 /// Medians, intervals, ratios, verdicts; below, how throughput was spread within the runs.
@@ -16,7 +16,10 @@ pub fn results(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
             @match view.variants.first() { Some(base) => (base.name), None => "the base" }
             "; " (wording::claims()) " p is of that figure alone, the adjusted p below a verdict of all that is asked together. " (wording::TESTS) (wording::sequential(view)) }
         (compared::tables(view))
-        @if !view.spread.is_empty() { (spread(view)) }
+        @for table in [
+            Spreads { title: "Throughput of the intervals", counted: "Intervals", about: INTERVALS, rows: &view.spread },
+            Spreads { title: "Bandwidth of the I/Os", counted: "I/Os", about: IOS, rows: &view.io_bandwidth },
+        ] { @if !table.rows.is_empty() { (spread(view, &table)) } }
     }
 }
 
@@ -26,20 +29,32 @@ pub fn value(row: &FigureRow, figure: Option<&Figure>) -> Markup {
     @if let Some(text) = figure.and_then(|f| wording::interval(row.unit, f)) { (range(&text)) } } }
 }
 
-fn spread(view: &View) -> Markup {
+/// One of the thesis tables: its title, the head of the column of counts, and what it is of.
+struct Spreads<'a> {
+    title: &'a str,
+    counted: &'a str,
+    about: &'a str,
+    rows: &'a [SpreadRow],
+}
+
+const INTERVALS: &str = "How even the load ran: the throughput of the intervals of a run, and of each of these figures the median over the runs. \
+     A minimum of 0 is a stall. This spread is within runs; it says nothing about how sure a median is.";
+const IOS: &str = "How fast each I/O was: its length over its latency, and of each of these figures the median over the runs. With several I/Os in flight \
+     the throughput is a multiple of it.";
+
+fn spread(view: &View, table: &Spreads) -> Markup {
     let show = |v: Option<f64>| v.map_or(NONE.to_owned(), |v| units::Unit::BytesPerSecond.show(v));
     html! {
-        h3 { "Throughput of the intervals" }
-        p.reading { "How even the load ran: the throughput of the intervals of a run, and of each of these figures the median over the runs. \
-                     A minimum of 0 is a stall. This spread is within runs; it says nothing about how sure a median is." }
-        div.scroll tabindex="0" role="region" aria-label="Throughput of the intervals" { table {
-            thead { tr { th.name scope="col" { "Variant" } th.text scope="col" { "Operation" } th scope="col" { "Intervals" } th scope="col" { "Min" }
+        h3 { (table.title) }
+        p.reading { (table.about) }
+        div.scroll tabindex="0" role="region" aria-label=(table.title) { table {
+            thead { tr { th.name scope="col" { "Variant" } th.text scope="col" { "Operation" } th scope="col" { (table.counted) } th scope="col" { "Min" }
                 th scope="col" { "Lower quartile" } th scope="col" { "Median" } th scope="col" { "Upper quartile" }
                 th scope="col" { "Max" } th scope="col" { "Std. dev." } } }
-            tbody { @for row in &view.spread { tr {
+            tbody { @for row in table.rows { tr {
                 th.name scope="row" { (dot(row.variant)) (view.variants.get(row.variant).map_or(NONE, |v| v.name.as_str())) }
                 td.text { (row.operation) }
-                td { (row.intervals) }
+                td { (units::show::grouped(row.values as u64)) }
                 @for figure in row.figures { td { (show(figure)) } }
             } } }
         } }

@@ -1,7 +1,10 @@
 //! The figures of all variants side by side, from the analysis and the catalogue of metrics.
 
+use std::collections::BTreeMap;
+
 use analysis::{Analysis, MetricComparison, Of, Scope, VariantFigures};
 use results::model::{AskedMetric, PlanFacts};
+use stats::Spread;
 use units::{Better, Metric, Unit};
 
 use super::{Figure, FigureRow, SpreadRow};
@@ -119,19 +122,23 @@ pub fn figure(figure: &stats::Figure) -> Option<Figure> {
     Some(Figure { median: figure.median?, low: figure.low, high: figure.high, n: figure.n })
 }
 
-/// The thesis table: of each run's intervals the spread, and of each of its figures the median over the runs.
-pub fn spread(analysis: &Analysis) -> Vec<SpreadRow> {
+/// The thesis tables: the spread within the runs of the throughput of intervals, or of the bandwidth of I/Os, and of each of its figures the
+/// median over the runs.
+pub fn spread(
+    analysis: &Analysis,
+    of: fn(&VariantFigures) -> &BTreeMap<Scope, Spread>,
+) -> Vec<SpreadRow> {
     let variants = analysis.variants.iter().enumerate();
     let stage =
         |scope: &Scope| analysis.stages.iter().position(|s| Some(s) == scope.stage.as_ref());
     variants
         .flat_map(|(variant, figures)| {
-            let mut own: Vec<_> = figures.thesis.iter().collect();
+            let mut own: Vec<_> = of(figures).iter().collect();
             own.sort_by_key(|(scope, _)| stage(scope));
             own.into_iter().map(move |(scope, s)| SpreadRow {
                 variant,
                 operation: scope.name(),
-                intervals: s.n,
+                values: s.n,
                 figures: [
                     Some(s.min),
                     Some(s.q1),

@@ -93,6 +93,8 @@ pub struct View {
     pub reported: Vec<Reported>,
     /// The thesis table: how throughput was spread over the intervals.
     pub spread: Vec<SpreadRow>,
+    /// The same of the bandwidth of each I/O.
+    pub io_bandwidth: Vec<SpreadRow>,
     /// Ids of the charts that are seen first: the pictures of the experiment, else the one that shows what it asks about first.
     pub answers: Vec<String>,
     /// All charts.
@@ -260,15 +262,15 @@ impl FigureRow {
     }
 }
 
-/// Throughput of a run's intervals, bytes per second; of each figure the median over a variant's runs.
+/// Throughput of a run's intervals, or bandwidth of its I/Os, bytes per second; of each figure the median over a variant's runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpreadRow {
     /// Index of the variant.
     pub variant: usize,
     /// The operation, with its stage where there are several.
     pub operation: String,
-    /// Intervals of a run.
-    pub intervals: usize,
+    /// Intervals, or I/Os, of a run.
+    pub values: usize,
     /// Least, lower quartile, median, upper quartile, greatest, standard deviation.
     pub figures: [Option<f64>; 6],
 }

@@ -42,6 +42,12 @@ pub struct OperationSummary {
     pub latency: Option<LatencySummary>,
     /// The whole HDR histogram in nanoseconds: V2 with deflate, base64.
     pub histogram: Option<String>,
+    /// The length that every I/O had, bytes; `None` where they differ, and in results from before 2026-11-26.
+    #[serde(default)]
+    pub io_bytes: Option<u64>,
+    /// Where lengths differ, the HDR histogram of the bandwidth of each I/O (its length over its latency) in bytes per second.
+    #[serde(default)]
+    pub bandwidths: Option<String>,
     /// Time that the submitting call took; `None` unless it was asked for.
     #[serde(default)]
     pub submission: Option<LatencySummary>,

@@ -92,6 +92,10 @@ fn operation(op: &OperationSummary) -> Value {
         "latency_p99_ns": latency(|l| json!(l.p99_ns)),
         "latency_p999_ns": latency(|l| json!(l.p999_ns)),
         "latency_max_ns": latency(|l| json!(l.max_ns)),
+        "io_bandwidth": analysis::io_bandwidth(op).map(|spread| json!({
+            "mean": spread.mean, "min": spread.min, "q1": spread.q1, "median": spread.median,
+            "q3": spread.q3, "max": spread.max, "std_dev": spread.std_dev,
+        })),
         "submission": op.submission,
         "completion": op.completion,
         "lateness": op.lateness,
