@@ -158,7 +158,7 @@ fn a_load_that_makes_no_sense_is_refused_with_the_option_and_the_remedy() {
     for (args, said) in [
         (["--ops", "randwrite=90"], "100"),
         (["--depth", "0"], "depth"),
-        (["--block-size", "1000"], "block_size"),
+        (["--block-size", "1000"], "--block-size 1000 B"),
         (["--dedupe", "150%"], "150%"),
         (["--pattern", "zigzag"], "zigzag"),
     ] {
