@@ -1,4 +1,4 @@
-//! What file systems that compress records of 128 KiB would save, for comparison: btrfs and ZFS.
+//! The saving of file systems that compress records of 128 KiB, for comparison: btrfs and ZFS.
 //!
 //! A record costs as much as the sizes of a hundred blocks. So only of small data all are compressed; of more, those that are drawn
 //! ([`records`]), which tell how far all are off what the sizes of their blocks foretell.
@@ -8,38 +8,13 @@ mod records;
 use std::ops::Range;
 
 use reduce::{BLOCK, Lz4};
-use serde::{Deserialize, Serialize};
 use units::Seed;
 
-use records::{Record, chosen};
-pub use records::{Records, SMALL};
+pub use records::{Comparison, Other, Records, SMALL};
+use records::{RECORD, Record, chosen};
 
-/// Bytes of a record, btrfs' largest and ZFS' default.
-const RECORD: usize = 128 << 10;
 /// The level that btrfs and ZFS take when nobody says another.
 const ZSTD_LEVEL: i32 = 3;
-
-/// What compressing records saves, without deduplication.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Comparison {
-    /// The record, bytes.
-    pub record_bytes: u64,
-    /// With LZ4.
-    pub lz4: Other,
-    /// With zstd, level 3.
-    pub zstd: Other,
-    /// Records that this rests on.
-    pub records: u64,
-}
-
-/// One compressor.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Other {
-    /// Saved space, sizes rounded up to 4 KiB, percent of all blocks, zero blocks among them.
-    pub saving_percent: Option<f64>,
-    /// Half the width of its 95 % interval, points; 0 where all records were compressed, and only there.
-    pub error_points: Option<f64>,
-}
 
 /// Returns where the records of a piece are in it that begins at `offset` of its file and has so many bytes.
 pub fn parts(offset: u64, bytes: usize) -> impl Iterator<Item = Range<usize>> {

@@ -6,10 +6,11 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use units::Seed;
 
-use super::{Comparison, Other, RECORD};
-
+/// Bytes of a record, btrfs' largest and ZFS' default.
+pub const RECORD: usize = 128 << 10;
 /// Blocks of data of which all records are compressed: 64 MiB.
 pub const SMALL: u64 = 1 << 14;
 /// Blocks of a stratum, as long as data is not much: 3 MiB.
@@ -20,6 +21,28 @@ const STRATA_LOG2: u32 = 8;
 const SURE: f64 = 1.96;
 /// Share of a record by which one that nobody met may be off what is foretold.
 const UNSEEN: f64 = 0.25;
+
+/// The saving by compressed records, without deduplication.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// The record, bytes.
+    pub record_bytes: u64,
+    /// With LZ4.
+    pub lz4: Other,
+    /// With zstd, level 3.
+    pub zstd: Other,
+    /// Records that this rests on.
+    pub records: u64,
+}
+
+/// One compressor.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Other {
+    /// Saved space, sizes rounded up to 4 KiB, percent of all blocks, zero blocks among them.
+    pub saving_percent: Option<f64>,
+    /// Half the width of its 95 % interval, points; 0 where all records were compressed, and only there.
+    pub error_points: Option<f64>,
+}
 
 /// A record, in blocks.
 #[derive(Debug, Clone, Copy, PartialEq)]
