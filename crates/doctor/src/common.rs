@@ -168,6 +168,15 @@ pub(crate) const RULES: [ResultRule; 32] = [
         check: rules::load::reads_of_nothing,
     },
     Rule {
+        id: "rate_not_kept",
+        text: "A measured load did not keep the rate that it was asked for: its latencies are those of a backlog, which grows with the duration.",
+        reads: "what open loops did, of what was due while they lasted",
+        threshold: Threshold::below(rules::load::KEPT_PERCENT, Unit::Percent),
+        remedy: "Ask for less, or let more be in flight.",
+        source: "docs/workload.md",
+        check: rules::load::rate_not_kept,
+    },
+    Rule {
         id: "leftovers",
         text: "Teardown left something behind.",
         reads: "what teardown found left",

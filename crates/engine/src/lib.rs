@@ -4,6 +4,7 @@
 //! one call, stamps again and reaps. A second backend runs the same operations and content in virtual time.
 //! What a layer is, the engine does not know: it gets a path, a [`workload::LoadSpec`] and a seed.
 
+mod asked_rate;
 mod backend;
 mod census;
 mod choice;

@@ -8,6 +8,7 @@ use results::model::{
     LoadSummary, SteadyFacts, TargetSummary, WorstIo,
 };
 
+use crate::asked_rate;
 use crate::choice::Choice;
 use crate::error::EngineError;
 use crate::load::Load;
@@ -70,10 +71,14 @@ impl Outcome {
         self.notices.extend(missing);
         self.notices.extend(nothing);
         self.notices.extend(resolved.tails.iter().cloned());
+        let operations = self.total.summaries(&resolved.names, duration_ns)?;
+        let rate = asked_rate::facts(&load.spec, operations.values(), duration_ns, self.by_time);
+        self.notices.extend(rate.and_then(|rate| asked_rate::notice(&load.spec, &rate)));
         Ok(LoadSummary {
             duration_ns,
             ended_by: ended_by(self.halt, self.by_time, load).to_owned(),
-            operations: self.total.summaries(&resolved.names, duration_ns)?,
+            operations,
+            rate,
             asked: writes.then(|| asked(&load.spec.content)),
             achieved: achieved.filter(|_| writes),
             cpu: self.cpu,

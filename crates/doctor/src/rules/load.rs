@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::Analysis;
 use layers::PlannedLoad;
-use results::model::{Finding, LayerFigures, LoadSummary, Severity, StageRecord};
+use results::model::{Finding, LayerFigures, LoadSummary, RateFacts, Severity, StageRecord};
 use results::read::ResultSet;
-use units::show::significant;
+use units::{Unit, show::significant};
 
 /// Every load of every finished or failed run, with its variant, repeat and stage.
 pub(super) fn loads(
@@ -158,6 +158,46 @@ pub(crate) fn short_window(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     }
     };
     least.into_iter().filter(|(_, share)| *share < 100.0).map(finding).collect()
+}
+
+/// Less than this part of what was due, percent, and an open loop has not kept its rate.
+pub(crate) const KEPT_PERCENT: f64 = 95.0;
+
+/// Measured loads did not keep the rate that they were asked for. The cell that did least of it is told.
+pub(crate) fn rate_not_kept(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
+    let mut least: BTreeMap<(&str, &str), (f64, RateFacts)> = BTreeMap::new();
+    for (variant, _, stage, load) in loads(result).filter(|(_, _, stage, _)| stage.measured) {
+        let missed = load.rate.filter(|rate| !rate.kept);
+        let Some((percent, rate)) = missed.and_then(|rate| Some((rate.done_percent?, rate))) else {
+            continue;
+        };
+        let known = least.entry((variant, stage.name.as_str())).or_insert((percent, rate));
+        if percent < known.0 {
+            *known = (percent, rate);
+        }
+    }
+    let finding = |((variant, stage), (percent, rate)): ((&str, &str), (f64, RateFacts))| {
+        Finding {
+        rule: "rate_not_kept".into(),
+        severity: Severity::Warning,
+        subject: Some(variant.to_owned()),
+        message: format!("Stage {stage} of {variant} did not keep the rate that it was asked for."),
+        evidence: format!("Of {} that were due {} % were done.", asked(rate), significant(percent, 2)),
+        remedy: "Ask for less, or let more be in flight: latencies count from when an I/O was due, so that these are of a backlog, and grow \
+                 with the duration."
+            .into(),
+        ..Finding::default()
+    }
+    };
+    least.into_iter().map(finding).collect()
+}
+
+/// The rate that was asked for, in words.
+fn asked(rate: RateFacts) -> String {
+    match (rate.asked_iops, rate.asked_bytes_per_s) {
+        (Some(ios), _) => format!("{} I/Os per second", significant(ios, 6)),
+        (None, bytes) => Unit::BytesPerSecond.show(bytes.unwrap_or_default()),
+    }
 }
 
 /// The load of a stage as planned.

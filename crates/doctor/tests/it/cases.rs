@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use results::Seal;
 use results::model::{
     Accelerator, CellState, MachineLoad, PlanFacts, ResumeFacts, Row, VerifyFigures,
+    Accelerator, CellState, MachineLoad, PlanFacts, RateFacts, Row, VerifyFigures,
 };
 use results::read::ResultSet;
 use serde_json::json;
@@ -39,6 +40,17 @@ fn verified(r: &mut ResultSet, checked: u64, foreign: u64) {
 fn late(r: &mut ResultSet, p99: u64) {
     let served = json!({"late_p99_ns": p99, "model_p50_ns": 1_000_000});
     r.manifest.lab = Some(json!({"disks": [{"role": "slow", "model": {"served": served}}]}));
+}
+
+/// An open loop did so much of what was due.
+fn rated(r: &mut ResultSet, percent: f64) {
+    let rate = RateFacts {
+        asked_iops: Some(30_000.0),
+        asked_bytes_per_s: None,
+        done_percent: Some(percent),
+        kept: percent >= 95.0,
+    };
+    loads(r, "vdo").for_each(|load| load.rate = Some(rate));
 }
 
 fn duplicates(r: &mut ResultSet, achieved: f64) {
@@ -214,6 +226,7 @@ const CASES: [(&str, Spoil, Spoil); 32] = [
     ("not_verified", |r| verified(r, 0, 0), |r| verified(r, 1, 0)),
     ("page_cache", |r| direct(r, false), |r| direct(r, true)),
     ("reads_reach_no_disk", |r| delivered(r, 49.0), |r| delivered(r, 51.0)),
+    ("rate_not_kept", |r| rated(r, 94.0), |r| rated(r, 96.0)),
     ("leftovers", |r| leftovers(r, &["vg0-pool"]), |r| leftovers(r, &[])),
     (
         "cell_notices",

@@ -50,6 +50,35 @@ fn a_fixed_rate_is_kept_and_a_slow_target_shows_as_lateness() {
 }
 
 #[test]
+fn a_rate_that_is_not_kept_is_told_and_one_that_is_kept_up_to_chance_is_not() {
+    let one = "ops = { read = 100 }\ndepth = 1";
+    for (spec, kept) in [
+        ("rate = '12000/s'\nduration = '1s'", true),
+        ("rate = '24690/s'\nduration = '1s'", false),
+        ("rate = '40M/s'\nduration = '1s'", true),
+        ("rate = '100M/s'\nduration = '1s'", false),
+        ("rate = '24690/s'\nios = 10000", false),
+        // The last of them takes longer than they are apart: that is no backlog.
+        ("rate = '24690/s'\nios = 1", true),
+        ("rate = '9/s'\nduration = '1s'\narrival = 'poisson'", true),
+        ("rate = '11900/s'\nduration = '1s'\narrival = 'poisson'", true),
+        ("rate = '24690/s'\nduration = '1s'\narrival = 'poisson'", false),
+    ] {
+        let reported = simulated(&format!("{one}\n{spec}"));
+        let summary = reported.summary();
+        let rate = summary.rate.unwrap();
+        assert_eq!(rate.kept, kept, "{spec}: {rate:?}");
+        assert_eq!(rate.asked_iops.is_some(), !spec.contains("M/s"), "{spec}: {rate:?}");
+        let said = summary.notices.iter().any(|text| text.contains("was not kept"));
+        assert_eq!(said, !kept, "{spec}: {:?}", summary.notices);
+    }
+    let half = simulated(&format!("{one}\nrate = '24690/s'\nduration = '1s'"));
+    let percent = half.summary().rate.unwrap().done_percent.unwrap();
+    assert!((49.0..51.0).contains(&percent), "{percent}");
+    assert!(simulated("ops = { read = 100 }\nios = 9").summary().rate.is_none());
+}
+
+#[test]
 fn poisson_arrivals_come_at_their_rate() {
     let reported = simulated(
         "ops = { read = 100 }\nrate = \"20000/s\"\narrival = \"poisson\"\nduration = \"5s\"\njobs = 2",

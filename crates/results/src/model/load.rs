@@ -86,6 +86,9 @@ pub struct LoadSummary {
     pub ended_by: String,
     /// Per operation, by its name as given, over all targets.
     pub operations: BTreeMap<String, OperationSummary>,
+    /// The rate that it was asked for; `None` in a closed loop, and in results from before 2026-11-26.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<RateFacts>,
     /// The figures of each target, when there are several.
     #[serde(default)]
     pub targets: Vec<TargetSummary>,
@@ -124,6 +127,7 @@ impl LoadSummary {
             duration_ns: 0,
             ended_by: String::new(),
             operations: BTreeMap::new(),
+            rate: None,
             targets: Vec::new(),
             asked: None,
             achieved: None,
@@ -155,6 +159,19 @@ impl LoadSummary {
         self.notices.push(what.clone());
         self.incomplete.push(what);
     }
+}
+
+/// The rate that an open loop was asked for, and how much of it was done.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct RateFacts {
+    /// I/Os per second; `None` where bytes were asked for.
+    pub asked_iops: Option<f64>,
+    /// Bytes per second; `None` where I/Os were asked for.
+    pub asked_bytes_per_s: Option<f64>,
+    /// The part that was done, or failed, of what was due while the load lasted, percent; `None` where nothing was due.
+    pub done_percent: Option<f64>,
+    /// False where that is less than 95 %, and neither chance nor the wait for the last I/O explains it.
+    pub kept: bool,
 }
 
 /// What one of several targets did.

@@ -35,7 +35,7 @@ pub use finding::{
     Change, EvidenceFigure, Finding, Proof, ProofOutcome, ProofRound, Severity, TimeRange,
 };
 pub use load::{
-    CpuFigures, IoLogFacts, LatencySummary, LoadSummary, OperationSummary, SteadyFacts,
+    CpuFigures, IoLogFacts, LatencySummary, LoadSummary, OperationSummary, RateFacts, SteadyFacts,
     TargetSummary, WorstIo,
 };
 pub use machine_load::MachineLoad;

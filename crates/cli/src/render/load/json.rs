@@ -57,6 +57,7 @@ pub fn summary(summary: &LoadSummary) -> Value {
         "ended_by": summary.ended_by,
         "duration_ns": summary.duration_ns,
         "operations": operations(summary.operations.iter()),
+        "rate": summary.rate,
         "targets": targets,
         "content": summary.asked.as_ref().map(|asked| json!({
             "asked": asked, "achieved": summary.achieved,

@@ -1,0 +1,59 @@
+//! The rate that an open loop was asked for, beside what was done.
+
+use results::model::{OperationSummary, RateFacts};
+use units::Bytes;
+use units::show::significant;
+use workload::{Arrival, LoadSpec, Rate};
+
+/// Less than this share of what was due, percent, and a load has not kept its rate.
+const KEPT_PERCENT: f64 = 95.0;
+/// Standard deviations by which what comes by chance may fall short.
+const BY_CHANCE: f64 = 3.0;
+
+/// Holds what a load did in its time against the rate that it was asked for; `None` of a closed loop.
+pub(crate) fn facts<'a>(
+    spec: &LoadSpec,
+    operations: impl Iterator<Item = &'a OperationSummary> + Clone,
+    duration_ns: u64,
+    by_time: bool,
+) -> Option<RateFacts> {
+    let rate = spec.rate?;
+    let sum = |of: fn(&OperationSummary) -> u64| operations.clone().map(of).sum::<u64>() as f64;
+    let ended = sum(|operation| operation.ios);
+    // A failed I/O was driven as well.
+    let driven = ended + sum(|operation| operation.errors.values().sum());
+    let (asked_iops, asked_bytes_per_s) = match rate {
+        Rate::Ios(thousandths) => (Some(thousandths as f64 / 1e3), None),
+        Rate::Bytes(Bytes(bytes)) => (None, Some(bytes as f64)),
+    };
+    let per_io = if ended > 0.0 { sum(|operation| operation.bytes) / ended } else { 0.0 };
+    let seconds = duration_ns as f64 / 1e9;
+    // In I/Os: of bytes by the mean size of one.
+    let due = match (asked_iops, asked_bytes_per_s) {
+        (Some(ios), _) => ios * seconds,
+        (None, Some(bytes)) if per_io > 0.0 => bytes / per_io * seconds,
+        _ => 0.0,
+    };
+    let chance = if spec.arrival == Arrival::Poisson { BY_CHANCE * due.sqrt() } else { 1.0 };
+    let short = driven < due * KEPT_PERCENT / 100.0 && driven + chance < due;
+    let latest = operations.filter_map(|operation| Some(operation.lateness?.max_ns)).max();
+    // A load that is over once its I/Os are may wait for the last of them, and be late with none.
+    let late =
+        latest.is_some_and(|ns| ns as f64 > duration_ns as f64 * (1.0 - KEPT_PERCENT / 100.0));
+    Some(RateFacts {
+        asked_iops,
+        asked_bytes_per_s,
+        done_percent: (due > 0.0).then(|| 100.0 * driven / due),
+        kept: !(short && (by_time || late)),
+    })
+}
+
+/// Returns what to say of a load that has not kept its rate.
+pub(crate) fn notice(spec: &LoadSpec, facts: &RateFacts) -> Option<String> {
+    let (rate, percent) = (spec.rate?, facts.done_percent.filter(|_| !facts.kept)?);
+    let percent = significant(percent, 2);
+    Some(format!(
+        "The rate of {rate} was not kept: {percent} % of what was due was done. Latencies count from when an I/O was due, so that they are those \
+         of a backlog, which grows as long as the load lasts; ask for less, or let more be in flight"
+    ))
+}
