@@ -172,8 +172,10 @@ pub fn open(dir: &Path) -> Result<ResultSet, ReadError> {
     if experiment_toml.as_ref().is_none_or(String::is_empty) {
         missing.lacks.add("there is no experiment".to_owned(), EXPERIMENT);
     }
-    for cell in &cells {
-        let lacks = whole::lacking(&manifest, cell, &transcript);
+    for cell in cells.iter().filter(|cell| cell.done()) {
+        let Some(record) = &cell.record else { continue };
+        let rows = cell.damage.is_empty().then_some(&cell.rows[..]);
+        let lacks = whole::lacking(&manifest, record, rows, &transcript);
         lacks.into_iter().for_each(|what| missing.lacks.add(what, &cell.entry.folder));
     }
     let incomplete = missing.reason(&manifest);

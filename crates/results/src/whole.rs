@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use crate::model::{CellRecord, LayerFacts, LoadSummary, Manifest, Row, StageFacts, StageRecord};
-use crate::read::CellData;
 use crate::transcript::TranscriptEntry;
 use crate::writer::{CELL_RECORD, ROWS, TRANSCRIPT};
 
@@ -42,14 +41,14 @@ impl Lacks {
     }
 }
 
-/// Finds what a cell that is done lacks of what its plan gives it, in words.
+/// Finds what a cell that is done lacks of what its plan gives it, in words; without its rows, where some were lost, nothing of them.
 pub(crate) fn lacking(
     manifest: &Manifest,
-    cell: &CellData,
+    record: &CellRecord,
+    rows: Option<&[Row]>,
     transcript: &[TranscriptEntry],
 ) -> Vec<String> {
-    let Some(record) = cell.record.as_ref().filter(|_| cell.done()) else { return Vec::new() };
-    let variant = manifest.plan.variants.iter().find(|one| one.name == cell.entry.variant);
+    let variant = manifest.plan.variants.iter().find(|one| one.name == record.variant);
     let stages: Vec<_> = variant.into_iter().flat_map(|one| &one.stages).collect();
     let mut lacks: Vec<String> = stages.iter().filter_map(|one| of_stage(one, record)).collect();
     let mut of_record = |lacks_it: bool, what: &str| {
@@ -60,7 +59,7 @@ pub(crate) fn lacking(
     of_record(record.steps.is_empty(), "steps");
     of_record(record.leftovers.is_none(), "answer to what teardown left behind");
     // A comparison of engines has no plan of cells: other programs ran.
-    let Some(plan) = manifest.plan_document["cells"].get(cell.entry.index) else { return lacks };
+    let Some(plan) = manifest.plan_document["cells"].get(record.index) else { return lacks };
     // Earlier versions, which wrote no run's id, did not look at the machine, and knew fewer facts.
     let real = record.run_id.is_some() && !manifest.simulated;
     of_record(real && record.machine.is_none(), "load of the machine");
@@ -72,10 +71,10 @@ pub(crate) fn lacking(
         let of_stages = record.run_id.is_none() || record.stages.iter().all(own);
         of_record(!(of_cell && of_stages), &format!("figures of {name}"));
     }
-    if cell.damage.is_empty() {
-        lacks.extend(of_rows(record, &cell.rows, &plan["probes"]));
+    if let Some(rows) = rows {
+        lacks.extend(of_rows(record, rows, &plan["probes"]));
     }
-    if !transcript.iter().any(|entry| entry.cell == Some(cell.entry.index)) {
+    if !transcript.iter().any(|entry| entry.cell == Some(record.index)) {
         lacks.push(format!("{TRANSCRIPT} has no line of it"));
     }
     lacks
