@@ -94,12 +94,13 @@ pub(crate) fn figures(result: &ResultSet, name: &str, apart: bool) -> VariantFig
         thesis: within_run
             .iter()
             .filter_map(|(of, runs)| {
-                Some((of.clone(), within::typical(runs.iter().map(|run| &run.spread))?))
+                let spreads: Vec<_> = runs.iter().map(|run| &run.spread).collect();
+                Some((of.clone(), within::typical(&spreads)?))
             })
             .collect(),
         io_bandwidth: within::io_bandwidths(&done, apart)
             .into_iter()
-            .filter_map(|(of, runs)| Some((of, within::typical(runs.iter())?)))
+            .filter_map(|(of, runs)| Some((of, within::typical(&runs.iter().collect::<Vec<_>>())?)))
             .collect(),
         within_run,
         courses: courses::courses(&done, apart),

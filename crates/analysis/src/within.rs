@@ -127,9 +127,9 @@ fn of_histogram(all: &Histogram<u64>) -> Option<Spread> {
 }
 
 /// Of each figure of the spreads of all runs the median.
-pub(crate) fn typical<'a>(runs: impl Iterator<Item = &'a Spread> + Clone) -> Option<Spread> {
+pub(crate) fn typical(runs: &[&Spread]) -> Option<Spread> {
     let median = |figure: fn(&Spread) -> Option<f64>| {
-        runs.clone().filter_map(figure).collect::<Sorted>().median()
+        runs.iter().filter_map(|run| figure(run)).collect::<Sorted>().median()
     };
     Some(Spread {
         n: median(|s| Some(s.n as f64))? as usize,

@@ -93,7 +93,7 @@ impl OpTally {
             Ok::<_, EngineError>(histogram.as_ref().and_then(results::histogram::summary))
         });
         let bandwidths = self.bandwidth.as_ref().map(Buckets::histogram).transpose()?;
-        let is_one = self.bandwidth.is_none() && ios > 0 && self.bytes % ios == 0;
+        let is_one = self.bandwidth.is_none() && ios > 0 && self.bytes.is_multiple_of(ios);
         Ok(OperationSummary {
             io_bytes: (is_one && self.bytes > 0).then(|| self.bytes / ios),
             bandwidths: bandwidths.as_ref().and_then(encoded),

@@ -11,7 +11,7 @@ use sys::identity::Identity;
 use units::Bytes;
 
 use crate::node::{self, ClaimedDevice};
-use crate::{identity, signatures, usage};
+use crate::{identity, opened, signatures, usage};
 
 /// A device or file that is ours until this is dropped.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl Claim {
 
     /// The way to what the claim opened, whatever its name leads to by now. It ends with the claim.
     pub fn way(&self) -> PathBuf {
-        node::way(&self.held.0)
+        opened::way(&self.held.0)
     }
 
     /// Its size; 0 for a file that was made for the claim.
@@ -257,7 +257,7 @@ fn lock(file: File, identity: &str) -> Result<Lock, ClaimError> {
 
 /// Opens the device as the kernel's users of whole devices do: it refuses when there is one, wherever it is mounted.
 fn exclusive(device: &File, identity: &str) -> Result<File, ClaimError> {
-    node::open_alone(&node::way(device)).map_err(|error| ClaimError {
+    opened::open_alone(&opened::way(device)).map_err(|error| ClaimError {
         source: Some(error),
         ..ClaimError::refused(
             format!("{identity} is in use by the kernel"),
@@ -338,7 +338,7 @@ fn file(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
     let identity = format!("{}, a file of {bytes}", path.display());
     let held = lock(file, &identity)?;
     // Uses are those of what was opened, whatever the name leads to by now.
-    let way = node::way(&held.0);
+    let way = opened::way(&held.0);
     unused(path, &identity, usage::of_file(&way))?;
     // Another run may have claimed the same bytes as a loop device.
     let mut others = Vec::new();

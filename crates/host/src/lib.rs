@@ -19,6 +19,7 @@ mod mounts;
 mod names;
 mod needs;
 mod node;
+mod opened;
 mod others;
 mod outputs;
 mod process;

@@ -10,7 +10,7 @@ use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
 use rustix::mount::{MountFlags, UnmountFlags};
 use sys::block::Number;
 
-use crate::node;
+use crate::opened;
 
 /// Makes `directory` and mounts the file system on `device` there.
 ///
@@ -93,7 +93,7 @@ impl HeldMount {
     /// with this value.
     pub(crate) fn way(&self, path: &Path) -> Option<PathBuf> {
         let rest = path.strip_prefix(&self.directory).ok()?;
-        Some(node::way(&self.root).join(rest))
+        Some(opened::way(&self.root).join(rest))
     }
 
     /// The number of this file system (`st_dev`); `None` where it is dead.

@@ -2,13 +2,12 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use sys::block::{Number, sysfs};
 
+use crate::opened::way;
 use crate::usage;
 
 /// A block device that a run claimed. Its claim holds it open, so the kernel gives its number to no other device meanwhile.
@@ -63,28 +62,6 @@ impl ClaimedDevice {
         let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric());
         text.match_indices(&node).any(|(at, _)| ends(&text[at + node.len()..]))
     }
-}
-
-/// Opens a block device as the kernel's users of whole devices do. A process that was forked just now may still hold what its parent has let
-/// go: it is asked again for a tenth of a second.
-///
-/// # Errors
-/// When it has such a user (`ResourceBusy`), or cannot be opened.
-pub(crate) fn open_alone(node: &Path) -> io::Result<File> {
-    let mut tries = 10;
-    loop {
-        let opened = File::options().read(true).custom_flags(libc::O_EXCL).open(node);
-        match opened {
-            Err(error) if error.kind() == io::ErrorKind::ResourceBusy && tries > 0 => tries -= 1,
-            done => return done,
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-/// Returns the way to what was opened, past its name.
-pub(crate) fn way(file: &File) -> PathBuf {
-    format!("/proc/self/fd/{}", file.as_raw_fd()).into()
 }
 
 /// Tells whether `path` itself, no link, names what was opened.

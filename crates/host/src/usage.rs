@@ -9,7 +9,7 @@ use sys::block::{Backing, Number, holders, mount_points, sysfs};
 
 use crate::backing::{BackingChain, backing, devices, disk_of};
 use crate::mounts::mounted;
-use crate::node::open_alone;
+use crate::opened::open_alone;
 
 /// Every use of the device with this number and of what shares bytes with it, in words.
 pub(crate) fn of_device(number: Number) -> io::Result<Vec<String>> {
@@ -34,7 +34,8 @@ pub(crate) fn of_file(path: &Path) -> io::Result<Vec<String>> {
 /// The directory at which a run mounted the file system of its stack that a file is on.
 pub(crate) fn run_of(file: &File) -> Option<String> {
     let number = Number::from_dev(file.metadata().ok()?.dev()).to_string();
-    let of_run = |at: &str| at.starts_with("/run/fathom_");
+    // What somebody mounted inside it is theirs.
+    let of_run = |at: &str| at.strip_prefix("/run/fathom_").is_some_and(|rest| !rest.contains('/'));
     mounted().into_iter().find(|one| one.number == number && of_run(&one.at)).map(|one| one.at)
 }
 

@@ -4,19 +4,15 @@
 //! wants to deceive can write it anew.
 
 use std::fs;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 
-use sha2::{Digest, Sha256};
-
+use crate::digest::sum;
 use crate::sink::{SinkError, replace};
 use crate::writer::{CELLS, EXPERIMENT, LAB, MANIFEST, TRANSCRIPT};
 
 /// Path of the list.
 pub const SUMS: &str = "SHA256SUMS";
-
-/// Bytes that are hashed at once: a log of any length is never held for it.
-const PART: usize = 128 << 10;
 
 /// What the list says of a result's files.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -143,24 +139,4 @@ fn below(root: &Path, folder: &str, found: &mut Vec<String>) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// SHA-256 of a file in hexadecimal.
-pub(crate) fn sum(path: &Path) -> io::Result<String> {
-    let (mut file, mut hash) = (sys::input::open(path)?, Sha256::new());
-    let mut part = vec![0; PART];
-    loop {
-        match file.read(&mut part) {
-            Ok(0) => break,
-            Ok(n) => hash.update(&part[..n]),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(hex(hash))
-}
-
-/// Returns the checksum of what was hashed, in hexadecimal.
-pub(crate) fn hex(hash: Sha256) -> String {
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod checksums;
+mod digest;
 mod disturbed;
 pub mod draft;
 pub mod frames;

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use crate::checksums::{hex, sum};
+use crate::digest::{hex, sum};
 pub use place::Place;
 
 /// What can go wrong when a result is written.

@@ -109,7 +109,9 @@ fn after_a_load_that_was_killed_its_range_counts_as_read_and_not_as_checked() {
     let args: Vec<&str> = long.split_whitespace().collect();
     let before = std::fs::read(dir.join("x")).unwrap();
     let mut child = crate::program::command(&args).current_dir(dir).spawn().unwrap();
+    let begun = std::time::Instant::now();
     while std::fs::read(dir.join("x")).unwrap() == before {
+        assert!(begun.elapsed().as_secs() < 60, "nothing was written");
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     child.kill().unwrap();

@@ -15,7 +15,8 @@ const BLOCKS: usize = 4096;
 
 /// A load on the file `x` of 16 MiB with its state in the file `state`.
 fn load(dir: &Path, words: &str) -> Answer {
-    let common = "load x --size 16M --verify-state state --json --interval 200ms";
+    // Files are spoilt by hand here, and loads killed.
+    let common = "load x --size 16M --destroy-data --verify-state state --json --interval 200ms";
     let args: Vec<&str> = common.split_whitespace().chain(words.split_whitespace()).collect();
     fathom_in(dir, &args)
 }

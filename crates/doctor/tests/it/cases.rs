@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use results::Seal;
 use results::model::{
-    Accelerator, CellState, MachineLoad, PlanFacts, ResumeFacts, Row, VerifyFigures,
-    Accelerator, CellState, MachineLoad, PlanFacts, RateFacts, Row, VerifyFigures,
+    Accelerator, CellState, MachineLoad, PlanFacts, RateFacts, ResumeFacts, Row, VerifyFigures,
 };
 use results::read::ResultSet;
 use serde_json::json;
@@ -186,7 +185,7 @@ fn gone_on(result: &mut ResultSet, kept: usize) {
     result.manifest.resumed = vec![ResumeFacts { started_utc, command: Vec::new(), kept }];
 }
 
-const CASES: [(&str, Spoil, Spoil); 32] = [
+const CASES: [(&str, Spoil, Spoil); 33] = [
     ("changed_files", |r| r.seal = Seal::Broken(vec!["x".into()]), |r| r.seal = Seal::Whole),
     (
         "figures_contradict",

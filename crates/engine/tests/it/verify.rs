@@ -333,8 +333,8 @@ fn what_could_not_be_read_was_not_verified_and_a_pass_that_was_stopped_is_not_wh
         let found = summary.verify.unwrap();
         assert!(found.checked > 0 && found.wrong_blocks() == 0, "{verify}: {:?}", found.first);
         let lacks = &summary.incomplete;
-        let told = |text: &String| text.contains("10 reads failed (EIO 10 times)");
-        assert!(lacks.iter().any(told), "{verify}: {lacks:?}");
+        let is_failed = |text: &String| text.contains("10 reads failed (EIO 10 times)");
+        assert!(lacks.iter().any(is_failed), "{verify}: {lacks:?}");
     }
     let Some(faulty) = mount(name, SIZE) else { return };
     let spec = format!("{FILL}verify = 'after'");

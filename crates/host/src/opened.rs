@@ -1,0 +1,30 @@
+//! Things that are open, and opening a block device alone.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Opens a block device as the kernel's users of whole devices do. A process that was forked just now may still hold what its parent has let
+/// go: it is asked again for a tenth of a second.
+///
+/// # Errors
+/// When it has such a user (`ResourceBusy`), or cannot be opened.
+pub(crate) fn open_alone(node: &Path) -> io::Result<File> {
+    let mut tries = 10;
+    loop {
+        let opened = File::options().read(true).custom_flags(libc::O_EXCL).open(node);
+        match opened {
+            Err(error) if error.kind() == io::ErrorKind::ResourceBusy && tries > 0 => tries -= 1,
+            done => return done,
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Returns the way to what was opened, past its name.
+pub(crate) fn way(file: &File) -> PathBuf {
+    format!("/proc/self/fd/{}", file.as_raw_fd()).into()
+}
