@@ -154,7 +154,8 @@ fn check_size(size: &Spanned<Bytes>) -> Option<Diagnostic> {
     }
     if value < LEAST {
         let message = format!("A device of {value} is too small");
-        return Some(Diagnostic::at(size.span(), message, "give at least 64M"));
+        let small = Diagnostic::at(size.span(), message, "give at least 64M");
+        return Some(small.with(SIZE.example.into()));
     }
     let down = value.0 / BLOCK * BLOCK;
     (down < value.0).then(|| {
