@@ -284,11 +284,21 @@ fn twins(number: Number, identity: &str) -> Result<Vec<Lock>, ClaimError> {
     let nodes = usage::twin_nodes(number).map_err(|source| {
         ClaimError::io(Path::new(identity), "examined for others with its bytes", source)
     })?;
-    let locked = |node: PathBuf| {
-        let device = File::open(&node).ok()?;
-        Some(lock(device, &format!("{identity}: {}, which has the same bytes,", node.display())))
-    };
-    nodes.into_iter().filter_map(locked).collect()
+    let mut locks = Vec::new();
+    for node in nodes {
+        let Ok(device) = File::open(&node) else { continue };
+        match lock(device, &format!("{identity}: {}, which has the same bytes,", node.display())) {
+            Ok(lock) => locks.push(lock),
+            // One that was detached meanwhile may stand on something else by now.
+            Err(error) => {
+                let still = usage::twin_nodes(number).unwrap_or_default();
+                if still.contains(&node) {
+                    return Err(error);
+                }
+            }
+        }
+    }
+    Ok(locks)
 }
 
 /// Keeps claims of the file away that a loop device stands on; claims of loop devices on other parts of it are none of them.

@@ -151,7 +151,8 @@ impl LoadSummary {
     /// Returns how many times as much as in its figures it did in all of its time, by its I/Os: 1 without a ramp.
     pub fn ramp_factor(&self) -> f64 {
         let all = self.all_ios() as f64;
-        all / (all - self.cpu.map_or(0.0, |cpu| cpu.ramp_ios as f64)).max(1.0)
+        let measured = all - self.cpu.map_or(0.0, |cpu| cpu.ramp_ios as f64);
+        if measured > 0.0 { all / measured } else { 1.0 }
     }
 
     /// Says of something that was asked for that it is not there, or not whole.
