@@ -195,7 +195,7 @@ impl Loader for Real<'_> {
             }
             if matches!(said, Said::ReadingBack(share) if share == 0.0) {
                 let settle = planned.settle.then_some(&plan.settle[..]);
-                watch.end_early(scene.clock.now().0, settle, executor);
+                watch.end_early(scene.clock, settle, executor);
             }
             hand_in(scene, plan, turn, &said);
         })

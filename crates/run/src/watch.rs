@@ -9,6 +9,7 @@ use host::{Executor, Samplers, TickedSamplers};
 use layers::step::Step;
 use layers::{Readings, STAGE_END, STAGE_SETTLED};
 use results::model::{Row, SampleRow, StepRecord};
+use sys::clock::Clock;
 
 use crate::recorder::Recorder;
 use crate::scene::CellContext;
@@ -128,15 +129,16 @@ impl CellSamplers {
         rows.into_iter().for_each(|row| self.stream.take(row));
     }
 
-    /// Ends the figures of the stage that runs at `at_ns`: its layers are read now and, where the stage ends with `settle`, once they have
-    /// come to rest.
+    /// Ends the figures of the stage that runs: its layers are read now and, where the stage ends with `settle`, once they have come to rest.
     pub(crate) fn end_early(
         &mut self,
-        at_ns: u64,
+        clock: &Clock,
         settle: Option<&[Step]>,
         executor: &mut Executor,
     ) {
         self.mark(executor, STAGE_END);
+        // What was read at the end belongs to the stage, what is read at rest comes after it.
+        let at_ns = clock.now().0;
         let mut settling = Vec::new();
         if let Some(steps) = settle {
             let all = steps.iter().all(|step| {

@@ -173,7 +173,7 @@ fn what_a_load_reads_back_afterwards_is_in_no_figure_of_its_stage() {
     let Some(disk) = loop_device(320 << 20) else {
         return skip(name, "no loop device can be made (needs root)");
     };
-    for settle in ["", "settle = true\n"] {
+    for settle in ["", "settle = false\n", "settle = true\n"] {
         let dir = tempfile::tempdir().unwrap();
         let load = format!("{settle}ops = {{ randwrite = 100 }}\nios = 100\nverify = \"after\"");
         let answer = run_load(dir.path(), &disk.path, "", &load);
