@@ -52,9 +52,21 @@ pub struct CellData {
     pub damage: Vec<Damage>,
     /// For a cell that did not end: its stages as far as rows tell. Empty when the record tells it all.
     pub recovered: Vec<RecoveredStage>,
+    /// Parts that its plan gives it and its files lack; empty for a cell that is not done.
+    pub lacks: Vec<String>,
 }
 
 impl CellData {
+    /// Makes an undamaged cell that lacks nothing.
+    pub fn new(entry: CellEntry, record: Option<CellRecord>, rows: Vec<Row>) -> Self {
+        Self { entry, record, rows, damage: vec![], recovered: vec![], lacks: vec![] }
+    }
+
+    /// Tells whether it is done and all of it is there: a run that goes on keeps it.
+    pub fn whole(&self) -> bool {
+        self.done() && self.damage.is_empty() && self.lacks.is_empty()
+    }
+
     /// Returns where it stands, by its record and the manifest. They differ in what a kill left (the record is
     /// written first), and when a guest died: the manifest has the last word on failure then.
     pub fn state(&self) -> CellState {
@@ -172,11 +184,11 @@ pub fn open(dir: &Path) -> Result<ResultSet, ReadError> {
     if experiment_toml.as_ref().is_none_or(String::is_empty) {
         missing.lacks.add("there is no experiment".to_owned(), EXPERIMENT);
     }
-    for cell in cells.iter().filter(|cell| cell.done()) {
+    for cell in cells.iter_mut().filter(|cell| cell.done()) {
         let Some(record) = &cell.record else { continue };
         let rows = cell.damage.is_empty().then_some(&cell.rows[..]);
-        let lacks = whole::lacking(&manifest, record, rows, &transcript);
-        lacks.into_iter().for_each(|what| missing.lacks.add(what, &cell.entry.folder));
+        cell.lacks = whole::lacking(&manifest, record, rows, &transcript);
+        cell.lacks.iter().for_each(|what| missing.lacks.add(what.clone(), &cell.entry.folder));
     }
     let incomplete = missing.reason(&manifest);
     let seal = checksums::check(dir).map_err(|(path, source)| ReadError::Io { path, source })?;
@@ -241,12 +253,12 @@ fn read_cell(
     if let Some(what) = foreign {
         let entry = entry.clone();
         let what = format!("{CELLS}/{}/{what}", entry.folder);
-        let (rows, damage, recovered) = (Vec::new(), Vec::new(), Vec::new());
-        return Ok((CellData { entry, record: None, rows, damage, recovered }, Some(what)));
+        return Ok((CellData::new(entry, None, Vec::new()), Some(what)));
     }
     let ended = record.as_ref().is_some_and(|record| record.state.ended());
     let recovered = if ended { Vec::new() } else { recover(&rows) };
-    Ok((CellData { entry: entry.clone(), record, rows, damage, recovered }, None))
+    let cell = CellData { damage, recovered, ..CellData::new(entry.clone(), record, rows) };
+    Ok((cell, None))
 }
 
 fn read_lab(folder: &Path) -> Result<BTreeMap<String, String>, ReadError> {

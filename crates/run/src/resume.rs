@@ -202,9 +202,9 @@ impl Earlier {
         Err(ResumeError::Differs { dir: self.set.path.clone(), what, was, now })
     }
 
-    /// For each cell whether it ended well.
+    /// For each cell whether it ended well and is whole.
     fn kept(&self) -> Vec<bool> {
-        self.set.cells.iter().map(|c| c.state() == CellState::Done && c.damage.is_empty()).collect()
+        self.set.cells.iter().map(CellData::whole).collect()
     }
 
     pub(crate) fn into_parts(self) -> (DirSink, Option<RunLock>, Manifest, Vec<bool>) {

@@ -75,6 +75,41 @@ fn a_killed_run_goes_on() {
 }
 
 #[test]
+fn a_done_cell_that_lost_a_part_is_run_again() {
+    let lose: [(&str, fn(&Path)); 3] = [
+        ("a stage", |cell| {
+            edit(&cell.join("cell.json"), |cell| {
+                cell["stages"].as_array_mut().unwrap().pop();
+            });
+        }),
+        ("the figures of a layer", |cell| {
+            edit(&cell.join("cell.json"), |cell| cell["layers"] = serde_json::json!({}));
+        }),
+        ("all rows", |cell| std::fs::write(cell.join("rows.log"), "").unwrap()),
+    ];
+    for (what, lose) in lose {
+        let (_dir, out) = fresh();
+        assert_eq!(run(&out, &["--inject", "fail@1:3"]), 5);
+        // A run that was killed leaves no list of checksums, and a machine that went down may have lost what was not synced.
+        std::fs::remove_file(out.join("SHA256SUMS")).unwrap();
+        let before = results::open(&out).unwrap();
+        lose(&out.join("cells").join(&before.cells[0].entry.folder));
+        let resume = ["run", "vdo-vs-plain", "--simulate", "--repeat", "2", "--resume", text(&out)];
+        let said = fathom_in(&std::env::temp_dir(), &resume);
+        assert_eq!(said.code, Some(0), "{what}: {}", said.err);
+        assert!(said.err.contains("2 of 4 cells ended well and are kept; 2 run"), "{}", said.err);
+        let after = results::open(&out).unwrap();
+        assert_eq!((after.seal.clone(), after.incomplete.clone()), (Seal::Whole, None), "{what}");
+    }
+}
+
+fn edit(path: &Path, change: impl FnOnce(&mut serde_json::Value)) {
+    let mut value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    change(&mut value);
+    std::fs::write(path, serde_json::to_vec(&value).unwrap()).unwrap();
+}
+
+#[test]
 fn another_plan_does_not_go_on_with_a_result() {
     let (dir, out) = fresh();
     assert_eq!(run(&out, &["--inject", "fail@1:3"]), 5);
