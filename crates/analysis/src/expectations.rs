@@ -165,11 +165,16 @@ pub(crate) fn ran(variant: &str, variants: &[VariantFigures]) -> bool {
     variants.iter().any(|one| one.name == variant && one.repeats + one.failed > 0)
 }
 
+/// A figure as questions name it.
+pub(crate) fn asked(name: &FigureName) -> AskedMetric {
+    let FigureName { metric, stage, operation, layer, .. } = name.clone();
+    AskedMetric { metric, stage, operation, layer, threshold: 0.0 }
+}
+
 /// The value of each repeat.
 pub(crate) fn values(name: &FigureName, variants: &[VariantFigures]) -> BTreeMap<u32, f64> {
-    let FigureName { metric, stage, operation, layer, variant } = name.clone();
-    let asked = AskedMetric { metric, stage, operation, layer, threshold: 0.0 };
-    let variant = variants.iter().find(|v| v.name == variant);
+    let asked = asked(name);
+    let variant = variants.iter().find(|v| v.name == name.variant);
     let values = variant.into_iter().flat_map(|variant| &variant.values);
     let mut own = values.filter(|values| asks(&asked, &values.scope, &values.metric));
     let points = own.next().into_iter().flat_map(|values| &values.points);

@@ -1,10 +1,11 @@
 //! What a source reported beside what was found here.
 
-use results::model::{FigureName, PlanFacts, ReportedFacts, ReportedValue};
-use stats::Figure;
+use results::model::{FigureName, PlanFacts, ReportedFacts, ReportedSpread, ReportedValue};
+use stats::{Figure, Spread};
 use units::Unit;
 
-use crate::expectations::{ran, ratio, unit_of, values};
+use crate::comparisons::asks;
+use crate::expectations::{asked, ran, ratio, unit_of, values};
 use crate::variant::VariantFigures;
 
 /// Figures of a source beside those found here.
@@ -14,6 +15,8 @@ pub struct Reported {
     pub what: String,
     /// Their unit, as the source writes it.
     pub source_unit: String,
+    /// The quantity here, where it is another one than the source's.
+    pub here: Option<String>,
     /// In the source's order; the others are compared with the first.
     pub rows: Vec<ReportedRow>,
 }
@@ -33,6 +36,10 @@ pub struct ReportedRow {
     pub ran: bool,
     /// What was found here: the median over the repeats, with its interval.
     pub found: Figure,
+    /// The source's spread within its run, in the source's unit.
+    pub source_spread: Option<ReportedSpread>,
+    /// The spread within a run here, of the bandwidth of each I/O; `None` where the source tells none.
+    pub spread: Option<Spread>,
     /// Ratio to the first figure found here, estimated as in comparisons; `None` for the first row.
     pub ratio: Option<Figure>,
 }
@@ -48,7 +55,7 @@ fn table(
     variants: &[VariantFigures],
 ) -> Option<Reported> {
     let first = reported.values.first()?;
-    let row = |(place, ReportedValue { figure, value }): (usize, &ReportedValue)| {
+    let row = |(place, ReportedValue { figure, value, spread }): (usize, &ReportedValue)| {
         let other = place > 0;
         let own = values(figure, variants);
         let source_ratio = (other && first.value != 0.0).then(|| value / first.value);
@@ -60,12 +67,23 @@ fn table(
             source_ratio,
             ran: ran(&figure.variant, variants),
             found: stats::figure(&own.into_values().collect::<Vec<_>>()),
+            source_spread: *spread,
+            spread: spread.and(of_each_io(figure, variants)),
             ratio,
         }
     };
     Some(Reported {
         what: reported.what.clone(),
         source_unit: reported.unit.clone(),
+        here: reported.here.clone(),
         rows: reported.values.iter().enumerate().map(row).collect(),
     })
+}
+
+/// The spread of the bandwidth of each I/O that a figure is of, bytes per second.
+fn of_each_io(figure: &FigureName, variants: &[VariantFigures]) -> Option<Spread> {
+    let variant = variants.iter().find(|variant| variant.name == figure.variant)?;
+    let asked = asked(figure);
+    let own = variant.io_bandwidth.iter().find(|(scope, _)| asks(&asked, scope, &figure.metric));
+    own.map(|(_, spread)| *spread)
 }

@@ -16,8 +16,8 @@ pub(crate) const VARIANTS: usize = 100;
 pub(crate) const FACTORS: usize = 8;
 /// Most combinations of the levels of all factors, those that are excluded too.
 pub(crate) const COMBINATIONS: usize = 1000;
-/// Most points of a sweep.
-pub(crate) const POINTS: usize = 50;
+/// Most points of a sweep: block sizes of 512 B to 4 MiB at all depths that divide them are 105.
+pub(crate) const POINTS: usize = 128;
 /// Most stages of a cell.
 pub(crate) const STAGES: usize = 100;
 /// Most stages of a cell, the points of sweeps and the allocations of layers counted one by one.

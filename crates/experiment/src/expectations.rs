@@ -2,7 +2,7 @@
 
 mod check;
 
-use results::model::{Bound, ExpectedFigure};
+use results::model::{Bound, ExpectedFigure, Grounds};
 use toml::Spanned;
 use units::Key;
 
@@ -43,12 +43,19 @@ const EVIDENCE: Key = Key {
 };
 const SOURCE: Key = Key { name: "source", takes: "a text", example: "\"58 against 35 s\"" };
 
+const GROUNDS: Key = Key {
+    name: "grounds",
+    takes: "the kind of source that this rests on",
+    example: "\"conclusion\"",
+};
+
 /// What a figure is expected to be.
 pub(crate) struct Expectation {
     figure: VariantFigure,
     bound: Bound,
     of: Option<VariantFigure>,
     source: Option<String>,
+    grounds: Grounds,
     differs: Option<String>,
     /// Each of the variant of the figure, and of that which it is divided by.
     evidence: Vec<Subject>,
@@ -71,6 +78,7 @@ impl Expectation {
             }
         };
         let source = table.take(&SOURCE)?.map(Spanned::into_inner);
+        let grounds = grounds(&mut table)?;
         let differs = table.take(&DIFFERS)?.map(Spanned::into_inner);
         let scale = table.take(&SCALE)?;
         let because = table.take::<String>(&BECAUSE)?;
@@ -91,7 +99,7 @@ impl Expectation {
             let message = "An expectation needs one of 'above', 'below' and 'near'";
             Diagnostic::of_key(at, message, &NEAR).add(&ABOVE)
         })?;
-        Ok(Self { figure, bound, of, source, differs, evidence, scale, because })
+        Ok(Self { figure, bound, of, source, grounds, differs, evidence, scale, because })
     }
 
     /// Names of the layers that it is of.
@@ -124,12 +132,24 @@ impl Expectation {
             bound: self.bound,
             of: self.of.as_ref().map(|base| base.name(otherwise)),
             source: self.source.clone(),
+            grounds: self.grounds,
             scale: elsewhere.cloned(),
             because: elsewhere.and(self.because.clone()),
             differs: self.differs.clone(),
             evidence: variants.iter().flat_map(of_each).collect(),
         }
     }
+}
+
+/// The kind of source; a document unless another is written.
+fn grounds(table: &mut Table) -> Result<Grounds, Diagnostic> {
+    let Some(word) = table.take::<String>(&GROUNDS)? else { return Ok(Grounds::default()) };
+    let found = Grounds::ALL.into_iter().find(|kind| kind.word() == word.get_ref());
+    found.ok_or_else(|| {
+        let message = format!("There are no grounds '{}'", word.get_ref());
+        let known = Grounds::ALL.into_iter().map(Grounds::word);
+        Diagnostic::unknown(word.span(), message, word.get_ref(), known)
+    })
 }
 
 /// One of `above`, `below` and `near` with its tolerance; `None` where none is written.

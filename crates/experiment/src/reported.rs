@@ -2,7 +2,7 @@
 
 mod check;
 
-use results::model::{ReportedFacts, ReportedValue};
+use results::model::{ReportedFacts, ReportedSpread, ReportedValue};
 use units::Key;
 
 use crate::bounds;
@@ -22,13 +22,72 @@ const VALUES: Key = Key {
     example: "[{ variant = \"default\", value = 166.24 }]",
 };
 const VALUE: Key = Key { name: "value", takes: "a number", example: "166.24" };
+const HERE: Key = Key {
+    name: "here",
+    takes: "the quantity here, where it is another one than the source's",
+    example: "\"throughput of all threads together\"",
+};
+const SPREAD: Key = Key {
+    name: "spread",
+    takes: "the source's spread beside its median",
+    example: "{ q1 = 116.82, q3 = 229.1, min = 6.99, max = 953.87, std_dev = 89 }",
+};
+const PARTS: [Key; 5] = {
+    const fn part(name: &'static str) -> Key {
+        Key { name, takes: "a number", example: "89" }
+    }
+    [part("q1"), part("q3"), part("min"), part("max"), part("std_dev")]
+};
+
+/// The metric that has a spread within a run: of each I/O's bandwidth.
+const OF_EACH_IO: &str = "io_bandwidth_p50_bytes_per_s";
 
 /// `[[reported]]` as written.
 pub(crate) struct Reported {
     what: String,
     unit: String,
-    values: Vec<(VariantFigure, f64)>,
+    here: Option<String>,
+    values: Vec<Value>,
     places: Places,
+}
+
+/// A value as written.
+struct Value {
+    figure: VariantFigure,
+    value: f64,
+    spread: Option<ReportedSpread>,
+}
+
+impl Value {
+    fn read(mut table: Table, base: &Subject) -> Result<Self, Diagnostic> {
+        let figure = VariantFigure::read(&mut table, Some(base))?;
+        let places = table.places();
+        let value = number(&mut table, &VALUE)?;
+        let spread = table.table(&SPREAD, "The spread of a reported value")?;
+        let spread = spread.map(|mut spread| {
+            let mut next = |at: usize| number(&mut spread, &PARTS[at]);
+            let (q1, q3, min, max, std_dev) = (next(0)?, next(1)?, next(2)?, next(3)?, next(4)?);
+            spread.finish().map(|()| ReportedSpread { q1, q3, min, max, std_dev })
+        });
+        let spread = spread.transpose()?;
+        table.finish()?;
+        if spread.is_some() && figure.subject.metric != OF_EACH_IO {
+            let message = format!("'{}' has no spread within a run", figure.subject.metric);
+            let help = format!("take the spread away, or write metric = \"{OF_EACH_IO}\"");
+            return Err(Diagnostic::at(places.at("spread"), message, help));
+        }
+        Ok(Self { figure, value, spread })
+    }
+}
+
+/// A number that is finite.
+fn number(table: &mut Table, key: &Key) -> Result<f64, Diagnostic> {
+    let value = table.need::<f64>(key)?;
+    if !value.get_ref().is_finite() {
+        let message = format!("{} cannot be {}", key.name, value.get_ref());
+        return Err(Diagnostic::of_key(value.span(), message, key));
+    }
+    Ok(value.into_inner())
 }
 
 impl Reported {
@@ -41,30 +100,22 @@ impl Reported {
             }
         }
         let subject = Subject::read(&mut table, None)?;
-        let value = |mut one: Table| {
-            let figure = VariantFigure::read(&mut one, Some(&subject))?;
-            let value = one.need::<f64>(&VALUE)?;
-            one.finish()?;
-            if !value.get_ref().is_finite() {
-                let message = format!("value cannot be {}", value.get_ref());
-                return Err(Diagnostic::of_key(value.span(), message, &VALUE));
-            }
-            Ok((figure, value.into_inner()))
-        };
+        let here = table.take(&HERE)?.map(toml::Spanned::into_inner);
         let values = table.tables(&VALUES, "A reported value")?;
-        let values = values.into_iter().map(value).collect::<Result<Vec<_>, Diagnostic>>()?;
+        let values = values.into_iter().map(|one| Value::read(one, &subject));
+        let values = values.collect::<Result<Vec<_>, Diagnostic>>()?;
         table.finish()?;
         if !(1..=bounds::REPORTED).contains(&values.len()) {
             let message = format!("{} values are reported", values.len());
             let help = format!("name 1 to {}: {}", bounds::REPORTED, VALUES.help(VALUES.name));
             return Err(Diagnostic::at(places.at("values"), message, help));
         }
-        Ok(Self { what: what.into_inner(), unit: unit.into_inner(), values, places })
+        Ok(Self { what: what.into_inner(), unit: unit.into_inner(), here, values, places })
     }
 
     /// Name of the layer that its figures are of, where they are of one.
     pub(crate) fn layer(&self) -> Option<&str> {
-        self.values.iter().find_map(|(figure, _)| figure.subject.layer.as_deref())
+        self.values.iter().find_map(|one| one.figure.subject.layer.as_deref())
     }
 
     /// Returns where it stands.
@@ -74,11 +125,12 @@ impl Reported {
 
     /// As results keep it; of `otherwise` where no variant is named.
     pub(crate) fn facts(&self, otherwise: &str) -> ReportedFacts {
-        let value = |(figure, value): &(VariantFigure, f64)| ReportedValue {
-            figure: figure.name(otherwise),
-            value: *value,
+        let value = |one: &Value| ReportedValue {
+            figure: one.figure.name(otherwise),
+            value: one.value,
+            spread: one.spread,
         };
-        let (what, unit) = (self.what.clone(), self.unit.clone());
-        ReportedFacts { what, unit, values: self.values.iter().map(value).collect() }
+        let (what, unit, here) = (self.what.clone(), self.unit.clone(), self.here.clone());
+        ReportedFacts { what, unit, here, values: self.values.iter().map(value).collect() }
     }
 }

@@ -21,11 +21,16 @@ pub const SHIPPED: &[Shipped] = &[
         name: "dedupe-done-right",
         text: include_str!("../../../experiments/dedupe-done-right.toml"),
     },
+    Shipped { name: "dedupe-mixed", text: include_str!("../../../experiments/dedupe-mixed.toml") },
     Shipped {
         name: "disk-profiles",
         text: include_str!("../../../experiments/disk-profiles.toml"),
     },
     Shipped { name: "hot-block", text: include_str!("../../../experiments/hot-block.toml") },
+    Shipped {
+        name: "request-splitting",
+        text: include_str!("../../../experiments/request-splitting.toml"),
+    },
     Shipped {
         name: "vdo-allocation",
         text: include_str!("../../../experiments/vdo-allocation.toml"),
@@ -34,7 +39,15 @@ pub const SHIPPED: &[Shipped] = &[
         name: "vdo-block-map-cache",
         text: include_str!("../../../experiments/vdo-block-map-cache.toml"),
     },
+    Shipped {
+        name: "vdo-block-size",
+        text: include_str!("../../../experiments/vdo-block-size.toml"),
+    },
     Shipped { name: "vdo-depth", text: include_str!("../../../experiments/vdo-depth.toml") },
+    Shipped {
+        name: "vdo-discard-mix",
+        text: include_str!("../../../experiments/vdo-discard-mix.toml"),
+    },
     Shipped {
         name: "vdo-discard-size",
         text: include_str!("../../../experiments/vdo-discard-size.toml"),
@@ -50,6 +63,10 @@ pub const SHIPPED: &[Shipped] = &[
     Shipped {
         name: "vdo-journal-device",
         text: include_str!("../../../experiments/vdo-journal-device.toml"),
+    },
+    Shipped {
+        name: "vdo-many-writers",
+        text: include_str!("../../../experiments/vdo-many-writers.toml"),
     },
     Shipped { name: "vdo-reclaim", text: include_str!("../../../experiments/vdo-reclaim.toml") },
     Shipped {

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use units::Key;
+use toml::Spanned;
+use toml::de::DeValue;
+use units::{Bytes, Key};
 use workload::LoadSpec;
 
 use crate::bounds;
@@ -18,6 +20,14 @@ pub(crate) const SWEEP: Key = Key {
     takes: "lists of values by keys of the load",
     example: "{ depth = [1, 16] }",
 };
+/// The bytes that each job keeps in flight; the block size of a point is its share of them.
+const OUTSTANDING: Key = Key {
+    name: "outstanding",
+    takes: "sizes, which the depths beside it divide among the I/Os in flight",
+    example: "[\"4k\", \"64k\"]",
+};
+/// The smallest block of a point, bytes: a sector.
+const SECTOR: u64 = 512;
 /// That writes leave the state as it is.
 const SWEEP_STATE: Key = Key {
     name: "sweep_state",
@@ -103,8 +113,24 @@ pub(crate) fn needless(load: &Table) -> Result<(), Diagnostic> {
 /// A key that is swept has no value beside the sweep, and makes the load another one.
 fn check_keys(keys: &[Named<List>], load: &Table) -> Result<(), Diagnostic> {
     let places = load.places();
+    let block_size = || keys.iter().find(|key| key.name == "block_size");
     for key in keys {
         let name = &key.name;
+        if *name == OUTSTANDING.name {
+            let has_depth = keys.iter().any(|key| key.name == "depth");
+            let block_size = block_size().map(|key| key.at.clone());
+            let beside = places.has("block_size").then(|| places.at("block_size"));
+            if let Some(at) = block_size.or(beside) {
+                let message = "'block_size' follows from 'outstanding' and 'depth'";
+                return Err(Diagnostic::at(at, message, "take one of the two away").without());
+            }
+            if !has_depth {
+                let message = "'outstanding' is divided by nothing";
+                let help = "sweep depth beside it: depth = [1, 2, 4]";
+                return Err(Diagnostic::at(key.at.clone(), message, help));
+            }
+            continue;
+        }
         if !of_load(name) {
             return Err(no_key(key.at.clone(), name));
         }
@@ -128,14 +154,20 @@ fn written<'t>(
     let keys = sweep.lists(&SWEEP)?;
     let lengths = keys.iter().map(|key| key.value.values.len());
     let count = lengths.fold(1_usize, usize::saturating_mul);
-    if !(2..=bounds::POINTS).contains(&count) {
+    let by_outstanding = keys.iter().any(|key| key.name == OUTSTANDING.name);
+    // Of these only points whose blocks are whole sectors are measured.
+    let most = if by_outstanding { bounds::COMBINATIONS } else { bounds::POINTS };
+    let wrong_count = |count: usize| {
         let message = match count {
             1 => "A sweep of a single point".to_owned(),
             _ => format!("A sweep of {count} points"),
         };
         let help =
             format!("give the keys lists of values that make 2 to {} points", bounds::POINTS);
-        return Err(Diagnostic::at(at, message, help));
+        Diagnostic::at(at.clone(), message, help)
+    };
+    if !(2..=most).contains(&count) {
+        return Err(wrong_count(count));
     }
     check_keys(&keys, load)?;
     let first = WrittenPoint { at: BTreeMap::new(), name: stage.to_owned(), load: load.clone() };
@@ -149,7 +181,17 @@ fn written<'t>(
                 return Err(Diagnostic::at(value.span(), message, help));
             };
             let mut load = point.load.clone();
-            load.put(key, &Setting::listed(key, value.clone()))?;
+            if *key == OUTSTANDING.name {
+                bytes(&shown).ok_or_else(|| {
+                    Diagnostic::of_key(
+                        value.span(),
+                        format!("outstanding cannot be {shown}"),
+                        &OUTSTANDING,
+                    )
+                })?;
+            } else {
+                load.put(key, &Setting::listed(key, value.clone()))?;
+            }
             let mut at = point.at.clone();
             at.insert(key.clone(), shown.clone());
             let name = format!("{} {key}={shown}", point.name);
@@ -164,7 +206,34 @@ fn written<'t>(
         }
         points = next;
     }
-    Ok(points)
+    if !by_outstanding {
+        return Ok(points);
+    }
+    let mut whole = Vec::new();
+    for mut point in points {
+        if let Some(block) = share(&point.at) {
+            let value = Spanned::new(at.clone(), DeValue::String(block.to_string().into()));
+            point.load.put("block_size", &Setting::listed("block_size", value))?;
+            whole.push(point);
+        }
+    }
+    if (2..=bounds::POINTS).contains(&whole.len()) {
+        Ok(whole)
+    } else {
+        Err(wrong_count(whole.len()))
+    }
+}
+
+/// The bytes of a block at a point: its part of those in flight; `None` where it is not whole sectors.
+fn share(at: &BTreeMap<String, String>) -> Option<u64> {
+    let (all, depth) = (bytes(at.get(OUTSTANDING.name)?)?, at.get("depth")?.parse::<u64>().ok()?);
+    let block = all.checked_div(depth)?;
+    (block * depth == all && block >= SECTOR && block.is_multiple_of(SECTOR)).then_some(block)
+}
+
+/// A size as a file has it.
+fn bytes(text: &str) -> Option<u64> {
+    text.parse::<Bytes>().ok().map(|Bytes(bytes)| bytes)
 }
 
 /// Tells whether a load has such a key, or one that it is a part of.

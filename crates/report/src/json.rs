@@ -264,7 +264,8 @@ fn verified(found: &VerifyFigures) -> Value {
 }
 
 fn expectation(held: &Expectation) -> Value {
-    let ExpectedFigure { figure, bound, of, source, scale, because, differs, .. } = &held.expected;
+    let ExpectedFigure { figure, bound, of, source, grounds, scale, because, differs, .. } =
+        &held.expected;
     let (least, most) = bound.range();
     let end = |value: f64| value.is_finite().then_some(value);
     json!({
@@ -281,6 +282,7 @@ fn expectation(held: &Expectation) -> Value {
         "n": held.n,
         "outcome": held.outcome.word(),
         "source": source,
+        "grounds": grounds.word(),
         "scale": scale,
         "because": because,
         "differs": differs,
@@ -306,11 +308,14 @@ fn reported(reported: &Reported) -> Value {
         named["ratio"] = json!(ratio.and_then(|ratio| ratio.median));
         named["low"] = json!(ratio.and_then(|ratio| ratio.low));
         named["high"] = json!(ratio.and_then(|ratio| ratio.high));
+        named["source_spread"] = json!(row.source_spread);
+        named["spread"] = json!(row.spread);
         named
     };
     json!({
         "what": reported.what,
         "unit": reported.source_unit,
+        "here": reported.here,
         "values": reported.rows.iter().map(row).collect::<Vec<_>>(),
     })
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use analysis::{Expectation, ExpectationOutcome, Reported};
+use results::model::Grounds;
 use units::Unit;
 
 use crate::view::View;
@@ -77,7 +78,7 @@ fn experiment(page: &mut String, view: &View) {
         return;
     }
     page.push_str(
-        "\n| figure | expected | found | outcome | source |\n| --- | --- | --- | --- | --- |\n",
+        "\n| figure | expected | found | outcome | rests on |\n| --- | --- | --- | --- | --- |\n",
     );
     for held in &view.expectations {
         page.push_str(&row(held));
@@ -121,6 +122,23 @@ fn reported(page: &mut String, table: &Reported) {
         ];
         let _ = writeln!(page, "| {} |", cells.map(|cell| plain(&cell)).join(" | "));
     }
+    if let Some(here) = &table.here {
+        let _ = writeln!(page, "\nHere it is another quantity: {}.", plain(here));
+    }
+    let columns = wording::SPREAD_COLUMNS;
+    let spreads = wording::spreads(table);
+    if !spreads.is_empty() {
+        let _ = write!(
+            page,
+            "\nThe same of each I/O of a run:\n\n| of | | {} |\n| --- | --- |{}\n",
+            columns.join(" | "),
+            " ---: |".repeat(columns.len())
+        );
+    }
+    for (of, whose, cells) in spreads {
+        let cells = cells.map(|cell| plain(&cell)).join(" | ");
+        let _ = writeln!(page, "| {} | {whose} | {cells} |", plain(&of));
+    }
 }
 
 /// Tells whether a figure of threads is expected or was reported: then all kinds of threads are of interest.
@@ -160,7 +178,7 @@ fn thread_kinds(page: &mut String, view: &View) {
 /// Returns what became of an expectation, in the words of whoever repeats a source's work.
 fn said(held: &Expectation) -> String {
     match held.outcome {
-        ExpectationOutcome::Met => "as the source found".to_owned(),
+        ExpectationOutcome::Met => wording::as_expected(held.expected.grounds).to_owned(),
         ExpectationOutcome::Missed => {
             let why =
                 wording::why_otherwise(held).map_or_else(String::new, |why| format!(": {why}"));
@@ -193,7 +211,11 @@ fn row(held: &Expectation) -> String {
         (Some(found), None, n) => format!("{found}, {n} repeats"),
     };
     let source = held.expected.source.as_deref().unwrap_or(NONE);
-    let cells = [&words.figure, &words.asked, &found, &said(held), source].map(plain);
+    let rests_on = match held.expected.grounds {
+        Grounds::Document => source.to_owned(),
+        other => format!("{}: {source}", wording::grounds(other)),
+    };
+    let cells = [&*words.figure, &words.asked, &found, &said(held), &rests_on].map(plain);
     format!("| {} |\n", cells.join(" | "))
 }
 

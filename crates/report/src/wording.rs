@@ -3,8 +3,8 @@
 use analysis::{
     Evidence, Expectation, ExpectationOutcome, MetricComparison, Reported, ReportedRow,
 };
-use results::model::{Bound, ExpectedFigure, FigureName};
-use stats::{LEAST_REPEATS, RANGE_BELOW};
+use results::model::{Bound, ExpectedFigure, FigureName, Grounds, ReportedSpread};
+use stats::{LEAST_REPEATS, RANGE_BELOW, Spread};
 use units::{Test, Unit, show};
 
 use crate::view::{Figure, View};
@@ -216,6 +216,34 @@ pub fn expected(held: &Expectation) -> Expected {
     }
 }
 
+/// Returns the name of a kind of source, as a label.
+pub fn grounds(grounds: Grounds) -> &'static str {
+    match grounds {
+        Grounds::Document => "Source",
+        Grounds::Appendix => "The source's appendix",
+        Grounds::DataSheet => "Data sheet",
+        Grounds::Layer => "The layer's documentation",
+        Grounds::Formula => "Computed",
+        Grounds::Conclusion => "A conclusion, which no document states",
+        Grounds::Measurement => "Measured before",
+        Grounds::Model => "The model is built to do so",
+    }
+}
+
+/// Returns what is said of a figure that is as expected: a source found it only where its document states the same quantity.
+pub fn as_expected(grounds: Grounds) -> &'static str {
+    match grounds {
+        Grounds::Document => "as the source found",
+        Grounds::Appendix => "as in the source's appendix",
+        Grounds::DataSheet => "as the data sheet says",
+        Grounds::Layer => "as the layer's documentation says",
+        Grounds::Formula => "as computed",
+        Grounds::Conclusion => "as concluded",
+        Grounds::Measurement => "as measured before",
+        Grounds::Model => "as the model is built",
+    }
+}
+
 /// A ratio: `0.868×`.
 pub fn times(ratio: f64) -> String {
     format!("{}×", Unit::Ratio.show(ratio))
@@ -249,6 +277,37 @@ pub fn reported(row: &ReportedRow, rows: &[ReportedRow]) -> String {
     ];
     let parts: Vec<_> = parts.into_iter().flatten().collect();
     if parts.is_empty() { variant.clone() } else { parts.join(", ") }
+}
+
+/// Columns of a spread within a run.
+pub const SPREAD_COLUMNS: [&str; 6] =
+    ["median", "1st quartile", "3rd quartile", "least", "greatest", "standard deviation"];
+
+/// Returns the spreads of a source's table, each beside the one found here: of what it is, whose, and its columns.
+pub fn spreads(table: &Reported) -> Vec<(String, &'static str, [String; 6])> {
+    let mut lines = Vec::new();
+    for row in &table.rows {
+        let Some(ReportedSpread { q1, q3, min, max, std_dev }) = row.source_spread else {
+            continue;
+        };
+        let source = [row.source, q1, q3, min, max, std_dev].map(|value| {
+            format!("{} {}", units::show::significant(value, SOURCE_DIGITS), table.source_unit)
+        });
+        let show =
+            |number: Option<f64>| number.map_or_else(|| NONE.to_owned(), |n| value(row.unit, n));
+        let of = |figure: fn(&Spread) -> Option<f64>| show(row.spread.as_ref().and_then(figure));
+        let here = [
+            of(|s| Some(s.median)),
+            of(|s| Some(s.q1)),
+            of(|s| Some(s.q3)),
+            of(|s| Some(s.min)),
+            of(|s| Some(s.max)),
+            of(|s| s.std_dev),
+        ];
+        let name = reported(row, &table.rows);
+        lines.extend([(name.clone(), "source", source), (name, "here", here)]);
+    }
+    lines
 }
 
 /// The value found here of a figure that a source reported.

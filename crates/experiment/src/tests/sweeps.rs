@@ -49,6 +49,35 @@ fn every_point_is_measured_in_an_order_that_the_repeat_draws() {
     }
 }
 
+/// As the article on block size and parallelism had it: 14 amounts of data in flight, each as one I/O and divided among 2, 4, 8 ...
+#[test]
+fn bytes_in_flight_are_swept_as_one_large_io_and_as_many_small_ones() {
+    let doubled = |first: u64, n: u32| {
+        (0..n).map(|at| (first << at).to_string()).collect::<Vec<_>>().join(", ")
+    };
+    let (bytes, depths) = (doubled(512, 14), doubled(1, 14));
+    let text = format!("{HEAD}{READS}sweep = {{ outstanding = [{bytes}], depth = [{depths}] }}\n");
+    let plan = plan(&text).unwrap_or_else(|error| panic!("{}", error.render(false)));
+    let stages = &plan.cells[0].stages;
+    assert_eq!(stages.len(), 105);
+    for stage in stages {
+        let load = stage.load().unwrap();
+        let sweep = &plan.facts.variants[0].stages.iter().find(|s| s.name == stage.name).unwrap();
+        let all: u64 = sweep.sweep.as_ref().unwrap().point["outstanding"].parse().unwrap();
+        assert_eq!(load.largest_io().0 * u64::from(load.depth), all, "{}", stage.name);
+    }
+    for (sweep, said) in [
+        ("outstanding = [\"1M\", \"2M\"]", "sweep depth beside it"),
+        ("outstanding = [\"1M\", \"2M\"], depth = [1, 2], block_size = [4096]", "follows from"),
+        ("outstanding = [\"much\"], depth = [1, 2]", "outstanding cannot be much"),
+        ("outstanding = [512, 1000], depth = [3, 1]", "A sweep of a single point"),
+    ] {
+        let text = format!("{HEAD}{READS}sweep = {{ {sweep} }}\n");
+        let shown = super::plan(&text).unwrap_err().render(false);
+        assert!(shown.contains(said), "{sweep}: {shown}");
+    }
+}
+
 #[test]
 fn what_a_stage_sets_is_set_before_its_first_point_whichever_that_is() {
     let stack = HEAD.replace("linear", "vdo").replace("1G", "8G");
@@ -73,13 +102,13 @@ fn writes_are_swept_only_where_the_state_stands_it() {
 
 #[test]
 fn a_wrong_sweep_is_told_at_its_line_with_the_remedy() {
-    let many = (1..=51).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
+    let many = (1..=129).map(|n| n.to_string()).collect::<Vec<_>>().join(", ");
     for (keys, said) in [
         ("sweep = 5", "as in sweep = { depth"),
         ("sweep = { depth = 5 }", "as in sweep = { depth"),
-        ("sweep = { depth = [1] }", "2 to 50 points"),
-        ("sweep = {}", "2 to 50 points"),
-        (&format!("sweep = {{ depth = [{many}] }}"), "2 to 50 points"),
+        ("sweep = { depth = [1] }", "2 to 128 points"),
+        ("sweep = {}", "2 to 128 points"),
+        (&format!("sweep = {{ depth = [{many}] }}"), "2 to 128 points"),
         ("sweep = { depth = [1, 1] }", "twice"),
         ("sweep = { block_size = [\"4k\", \"4096\"] }", "is the same load as"),
         ("sweep = { block_size = [\"4k\", 4096, \"8k\"] }", "is the same load as"),

@@ -60,6 +60,7 @@ pub(super) const RULES: &[LayerRule] = &[
     writes::FLUSH_RATE,
     device::FLUSH_TIME,
     writes::POOL_FULL,
+    writes::POOL_UNUSED,
     content::PACKER_IDLE,
     content::ADVICE_LATE,
     device::SATURATED,

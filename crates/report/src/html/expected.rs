@@ -64,7 +64,7 @@ fn row(held: &Expectation) -> Markup {
         td.text { span.chip.(class(held.outcome)) { (mark(held.outcome)) " " (held.outcome.word()) } }
     }
     @if held.expected.source.is_some() || why.is_some() { tr.more { td.text colspan="4" {
-        @if let Some(source) = &held.expected.source { "Source: " (source) }
+        @if let Some(source) = &held.expected.source { (wording::grounds(held.expected.grounds)) ": " (source) }
         @if let Some(why) = why { @if held.expected.source.is_some() { br; } "Why otherwise: " (why) }
     } } } }
 }
@@ -92,6 +92,17 @@ fn of_source(table: &Reported) -> Markup {
                 td { (wording::found_here(row)) }
                 td { (ratio(row)) }
             } } }
+        } }
+        @if let Some(here) = &table.here { p.reading { "Here it is another quantity: " (here) "." } }
+        @let spreads = wording::spreads(table);
+        @if !spreads.is_empty() { details {
+            summary { "The same of each I/O of a run: quartiles, ends, standard deviation" }
+            div.scroll.close tabindex="0" role="region" aria-label={ (title) ", of each I/O" } { table {
+                thead { tr { th scope="col" { "Of" } th.text scope="col" { "Whose" } @for column in wording::SPREAD_COLUMNS { th scope="col" { (column) } } } }
+                tbody { @for (of, whose, cells) in spreads { tr {
+                    th.name scope="row" { (of) } td.text { (whose) } @for cell in cells { td { (cell) } }
+                } } }
+            } }
         } }
     }
 }

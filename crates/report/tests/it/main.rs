@@ -85,10 +85,12 @@ mod given {
             evidence: vec![figure("vdo"), figure("plain")],
             ..ExpectedFigure::new(figure("vdo"), Bound::Near { value: 0.4, by: 0.2 })
         }];
-        let value = |variant: &str, value| ReportedValue { figure: figure(variant), value };
+        let value =
+            |variant: &str, value| ReportedValue { figure: figure(variant), value, spread: None };
         set.manifest.plan.reported = vec![ReportedFacts {
             what: "table 1".into(),
             unit: "thousands".into(),
+            here: None,
             values: vec![value("plain", 20.0), value("vdo", 7.5)],
         }];
         set

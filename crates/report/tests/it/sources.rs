@@ -2,7 +2,8 @@
 
 use report::sources::{MARK, markdown};
 use results::model::{
-    Bound, ExpectedFigure, FigureName, MachineFacts, ReportedFacts, ReportedValue,
+    Bound, ExpectedFigure, FigureName, Grounds, MachineFacts, ReportedFacts, ReportedSpread,
+    ReportedValue,
 };
 
 use crate::given;
@@ -125,10 +126,12 @@ fn a_table_of_several_metrics_names_each_and_shows_it_in_its_own_unit() {
             variant: "vdo".into(),
         },
         value,
+        spread: None,
     };
     set.manifest.plan.reported = vec![ReportedFacts {
         what: "figure 5.5".into(),
         unit: "%".into(),
+        here: None,
         values: vec![value("saving_percent", 50.0), value("data_blocks_used", 25.0)],
     }];
     let page = markdown(&[given::view(&set)]);
@@ -147,4 +150,68 @@ fn one_run_is_said_to_be_one_and_a_result_that_expects_nothing_says_so() {
     assert!(page.contains(", one run | as the source found | – |"), "{page}");
     assert!(page.contains("It expects nothing"), "{page}");
     assert_eq!(page.matches("\n## ").count(), 2, "{page}");
+}
+
+#[test]
+fn only_what_a_document_states_is_as_the_source_found() {
+    let figure = FigureName {
+        metric: "iops".into(),
+        stage: None,
+        operation: Some("randwrite".into()),
+        layer: None,
+        variant: "vdo".into(),
+    };
+    let mut set = fixture::with(1, 6_000.0);
+    let expected = Grounds::ALL.map(|grounds| ExpectedFigure {
+        source: Some(format!("what the {} says", grounds.word())),
+        grounds,
+        ..ExpectedFigure::new(figure.clone(), Bound::Above(1.0))
+    });
+    set.manifest.plan.expectations = expected.into();
+    let page = markdown(&[given::view(&set)]);
+    assert_eq!(page.matches("as the source found").count(), 1, "{page}");
+    assert!(page.contains("| as the source found | what the document says |"), "{page}");
+    let other =
+        "| as concluded | A conclusion, which no document states: what the conclusion says |";
+    assert!(page.contains(other), "{page}");
+    let shown = given::page(&set);
+    assert!(shown.contains("The model is built to do so: what the model says"), "{shown}");
+}
+
+#[test]
+fn the_columns_of_a_source_stand_beside_those_of_the_same_quantity_and_another_quantity_is_said() {
+    let mut set = fixture::with(1, 6_000.0);
+    let figure = FigureName {
+        metric: "io_bandwidth_p50_bytes_per_s".into(),
+        stage: None,
+        operation: Some("randwrite".into()),
+        layer: None,
+        variant: "vdo".into(),
+    };
+    let records = set.cells.iter_mut().filter_map(|cell| cell.record.as_mut());
+    for load in
+        records.flat_map(|record| &mut record.stages).filter_map(|stage| stage.load.as_mut())
+    {
+        load.operations.values_mut().for_each(|operation| operation.io_bytes = Some(4096));
+    }
+    let spread = ReportedSpread { q1: 116.82, q3: 229.1, min: 6.99, max: 953.87, std_dev: 89.0 };
+    set.manifest.plan.reported = vec![ReportedFacts {
+        what: "table 5.1".into(),
+        unit: "MB/s".into(),
+        here: Some("I/Os of 4 KiB".into()),
+        values: vec![ReportedValue { figure, value: 166.24, spread: Some(spread) }],
+    }];
+    let page = markdown(&[given::view(&set)]);
+    assert!(page.contains("Here it is another quantity: I/Os of 4 KiB."), "{page}");
+    let row = |whose: &str| {
+        page.lines()
+            .find(|line| line.starts_with(&format!("| vdo | {whose} |")))
+            .unwrap()
+            .to_owned()
+    };
+    let source = "| vdo | source | 166.24 MB/s | 116.82 MB/s | 229.1 MB/s | 6.99 MB/s | 953.87 MB/s | 89 MB/s |";
+    assert_eq!(row("source"), source);
+    assert_eq!(row("here").matches("iB/s").count(), 6, "{page}");
+    let shown = given::page(&set);
+    assert!(shown.contains("116.82 MB/s") && shown.contains("another quantity: I/Os of 4 KiB"));
 }

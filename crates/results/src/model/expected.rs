@@ -13,6 +13,9 @@ pub struct ExpectedFigure {
     pub of: Option<FigureName>,
     /// Where this was found.
     pub source: Option<String>,
+    /// What kind of source that is.
+    #[serde(default)]
+    pub grounds: Grounds,
     /// The only scale at which it is expected, where the run had another one: nothing can be said then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<String>,
@@ -35,10 +38,62 @@ impl ExpectedFigure {
             bound,
             of: None,
             source: None,
+            grounds: Grounds::default(),
             scale: None,
             because: None,
             differs: None,
             evidence: Vec::new(),
+        }
+    }
+}
+
+/// Kind of source that an expectation rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Grounds {
+    /// A statement of a document, of the same quantity.
+    #[default]
+    Document,
+    /// Figures of a document's appendix that its text does not have.
+    Appendix,
+    /// The data sheet of a device.
+    DataSheet,
+    /// The layer's own documentation or source.
+    Layer,
+    /// A formula.
+    Formula,
+    /// A conclusion: no document says so itself.
+    Conclusion,
+    /// An earlier measurement, by another program or on another machine.
+    Measurement,
+    /// A model that is built to do so: a circle, which shows only that the model works.
+    Model,
+}
+
+impl Grounds {
+    /// All kinds.
+    pub const ALL: [Self; 8] = [
+        Self::Document,
+        Self::Appendix,
+        Self::DataSheet,
+        Self::Layer,
+        Self::Formula,
+        Self::Conclusion,
+        Self::Measurement,
+        Self::Model,
+    ];
+
+    /// Its name in files.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Document => "document",
+            Self::Appendix => "appendix",
+            Self::DataSheet => "data-sheet",
+            Self::Layer => "layer",
+            Self::Formula => "formula",
+            Self::Conclusion => "conclusion",
+            Self::Measurement => "measurement",
+            Self::Model => "model",
         }
     }
 }
@@ -50,6 +105,9 @@ pub struct ReportedFacts {
     pub what: String,
     /// Their unit, as the source writes it (`MB/s`).
     pub unit: String,
+    /// The quantity here, where it is another one than the source's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub here: Option<String>,
     /// In the source's order; the others are compared with the first.
     pub values: Vec<ReportedValue>,
 }
@@ -61,6 +119,24 @@ pub struct ReportedValue {
     pub figure: FigureName,
     /// The source's number.
     pub value: f64,
+    /// Its spread within the source's run, where the source tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<ReportedSpread>,
+}
+
+/// The spread of what a source measured within one run, in the source's unit.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct ReportedSpread {
+    /// The lower quartile.
+    pub q1: f64,
+    /// The upper quartile.
+    pub q3: f64,
+    /// The smallest value.
+    pub min: f64,
+    /// The greatest value.
+    pub max: f64,
+    /// The standard deviation.
+    pub std_dev: f64,
 }
 
 /// A figure of one variant by its name.

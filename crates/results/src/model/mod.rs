@@ -24,7 +24,9 @@ pub use content::{
     AchievedContent, AskedContent, CONTENT_SHARES, ContentFigure, content_figure, content_figures,
 };
 pub use engine::{ClockFacts, DepthFigures, EngineFacts, ProbeFigure};
-pub use expected::{Bound, ExpectedFigure, FigureName, ReportedFacts, ReportedValue};
+pub use expected::{
+    Bound, ExpectedFigure, FigureName, Grounds, ReportedFacts, ReportedSpread, ReportedValue,
+};
 pub use facts::{
     Accelerator, AskedMetric, CellEntry, Computed, DeviceFacts, FactorFacts, LayerFacts,
     MachineFacts, Manifest, PickedFacts, PlanFacts, ResumeFacts, SCHEMA, SequentialFacts,

@@ -62,7 +62,7 @@ fn stats(at_s: u64, mark: &str, overhead: f64, written: f64) -> SampleRow {
         ("allocator.slabsReopened", 0.0),
         ("allocator.slabsOpened", 0.0),
         ("allocator.slabCount", 3.0),
-        ("currentVIOsInProgress", 32.0),
+        ("currentVIOsInProgress", 256.0),
         ("maxVIOs", 300.0),
     ];
     sample(at_s * SECOND, "vdo.stats", mark, &fields)
@@ -186,6 +186,14 @@ impl Case {
 
     fn stats(&mut self, field: &str, value: f64) {
         self.end("vdo.stats", field, value);
+    }
+
+    /// At most so many I/Os in progress, ever.
+    fn in_progress(&mut self, most: f64) {
+        for row in self.samples.iter_mut().filter(|row| row.source == "vdo.stats") {
+            row.fields.insert("currentVIOsInProgress".into(), Some(most));
+            row.fields.insert("maxVIOs".into(), Some(most));
+        }
     }
 
     fn set(&mut self, key: &str, value: &str) {

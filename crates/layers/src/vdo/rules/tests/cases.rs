@@ -166,6 +166,7 @@ pub(super) const CASES: &[(&str, Spoil, Spoil)] = &[
         |c| c.stats("currentVIOsInProgress", 1900.0),
         |c| c.stats("currentVIOsInProgress", 1800.0),
     ),
+    ("pool_unused", |c| c.in_progress(204.0), |c| c.in_progress(205.0)),
     (
         "packer_idle",
         |c| {
