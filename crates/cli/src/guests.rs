@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use experiment::{Needs, Plan, Tree};
+use experiment::{Machine, Needs, Plan, Tree};
 use lab::Qemu;
 use lab::{
     Accelerator, Cache, DiskHome, Ending, Frame, FrameKind, Image, ImageSpec, Received, Supply,
@@ -143,11 +143,14 @@ impl Guests for LabGuests {
 
     fn start(
         &mut self,
+        machine: Machine,
         mission: &[u8],
         turn: GuestNumber,
         console: &Path,
     ) -> Result<LabGuest, RunError> {
         let mut spec = self.spec.clone();
+        spec.memory = machine.memory.unwrap_or(spec.memory);
+        spec.cpus = machine.cpus.unwrap_or(spec.cpus);
         spec.mission = mission.to_vec();
         if let (DiskHome::Kept(dir), false) = (&mut spec.disk_home, turn.is_first()) {
             // What the guest before left is kept too.

@@ -12,8 +12,9 @@ use crate::factors::Factor;
 use crate::file::File;
 use crate::graph::{self, StackPlan};
 use crate::load::operations;
+use crate::machine;
 use crate::pictures::{self, Picture};
-use crate::plan::{self, CellPlan, DevicePlan, Needs, Plan};
+use crate::plan::{self, CellPlan, DevicePlan, Machine, Needs, Plan};
 use crate::questions::{self, Question};
 use crate::repeat::Repeat;
 use crate::scale::Scale;
@@ -164,7 +165,7 @@ fn build<'a, 't>(
         let stack = graph::build(&read.stacks[i], devices, run_tag)?;
         let brought = (devices, &trees.variants[i]);
         let stages = stages::plan(&read.stages[i], variant, &stack, brought, run_tag)?;
-        Ok(PlannedVariant { variant, devices, stack, stages })
+        Ok(PlannedVariant { variant, devices, machine: read.machines[i], stack, stages })
     };
     variants.iter().enumerate().map(one).collect()
 }
@@ -210,6 +211,7 @@ fn idle(file: &File, read: &Read, built: &[PlannedVariant], all: &[Stage]) -> Ve
 struct PlannedVariant<'a, 't> {
     variant: &'a Variant<'t>,
     devices: &'a Devices,
+    machine: Machine,
     stack: StackPlan,
     stages: Vec<crate::StagePlan>,
 }
@@ -218,6 +220,7 @@ impl PlannedVariant<'_, '_> {
     /// Tells whether it does the same, however that is written.
     fn does_as(&self, other: &Self) -> bool {
         self.devices == other.devices
+            && self.machine == other.machine
             && self.stack.does_as(&other.stack)
             && self.stages == other.stages
     }
@@ -227,6 +230,7 @@ impl PlannedVariant<'_, '_> {
 #[derive(Default)]
 struct Read {
     devices: Vec<Devices>,
+    machines: Vec<Machine>,
     stacks: Vec<VariantStack>,
     stages: Vec<Vec<Stage>>,
 }
@@ -236,6 +240,7 @@ impl Read {
     fn add(&mut self, variant: &Variant, file: &str, variants: &[Variant]) -> Vec<Diagnostic> {
         let mut mistakes = Vec::new();
         let mut keep = |wrong| mistakes.extend(wrong);
+        self.machines.extend(machine::read(&variant.machine).map_err(|wrong| keep(vec![wrong])));
         self.devices.extend(devices::read(variant, file).map_err(&mut keep));
         self.stacks.extend(stacks::read(variant).map_err(&mut keep));
         self.stages.extend(stages::read(variant, file, variants).map_err(&mut keep));
@@ -283,7 +288,7 @@ fn assemble(file: &File, choices: &PlanOptions, made: &[PlannedVariant], command
         .into_iter()
         .enumerate()
         .map(|(index, (v, repeat))| {
-            let PlannedVariant { variant, stack, stages, .. } = &made[v];
+            let PlannedVariant { variant, machine, stack, stages, .. } = &made[v];
             let seed = choices.seed.of_repeat(repeat);
             let mut stages = stages.clone();
             order::sweeps(&mut stages, seed);
@@ -292,6 +297,7 @@ fn assemble(file: &File, choices: &PlanOptions, made: &[PlannedVariant], command
                 variant: variant.name.clone(),
                 repeat,
                 seed,
+                machine: *machine,
                 stack: stack.layers.clone(),
                 up: stack.up.iter().cloned().chain(steps::drop_caches()).collect(),
                 ready: stack.ready.clone(),
@@ -320,6 +326,7 @@ fn facts(file: &File, choices: &PlanOptions, made: &[PlannedVariant]) -> PlanFac
         stack: made.stack.facts.clone(),
         stages: made.stages.iter().map(|s| stages::facts(s, &made.stack)).collect(),
         levels: made.variant.levels.clone(),
+        machine: made.machine.shown(),
     };
     PlanFacts {
         experiment: file.name.get_ref().clone(),

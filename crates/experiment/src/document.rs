@@ -67,6 +67,11 @@ impl<'t> Table<'t> {
         Ok(Self::new(what, 0..0, entries.into_inner()))
     }
 
+    /// Makes a table without keys, which stands nowhere.
+    pub(crate) fn empty(what: &'static str) -> Self {
+        Self::new(what, 0..0, DeTable::new())
+    }
+
     fn new(what: &'static str, at: Range<usize>, entries: DeTable<'t>) -> Self {
         Self { what, at, entries, known: Vec::new() }
     }

@@ -68,6 +68,8 @@ pub struct ExplainedVariant {
     pub name: String,
     /// About how long one of its cells takes, nanoseconds.
     pub about_ns: u64,
+    /// What the experiment says of the machine of the lab, by key.
+    pub machine: std::collections::BTreeMap<String, String>,
     /// What raises the stack, in order.
     pub up: Vec<String>,
     /// What is waited for.
@@ -179,6 +181,7 @@ fn variant(cell: &CellPlan, facts: &VariantFacts) -> ExplainedVariant {
     ExplainedVariant {
         name: cell.variant.clone(),
         about_ns: cell.about.0,
+        machine: facts.machine.clone(),
         up: shown(&cell.up),
         ready: shown(&cell.ready),
         computed: facts

@@ -11,6 +11,7 @@ use crate::document::{Named, Setting, Table};
 use crate::expectations::Expectation;
 use crate::factors::{Exclude, Factor};
 use crate::keys::{SCALE, SET, VARIANT, key};
+use crate::machine::MACHINE;
 use crate::names;
 use crate::pictures::Picture;
 use crate::questions::Question;
@@ -70,6 +71,7 @@ pub(crate) struct File<'t> {
     pub repeat_at: Option<std::ops::Range<usize>>,
     pub devices: Vec<Named<Device<'t>>>,
     pub trees: Vec<WrittenTree<'t>>,
+    pub machine: Table<'t>,
     pub stack: Vec<Table<'t>>,
     pub variant: Vec<WrittenVariant<'t>>,
     pub factor: Vec<Factor<'t>>,
@@ -147,6 +149,7 @@ impl<'t> File<'t> {
         let devices = devices.map(|table| table.named_tables(&DEVICES, "A device")).transpose();
         let devices = each(keep(devices, m).unwrap_or_default(), Device::read, m);
         let trees = keep(trees::take(&mut root), m);
+        let machine = keep(root.table(&MACHINE, "A machine"), m);
         let stack = keep(root.tables(&STACK, "A layer of the stack"), m);
         let variant = each(keep(root.tables(&VARIANT, "A variant"), m), WrittenVariant::read, m);
         let factor = each(keep(root.tables(&FACTOR, "A factor"), m), Factor::read, m);
@@ -174,6 +177,7 @@ impl<'t> File<'t> {
             repeat_at: repeat.map(|repeat| repeat.span()),
             devices,
             trees,
+            machine: machine.unwrap_or_else(|| Table::empty("A machine")),
             stack,
             variant,
             factor,

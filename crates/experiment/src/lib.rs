@@ -25,6 +25,7 @@ mod graph;
 mod keys;
 mod layout;
 mod load;
+mod machine;
 mod names;
 mod only;
 mod order;
@@ -56,7 +57,7 @@ pub use diagnostic::{Diagnostic, nearest};
 pub use every::compose;
 pub use explain::{Explained, ExplainedFigure, ExplainedVariant, explain};
 pub use plan::{
-    Aim, CellPlan, CommandPlan, CopyPlan, DevicePlan, FigurePlan, Files, FillPlan, Needs,
+    Aim, CellPlan, CommandPlan, CopyPlan, DevicePlan, FigurePlan, Files, FillPlan, Machine, Needs,
     Otherwise, Output, PlacedLayer, Plan, Rounds, StagePlan, StatePlan, Target, Task, Tree,
 };
 pub use repeat::Repeat;

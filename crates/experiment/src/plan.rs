@@ -81,6 +81,9 @@ pub struct CellPlan {
     pub repeat: u32,
     /// Equal for all variants of one repeat.
     pub seed: Seed,
+    /// The machine of the lab that it runs in.
+    #[serde(default, skip_serializing_if = "Machine::is_usual")]
+    pub machine: Machine,
     /// The layers, for their parsers, figures and simulated twins.
     pub stack: Vec<PlacedLayer>,
     /// Steps that raise the stack; they carry what takes it down.
@@ -97,6 +100,31 @@ pub struct CellPlan {
     pub target: Target,
     /// About how long it takes.
     pub about: Nanos,
+}
+
+/// A machine of the lab; what is `None` is as the lab chooses, or as the user of the lab says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Machine {
+    /// Its memory, bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Bytes>,
+    /// How many CPUs it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<u32>,
+}
+
+impl Machine {
+    /// Tells whether all of it is as the lab chooses.
+    pub fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns what is said of it, by key.
+    pub fn shown(&self) -> BTreeMap<String, String> {
+        let memory = self.memory.map(|memory| ("memory".to_owned(), memory.to_string()));
+        let cpus = self.cpus.map(|cpus| ("cpus".to_owned(), cpus.to_string()));
+        memory.into_iter().chain(cpus).collect()
+    }
 }
 
 /// One layer of a stack with its settings.

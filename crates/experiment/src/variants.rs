@@ -15,6 +15,7 @@ use crate::diagnostic::Diagnostic;
 use crate::document::{Named, Setting, Table};
 use crate::factors::{Factor, Level};
 use crate::file::{Device, File, WrittenVariant};
+use crate::machine::{self, MACHINE};
 use crate::names;
 use crate::scale::{self, Scale, Scaled};
 use crate::trees::WrittenTree;
@@ -30,6 +31,7 @@ pub(crate) struct Variant<'t> {
     /// Where in the file it stands.
     pub span: Range<usize>,
     pub devices: Vec<Named<Device<'t>>>,
+    pub machine: Table<'t>,
     pub stack: Vec<Table<'t>>,
     pub stage: Vec<Table<'t>>,
     pub trees: Vec<WrittenTree<'t>>,
@@ -42,6 +44,7 @@ pub(crate) enum SettingTarget {
     Layer(usize),
     Stage(usize),
     Tree(usize),
+    Machine,
 }
 
 /// All variants of an experiment.
@@ -123,6 +126,7 @@ fn written<'t>(file: &File<'t>) -> Vec<Variant<'t>> {
         levels: BTreeMap::new(),
         span: file.stack.first().map_or(0..0, Table::at),
         devices: file.devices.clone(),
+        machine: file.machine.clone(),
         stack: file.stack.clone(),
         stage: file.stage.clone(),
         trees: file.trees.clone(),
@@ -237,7 +241,7 @@ impl<'t> Variant<'t> {
         self.name == name || self.written.as_deref() == Some(name)
     }
 
-    /// Every device, layer, stage and tree by the name that settings have for it, with its place.
+    /// Every device, layer, stage and tree, and the machine, by the name that settings have for it, with its place.
     fn things(&self) -> impl Iterator<Item = (SettingTarget, String, Range<usize>)> + '_ {
         let name = |table: &Table, kind: &str| {
             table.text("name").or(table.text(kind)).unwrap_or_default().to_owned()
@@ -254,7 +258,8 @@ impl<'t> Variant<'t> {
         let trees = self.trees.iter().enumerate();
         let trees =
             trees.map(|(i, t)| (SettingTarget::Tree(i), format!("tree.{}", t.name), t.at.clone()));
-        devices.chain(layers).chain(stages).chain(trees)
+        let machine = (SettingTarget::Machine, MACHINE.name.to_owned(), self.machine.at());
+        devices.chain(layers).chain(stages).chain(trees).chain([machine])
     }
 
     /// Returns what `path` is for, and the key of it. Names may have dots: the longest that fits is meant.
@@ -305,7 +310,7 @@ impl<'t> Variant<'t> {
                 ],
                 "all variants of a run have the same virtual disks: name another device, and put the variant's stack on it",
             ),
-            SettingTarget::Tree(_) => (&[], ""),
+            SettingTarget::Tree(_) | SettingTarget::Machine => (&[], ""),
             SettingTarget::Layer(_) => {
                 (&["name", "layer"], "give the variant a stack of its own: [[variant.stack]]")
             }
@@ -320,6 +325,10 @@ impl<'t> Variant<'t> {
         match thing {
             SettingTarget::Layer(i) => self.stack[i].put(key, setting),
             SettingTarget::Stage(i) => self.stage[i].put(key, setting),
+            SettingTarget::Machine => {
+                self.machine.put(key, setting)?;
+                machine::read(&self.machine).map(drop)
+            }
             SettingTarget::Tree(i) => {
                 let tree = self.trees[i].set(key, setting)?;
                 self.trees[i] = tree;
@@ -351,6 +360,7 @@ impl<'t> Variant<'t> {
                 SettingTarget::Layer(_) => "layer",
                 SettingTarget::Stage(_) => "stage",
                 SettingTarget::Tree(_) => "tree",
+                SettingTarget::Machine => "machine",
             };
             if matches!(name.as_str(), "device" | "tree")
                 && !matches!(thing, SettingTarget::Device(_))
@@ -390,6 +400,7 @@ pub(crate) fn nothing(setting: &Setting, variants: &[Variant]) -> Diagnostic {
             SettingTarget::Stage(_) => &mut names.stages,
             SettingTarget::Device(_) => &mut names.devices,
             SettingTarget::Tree(_) => &mut names.trees,
+            SettingTarget::Machine => &mut names.machine,
         };
         if !known.contains(&name) {
             known.push(name);

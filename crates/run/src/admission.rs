@@ -69,6 +69,12 @@ pub enum AdmissionError {
         /// Packages that bring the programs.
         packages: Vec<String>,
     },
+    /// The experiment says what the machine of the lab is like.
+    #[error("The experiment has a machine of its own ({keys}), and this one is as it is")]
+    Machine {
+        /// What it says.
+        keys: String,
+    },
     /// A device is given for a role that the experiment does not have.
     #[error("The experiment has no device '{role}' for {}", path.display())]
     NoRole {
@@ -148,6 +154,9 @@ impl AdmissionError {
                 "apt-get install {} and a kernel that has the modules; or run it in the lab: fathom lab run {experiment}",
                 packages.join(" ")
             ),
+            Self::Machine { .. } => format!(
+                "run it in the lab: fathom lab run {experiment}; or leave [machine], and what sets it, to a scale for the lab: [scale.lab]"
+            ),
             Self::NoRole { roles, .. } => format!("its roles are: {}", roles.join(", ")),
             Self::FromFile { .. } => {
                 "leave --device away for it; only its file in the experiment counts".into()
@@ -203,6 +212,18 @@ pub fn check_needs(plan: &Plan) -> Result<(), AdmissionError> {
     let packages: BTreeSet<_> =
         needs.packages.iter().chain(&needs.command_packages).cloned().collect();
     Err(AdmissionError::Lacks { missing, packages: packages.into_iter().collect() })
+}
+
+/// Refuses an experiment that says what the machine is like: only the lab can make one.
+pub fn check_machine(plan: &Plan) -> Result<(), AdmissionError> {
+    let said = |cell: &experiment::CellPlan| cell.machine.shown();
+    match plan.cells.iter().map(said).find(|said| !said.is_empty()) {
+        None => Ok(()),
+        Some(said) => {
+            let keys = said.iter().map(|(key, value)| format!("{key} = {value}"));
+            Err(AdmissionError::Machine { keys: keys.collect::<Vec<_>>().join(", ") })
+        }
+    }
 }
 
 /// Refuses whoever is not root: every plan makes, mounts or maps something.

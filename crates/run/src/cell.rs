@@ -107,6 +107,7 @@ impl<'a> Running<'a> {
             facts: BTreeMap::new(),
             leftovers: None,
             notices: Vec::new(),
+            ran_on: scene.machine.clone(),
             machine: None,
         };
         scene.recorder.record(&record);

@@ -119,11 +119,13 @@ fn on<L: Link>(
     let trees = &plan.needs.trees;
     let trees = trees.iter().map(|(name, from)| (name.clone(), (site.tree)(name, from))).collect();
     let recorder = Recorder::new(Box::new(ToHost(link)));
-    recorder.send(Message::Machine(host::facts()));
+    let machine = host::facts();
+    recorder.send(Message::Machine(machine.clone()));
     let clock = Clock::real();
     let scene = CellContext {
         of: plan.cells.len(),
         run_tag: &plan.run_tag,
+        machine,
         clock: &clock,
         interrupt,
         recorder: &recorder,

@@ -378,7 +378,8 @@ impl Ledger {
     }
 
     fn machine(&mut self, facts: MachineFacts) -> Result<(), RunError> {
-        self.manifest.guest = Some(facts);
+        // Those of other guests stand with the cells that these run.
+        self.manifest.guest.get_or_insert(facts);
         self.save()
     }
 }

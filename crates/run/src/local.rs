@@ -75,13 +75,16 @@ pub fn run(
     let pending = ledger.pending();
     let shared = Shared(Arc::new(Mutex::new(Some(ledger))));
     let recorder = Recorder::new(Box::new(shared.clone()));
-    let clock = match machine {
-        LocalMachine::Real { .. } => Clock::real(),
-        LocalMachine::Simulated { pace } => Clock::simulated(*pace),
+    let (clock, known) = match machine {
+        LocalMachine::Real { .. } => (Clock::real(), host::facts()),
+        LocalMachine::Simulated { pace } => {
+            (Clock::simulated(*pace), results::model::MachineFacts::default())
+        }
     };
     let scene = CellContext {
         of: plan.cells.len(),
         run_tag: &plan.run_tag,
+        machine: known,
         clock: &clock,
         interrupt,
         recorder: &recorder,

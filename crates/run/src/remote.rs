@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use experiment::{Plan, StagePlan};
+use experiment::{Machine, Plan, StagePlan};
 use results::model::CellState;
 use sys::interrupt::{Interrupt, Level};
 use units::Nanos;
@@ -92,9 +92,11 @@ impl GuestNumber {
 pub trait Guests {
     /// The guest.
     type Guest: Guest;
-    /// Starts a guest with fresh disks and gives it the mission (opaque bytes). Its console grows in the new file `console` of the result.
+    /// Starts a guest like `machine` with fresh disks and gives it the mission (opaque bytes). Its console grows in the new file
+    /// `console` of the result.
     fn start(
         &mut self,
+        machine: Machine,
         mission: &[u8],
         turn: GuestNumber,
         console: &Path,
@@ -176,6 +178,14 @@ impl<'a> Between<'a> {
     }
 }
 
+/// The machine of the next guest, and the cells that it runs: of the pending ones, in their order, as many as run in one like it. `None`:
+/// no cell is pending.
+fn next_guest(plan: &Plan, pending: &[usize]) -> Option<(Machine, Vec<usize>)> {
+    let machine = |cell: usize| plan.cells.get(cell).map(|cell| cell.machine).unwrap_or_default();
+    let own = machine(*pending.first()?);
+    Some((own, pending.iter().copied().take_while(|cell| machine(*cell) == own).collect()))
+}
+
 /// Guest after guest, until no cell is pending or the user wants to stop.
 fn run_cells<G: Guests>(
     plan: &Plan,
@@ -189,10 +199,8 @@ fn run_cells<G: Guests>(
             return Ok(());
         }
         between.look(ledger)?;
-        let cells = ledger.pending();
-        if cells.is_empty() {
-            return Ok(());
-        }
+        let pending = ledger.pending();
+        let Some((machine, cells)) = next_guest(plan, &pending) else { return Ok(()) };
         let mission: Mission = Mission::Cells(Cells {
             plan: plan.clone(),
             cells: cells.clone(),
@@ -202,7 +210,7 @@ fn run_cells<G: Guests>(
         });
         let turn = GuestNumber::next(ledger.way());
         let console = ledger.place(&turn.file("console"))?;
-        let mut guest = guests.start(&mission.encode()?, turn, &console.way())?;
+        let mut guest = guests.start(machine, &mission.encode()?, turn, &console.way())?;
         let ended = listen(&mut guest, guests, (&mut *ledger, &mut between), interrupt);
         let farewell = guests.end(guest);
         ledger.lab(farewell.facts)?;
@@ -211,7 +219,7 @@ fn run_cells<G: Guests>(
         }
         let reason = ended?.err();
         let stopped = interrupt.level() != Level::None;
-        if !stopped && ledger.running().is_none() && ledger.pending() == cells {
+        if !stopped && ledger.running().is_none() && ledger.pending() == pending {
             // It never came as far as a cell: the next guest would not either.
             let reason = reason.unwrap_or_else(|| "it ended without running a cell".to_owned());
             return Err(RunError::Guest(reason));

@@ -1,5 +1,6 @@
 //! What a cell is run with: the clock, the recorder, and an executor that knows its devices.
 
+use results::model::MachineFacts;
 use sys::clock::Clock;
 use sys::interrupt::Interrupt;
 
@@ -12,6 +13,8 @@ pub(crate) struct CellContext<'a> {
     pub of: usize,
     /// The run's tag, part of the names of what it makes.
     pub run_tag: &'a str,
+    /// What is known of the machine that runs the cells; empty in a simulation.
+    pub machine: MachineFacts,
     pub clock: &'a Clock,
     pub interrupt: &'a Interrupt,
     pub recorder: &'a Recorder,

@@ -141,8 +141,9 @@ fn takes(text: &mut Text, explained: &Explained) {
 }
 
 /// Returns what is said of a variant, under titles.
-fn sections(variant: &ExplainedVariant) -> [(&'static str, Vec<String>); 6] {
+fn sections(variant: &ExplainedVariant) -> [(&'static str, Vec<String>); 7] {
     [
+        ("machine", variant.machine.iter().map(|(key, value)| format!("{key} {value}")).collect()),
         ("up", variant.up.clone()),
         ("ready", variant.ready.clone()),
         ("computed", variant.computed.iter().map(ToString::to_string).collect()),

@@ -76,6 +76,23 @@ pub fn execute(args: &LabRunArgs) -> Result<(run::RunOutcome, PathBuf), Failure>
     execute_plan(args, &source, &plan, earlier)
 }
 
+/// Refuses machines that are too small for what runs in them, and options that would change what the experiment says of them.
+fn check_machines(plan: &Plan, args: &GuestArgs) -> Result<(), Failure> {
+    for machine in plan.cells.iter().map(|cell| cell.machine) {
+        let said = [
+            ("--memory", args.memory.is_some() && machine.memory.is_some(), "memory"),
+            ("--cpus", args.cpus.is_some() && machine.cpus.is_some(), "cpus"),
+        ];
+        if let Some((option, _, key)) = said.into_iter().find(|(_, both, _)| *both) {
+            let message = format!("{option} and machine.{key} of the experiment both say it");
+            let help = format!("leave {option} out, or change machine.{key} in the file");
+            return Err(Failure::usage(message).with_help(help));
+        }
+        lab::memory(plan.needs.memory, machine.memory.or(args.memory))?;
+    }
+    Ok(())
+}
+
 /// Runs a plan of the experiment in `source`.
 pub fn execute_plan(
     args: &LabRunArgs,
@@ -103,6 +120,7 @@ pub fn execute_plan(
     }
     spec.deadline = args.deadline.map_or_else(|| run::remote::deadline(plan), Into::into);
     spec.check()?;
+    check_machines(plan, &args.machine)?;
     let start = Start {
         command: crate::args::words(),
         tool_version: env!("CARGO_PKG_VERSION").into(),

@@ -82,6 +82,7 @@ fn admit(
     let offered = [offered(&args.device, false), offered(&args.destroy_data, true)].concat();
     let allowed = args.allow_commands || source.is_shipped();
     run::check_commands(plan, &source.name, allowed)
+        .and_then(|()| run::check_machine(plan))
         .and_then(|()| run::check_apart(plan, &offered))
         .and_then(|()| run::check_needs(plan))
         .and_then(|()| {

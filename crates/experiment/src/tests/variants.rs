@@ -305,3 +305,43 @@ fn a_mistake_at_another_scale_is_told_as_it_would_be_there_and_once() {
     let both = "[scale.full]\nset.\"m.depth\" = 4\n[scale.lab]\nset.\"linear.size\" = \"512M\"\n";
     plan(&format!("{text}{both}")).unwrap();
 }
+
+#[test]
+fn a_variant_a_factor_and_a_scale_may_have_another_machine_of_the_lab() {
+    let gib = |n: u64| Some(Bytes(n << 30));
+    let plan = planned(
+        "[machine]\nmemory = \"2G\"\n[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\nset.\"machine.memory\" = \"4G\"\n\
+         set.\"machine.cpus\" = 1\n",
+    );
+    let machines: Vec<_> = cells(&plan).iter().map(|cell| cell.machine).collect();
+    assert_eq!(machines.iter().map(|m| m.memory).collect::<Vec<_>>(), [gib(2), gib(4)]);
+    assert_eq!(machines.iter().map(|m| m.cpus).collect::<Vec<_>>(), [None, Some(1)]);
+    assert_eq!(plan.facts.variants[1].machine["memory"], "4 GiB");
+    let factor = planned("[[factor]]\nname = \"cpus\"\nkey = \"machine.cpus\"\nlevels = [1, 2]\n");
+    let cpus: Vec<_> = cells(&factor).iter().map(|cell| cell.machine.cpus).collect();
+    assert_eq!(cpus, [Some(1), Some(2)]);
+    let usual = planned("");
+    assert!(usual.cells[0].machine.is_usual() && usual.facts.variants[0].machine.is_empty());
+    let json = serde_json::to_value(&usual).unwrap();
+    assert!(json["cells"][0].get("machine").is_none(), "plans of before are as they were");
+}
+
+#[test]
+fn a_machine_that_cannot_be_is_told_at_its_line() {
+    for (line, said) in [
+        ("memory = \"100M\"", "A machine cannot have 100 MiB of memory"),
+        ("memory = 536870913", "A machine cannot have"),
+        ("cpus = 0", "A machine cannot have 0 CPUs"),
+        ("cpus = 257", "A machine cannot have 257 CPUs"),
+        ("cpu = 2", "'cpu'"),
+        ("memory = \"much\"", "memory"),
+    ] {
+        let found = mistake(&format!("[machine]\n{line}\n"), line);
+        assert!(found.message.contains(said), "{line}: {}", found.message);
+    }
+    let found = mistake(
+        "[[variant]]\nname = \"b\"\nset.\"machine.cpus\" = 0\n",
+        "set.\"machine.cpus\" = 0",
+    );
+    assert!(found.message.contains("0 CPUs"), "{}", found.message);
+}

@@ -14,11 +14,13 @@ pub(super) struct Names {
     pub stages: Vec<String>,
     pub devices: Vec<String>,
     pub trees: Vec<String>,
+    pub machine: Vec<String>,
 }
 
 impl Names {
     fn all(&self) -> impl Iterator<Item = &String> + Clone {
-        self.layers.iter().chain(&self.stages).chain(&self.devices).chain(&self.trees)
+        let things = self.layers.iter().chain(&self.stages).chain(&self.devices);
+        things.chain(&self.trees).chain(&self.machine)
     }
 }
 
@@ -29,7 +31,7 @@ pub(super) fn nothing(setting: &Setting, names: &Names, of: &str) -> Diagnostic 
         [&names.layers, &names.stages, &names.devices, &names.trees].map(|names| names.join(", "));
     let trees = if trees.is_empty() { trees } else { format!("; trees: {trees}") };
     let help = format!(
-        "{near}write \"NAME.key\"; its layers are: {layers}; stages: {stages}; devices: {devices}{trees}"
+        "{near}write \"NAME.key\"; its layers are: {layers}; stages: {stages}; devices: {devices}{trees}; and machine"
     );
     let message = format!("'{}' names nothing {of}", setting.path);
     let name = setting.path.rsplit_once('.').map_or(&*setting.path, |(name, _)| name);

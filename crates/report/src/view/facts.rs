@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use results::Seal;
 use results::model::{
     Accelerator, CellRecord, CellState, MachineFacts, Manifest, Row, StageFacts, StopReason,
-    plain_and_raw,
+    VariantFacts, plain_and_raw,
 };
 use results::read::ResultSet;
 use serde_json::Value;
@@ -86,6 +86,7 @@ pub fn run_card(set: &ResultSet) -> Vec<(String, String)> {
         ("disturbed cells", disturbed(set)),
         ("accelerator", format!("{}{reason}", accelerator(manifest.accelerator))),
         ("kernel", kernel(manifest)),
+        ("machines", machines(set)),
         ("fathom", manifest.tool_version.clone()),
         ("run", manifest.run_id.clone()),
         ("result", set.path.display().to_string()),
@@ -105,6 +106,22 @@ fn scale(manifest: &Manifest) -> String {
 fn kernel(manifest: &Manifest) -> String {
     let facts = manifest.guest.as_ref().unwrap_or(&manifest.host);
     facts.0.get("kernel").cloned().unwrap_or_default()
+}
+
+/// What each variant's cells ran on, where the experiment says it: the machine as it was found, and what was asked where no cell tells.
+fn machines(set: &ResultSet) -> String {
+    let of = |variant: &VariantFacts| {
+        let records = set.cells_of(&variant.name).filter_map(|cell| cell.record.as_ref());
+        let ran_on = records.map(|record| &record.ran_on.0).find(|facts| !facts.is_empty());
+        let fact = |key: &String, asked: &String| {
+            let found = ran_on.and_then(|facts| facts.get(key)).unwrap_or(asked);
+            format!("{key} {found}")
+        };
+        let facts: Vec<_> = variant.machine.iter().map(|(key, asked)| fact(key, asked)).collect();
+        (!facts.is_empty()).then(|| format!("{}: {}", variant.name, facts.join(", ")))
+    };
+    let all: Vec<_> = set.manifest.plan.variants.iter().filter_map(of).collect();
+    all.join("; ")
 }
 
 /// Returns how many cells something else on the machine disturbed.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CommandFigures, FillFigures, LoadSummary, MachineLoad, StateFigures};
+use super::{CommandFigures, FillFigures, LoadSummary, MachineFacts, MachineLoad, StateFigures};
 
 /// Where a cell stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -62,6 +62,9 @@ pub struct CellRecord {
     /// What a person should know about it, in sentences.
     #[serde(default)]
     pub notices: Vec<String>,
+    /// The machine that ran it: kernel, CPUs, memory and what else is known; empty in results of earlier versions and in simulations.
+    #[serde(default, skip_serializing_if = "MachineFacts::is_empty")]
+    pub ran_on: MachineFacts,
     /// What the machine that ran it did for others meanwhile: the guest, where there is one.
     #[serde(default)]
     pub machine: Option<MachineLoad>,

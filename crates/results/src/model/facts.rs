@@ -116,6 +116,13 @@ pub struct CellEntry {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct MachineFacts(pub BTreeMap<String, String>);
 
+impl MachineFacts {
+    /// Tells whether nothing is known.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 /// The plan in short.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlanFacts {
@@ -314,6 +321,9 @@ pub struct VariantFacts {
     /// The level of each factor that it was crossed with, by the factor's name.
     #[serde(default)]
     pub levels: BTreeMap<String, String>,
+    /// What the experiment says of the machine of the lab that its cells run in, by key.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub machine: BTreeMap<String, String>,
 }
 
 /// One layer of a stack as configured.

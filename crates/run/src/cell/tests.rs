@@ -70,6 +70,7 @@ fn simulated(text: &str, cell: usize, loader: &mut dyn Loader) -> (CellPlan, Cel
     let scene = CellContext {
         of: plan.cells.len(),
         run_tag: &plan.run_tag,
+        machine: Default::default(),
         clock: &clock,
         interrupt: &interrupt,
         recorder: &Recorder::new(Box::new(kept.clone())),

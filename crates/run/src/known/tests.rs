@@ -77,6 +77,7 @@ fn record(stack: &str, stages: &str) -> CellRecord {
     let scene = CellContext {
         of: 1,
         run_tag: &plan.run_tag,
+        machine: Default::default(),
         clock: &clock,
         interrupt: &interrupt,
         recorder: &Recorder::new(Box::new(kept.clone())),

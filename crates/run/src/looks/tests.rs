@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use experiment::Repeat;
+use experiment::{Machine, Plan, Repeat};
 use results::ResultSet;
 use results::model::{Accelerator, CellState, MachineFacts, StoppedFacts};
 use sys::interrupt::{Interrupt, Level};
@@ -20,6 +20,7 @@ use crate::{
 struct Twins {
     made_up: ResultSet,
     missions: Vec<Cells>,
+    machines: Vec<Machine>,
     dies_at: Option<usize>,
 }
 
@@ -36,7 +37,14 @@ struct Twin {
 impl Guests for Twins {
     type Guest = Twin;
 
-    fn start(&mut self, mission: &[u8], _: GuestNumber, _: &Path) -> Result<Twin, RunError> {
+    fn start(
+        &mut self,
+        machine: Machine,
+        mission: &[u8],
+        _: GuestNumber,
+        _: &Path,
+    ) -> Result<Twin, RunError> {
+        self.machines.push(machine);
         let Mission::<()>::Cells(mission) = Mission::decode(mission)? else { panic!("no cells") };
         self.missions.push(mission.clone());
         let left = mission.cells.iter().copied().collect();
@@ -118,14 +126,25 @@ struct Ran {
     set: ResultSet,
     outcome: RunOutcome,
     missions: Vec<Cells>,
+    machines: Vec<Machine>,
     looked: Vec<Event>,
 }
 
 fn ran(dir: &Path, repeat: &str, dies_at: Option<usize>) -> Ran {
+    ran_changed(dir, repeat, dies_at, |_| {})
+}
+
+fn ran_changed(
+    dir: &Path,
+    repeat: &str,
+    dies_at: Option<usize>,
+    change: impl FnOnce(&mut Plan),
+) -> Ran {
     let repeat: Repeat = repeat.parse().unwrap();
     let asked =
         RunRequest { repeat: Some(repeat), seed: Some(units::Seed(1)), ..RunRequest::default() };
-    let plan = asked.plan(&ExperimentSource::find("vdo-vs-plain").unwrap(), LAB).unwrap();
+    let mut plan = asked.plan(&ExperimentSource::find("vdo-vs-plain").unwrap(), LAB).unwrap();
+    change(&mut plan);
     let start = Start {
         command: Vec::new(),
         tool_version: "0".into(),
@@ -142,12 +161,35 @@ fn ran(dir: &Path, repeat: &str, dies_at: Option<usize>) -> Ran {
     let out = dir.join("result");
     let ledger = Ledger::begin(&out, &plan, start, on).unwrap();
     let made_up = fixture::with(27, 7_600.0);
-    let mut twins = Twins { made_up, missions: Vec::new(), dies_at };
+    let mut twins = Twins { made_up, missions: Vec::new(), machines: Vec::new(), dies_at };
     let outcome = remote::run(&plan, &[], &mut twins, ledger, None, &Interrupt::new()).unwrap();
     let told = told.lock().unwrap();
     let looked = told.iter().filter(|event| matches!(event, Event::Looked { .. }));
     let set = results::open(&out).unwrap();
-    Ran { set, outcome, missions: twins.missions, looked: looked.cloned().collect() }
+    let (missions, machines) = (twins.missions, twins.machines);
+    Ran { set, outcome, missions, machines, looked: looked.cloned().collect() }
+}
+
+#[test]
+fn cells_of_another_machine_run_in_another_guest_in_the_order_that_was_drawn() {
+    let dir = tempfile::tempdir().unwrap();
+    let large = Machine { memory: Some(units::Bytes(2 << 30)), cpus: None };
+    let mut order = Vec::new();
+    let ran = ran_changed(dir.path(), "5", None, |plan| {
+        for cell in plan.cells.iter_mut().filter(|cell| cell.variant == "vdo") {
+            cell.machine = large;
+        }
+        order = plan.cells.iter().map(|cell| cell.machine).collect();
+    });
+    assert_eq!(ran.outcome, RunOutcome::Complete);
+    assert_eq!(count(&ran.set, CellState::Done), 10);
+    let cells: Vec<usize> = ran.missions.iter().flat_map(|mission| mission.cells.clone()).collect();
+    assert_eq!(cells, (0..10).collect::<Vec<_>>(), "in the drawn order");
+    for (mission, machine) in ran.missions.iter().zip(&ran.machines) {
+        assert!(mission.cells.iter().all(|cell| order[*cell] == *machine), "{:?}", mission.cells);
+    }
+    let changes = order.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    assert_eq!(ran.machines.len(), changes + 1, "a guest goes on as long as its machine fits");
 }
 
 fn count(set: &ResultSet, state: CellState) -> usize {

@@ -50,6 +50,7 @@ fn simulated(text: &str) -> Vec<CellRecord> {
     let scene = CellContext {
         of: plan.cells.len(),
         run_tag: &plan.run_tag,
+        machine: Default::default(),
         clock: &clock,
         interrupt: &interrupt,
         recorder: &Recorder::new(Box::new(kept.clone())),

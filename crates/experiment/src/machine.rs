@@ -1,0 +1,40 @@
+//! `[machine]`: the machine of the lab that a cell runs in. A variant may have another one: `set."machine.memory"`.
+
+use toml::Spanned;
+use units::{Bytes, Key};
+
+use crate::diagnostic::Diagnostic;
+use crate::document::Table;
+use crate::plan::Machine;
+
+/// `[machine]`.
+pub(crate) const MACHINE: Key =
+    Key { name: "machine", takes: "a table", example: "{ memory = \"2G\", cpus = 2 }" };
+const MEMORY: Key =
+    Key { name: "memory", takes: "a size from 256M on, in whole MiB", example: "\"2G\"" };
+const CPUS: Key = Key { name: "cpus", takes: "a whole number from 1 to 256", example: "2" };
+
+/// The least memory of a machine.
+const LEAST_MEMORY: Bytes = Bytes(256 << 20);
+/// The most CPUs of a machine.
+const MOST_CPUS: u32 = 256;
+
+/// Reads the machine of a variant.
+pub(crate) fn read(table: &Table) -> Result<Machine, Diagnostic> {
+    let mut table = table.clone();
+    let memory: Option<Spanned<Bytes>> = table.take(&MEMORY)?;
+    let cpus: Option<Spanned<u32>> = table.take(&CPUS)?;
+    table.finish()?;
+    if let Some(wrong) = memory
+        .as_ref()
+        .filter(|size| *size.get_ref() < LEAST_MEMORY || !size.get_ref().0.is_multiple_of(1 << 20))
+    {
+        let message = format!("A machine cannot have {} of memory", wrong.get_ref());
+        return Err(Diagnostic::of_key(wrong.span(), message, &MEMORY));
+    }
+    if let Some(wrong) = cpus.as_ref().filter(|cpus| !(1..=MOST_CPUS).contains(cpus.get_ref())) {
+        let message = format!("A machine cannot have {} CPUs", wrong.get_ref());
+        return Err(Diagnostic::of_key(wrong.span(), message, &CPUS));
+    }
+    Ok(Machine { memory: memory.map(Spanned::into_inner), cpus: cpus.map(Spanned::into_inner) })
+}
