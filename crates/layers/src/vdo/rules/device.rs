@@ -6,7 +6,7 @@ use super::cures::{Cure, faster_device, has_tail, journal_apart};
 use super::figures::stats;
 use crate::machine::DISKSTATS;
 use crate::rule::{
-    Check, LayerRule, MeasuredStage, Observation, RuleFacts, Threshold, ThresholdTest, figure,
+    Check, LayerRule, MeasuredStage, Observation, RuleFacts, Span, Threshold, ThresholdTest, figure,
 };
 
 pub(super) const SATURATED: LayerRule = LayerRule {
@@ -19,16 +19,19 @@ pub(super) const SATURATED: LayerRule = LayerRule {
     check: Check::Stage(saturated),
 };
 
+/// The device below that was busy the longest, and for which share of the time, percent.
+pub(super) fn busiest<'a>(facts: &RuleFacts<'a>, disks: &Span) -> Option<(&'a str, f64)> {
+    let busy = |name| Some((name, 100.0 * disks.rate(&format!("{name}.busy_ms"))? / 1000.0));
+    facts.devices().filter_map(busy).max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
 fn saturated(
     facts: &RuleFacts,
     stage: &MeasuredStage,
     threshold: ThresholdTest,
 ) -> Option<Observation> {
     let disks = stage.span(DISKSTATS)?;
-    let percent = |field: String| Some(100.0 * disks.rate(&field)? / 1000.0);
-    let busy = |name| Some((name, percent(format!("{name}.busy_ms"))?));
-    let most = facts.devices().filter_map(busy).max_by(|a, b| a.1.total_cmp(&b.1));
-    let (name, share) = most?;
+    let (name, share) = busiest(facts, &disks)?;
     let share = threshold.passed(share)?;
     let mut figures = vec![threshold.figure(format!("time that device {name} was busy"), share)];
     let queue = disks.rate(&format!("{name}.weighted_ms")).map(|ms| ms / 1000.0);

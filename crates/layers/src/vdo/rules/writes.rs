@@ -5,7 +5,9 @@ use units::Unit;
 
 use super::super::geometry::IN_FLIGHT;
 use super::cures::{fewer_in_flight, never_durable};
+use super::device;
 use super::figures::stats;
+use crate::machine::DISKSTATS;
 use crate::rule::{
     Check, LayerRule, MeasuredStage, Observation, RuleFacts, Span, Threshold, ThresholdTest, figure,
 };
@@ -128,6 +130,14 @@ fn pool_unused(
     stage.planned?.load.as_ref()?;
     let (seen, most) = in_progress(facts, stage)?;
     let share = threshold.passed(100.0 * most / POOL)?;
+    let elsewhere = |other: MeasuredStage| Some(100.0 * in_progress(facts, &other)?.1 / POOL);
+    let never = facts.measured().filter_map(elsewhere).all(|most| threshold.passed(most).is_some());
+    // Then the device is the limit, whatever is in flight.
+    let busy = stage.span(DISKSTATS).and_then(|disks| device::busiest(facts, &disks));
+    let saturated = |busy: f64| device::SATURATED.threshold.is_some_and(|most| most.passed(busy));
+    if !never || busy.is_some_and(|(_, busy)| saturated(busy)) {
+        return None;
+    }
     // Between samples far apart it may have been fuller, where the most that there ever were is from before.
     let unseen = stats(facts, stage)?.end("maxVIOs").is_some_and(|ever| ever > most);
     (seen.len() >= LEAST_SAMPLES || !unseen).then(|| Observation {
