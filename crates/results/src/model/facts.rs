@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CellState, ExpectedFigure, MachineLoad, PictureFacts, ReportedFacts, TargetFacts};
+use super::{
+    CellState, ExpectedFigure, MachineFacts, MachineLoad, PictureFacts, ReportedFacts, TargetFacts,
+};
 
 /// Version of the layout of a result; grows with every change that an older reader would misread.
 pub const SCHEMA: u32 = 1;
@@ -110,17 +112,6 @@ pub struct CellEntry {
     /// Of a cell in a guest: what the host did for others while it ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<MachineLoad>,
-}
-
-/// What is known of a machine, as text by name, in the order it is shown (`kernel`, `cpu`, `memory`, ...).
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct MachineFacts(pub BTreeMap<String, String>);
-
-impl MachineFacts {
-    /// Tells whether nothing is known.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
 }
 
 /// The plan in short.

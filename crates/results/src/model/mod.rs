@@ -9,6 +9,7 @@ mod facts;
 mod fill;
 mod finding;
 mod load;
+mod machine;
 mod machine_load;
 mod picture;
 mod reason;
@@ -28,9 +29,9 @@ pub use expected::{
     Bound, ExpectedFigure, FigureName, Grounds, ReportedFacts, ReportedSpread, ReportedValue,
 };
 pub use facts::{
-    Accelerator, AskedMetric, CellEntry, Computed, DeviceFacts, FactorFacts, LayerFacts,
-    MachineFacts, Manifest, PickedFacts, PlanFacts, ResumeFacts, SCHEMA, SequentialFacts,
-    StageFacts, StopReason, StoppedFacts, SweepFacts, VariantFacts,
+    Accelerator, AskedMetric, CellEntry, Computed, DeviceFacts, FactorFacts, LayerFacts, Manifest,
+    PickedFacts, PlanFacts, ResumeFacts, SCHEMA, SequentialFacts, StageFacts, StopReason,
+    StoppedFacts, SweepFacts, VariantFacts,
 };
 pub use fill::FillFigures;
 pub use finding::{
@@ -40,6 +41,7 @@ pub use load::{
     CpuFigures, IoLogFacts, LatencySummary, LoadSummary, OperationSummary, RateFacts, SteadyFacts,
     TargetSummary, WorstIo,
 };
+pub use machine::MachineFacts;
 pub use machine_load::MachineLoad;
 pub use picture::{PictureFacts, Show};
 pub use reason::plain_and_raw;
