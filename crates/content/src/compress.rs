@@ -3,7 +3,7 @@
 use units::{Percent, QuantityError};
 
 /// How far the kernel's LZ4 compresses blocks.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, Default)]
 pub enum Compress {
     /// Not at all.
     #[default]
@@ -30,6 +30,23 @@ pub struct SizeShare {
     pub lz4_bytes: u32,
     /// Weight among all blocks that are not zero.
     pub weight: f64,
+}
+
+/// Bytes of a unit in which a ratio and a saving that mean the same come to the same LZ4 size, and others do not.
+const FINE: usize = 1 << 30;
+
+impl PartialEq for Compress {
+    /// Tells whether both ask for the same: `2x` is `50%`.
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (
+                Self::Normal { mean_bytes: mean, deviation_bytes: deviation },
+                Self::Normal { mean_bytes, deviation_bytes },
+            ) => (mean, deviation) == (mean_bytes, deviation_bytes),
+            (Self::Sizes(one), Self::Sizes(other)) => one == other,
+            _ => self.lz4_bytes(FINE).is_some_and(|one| other.lz4_bytes(FINE) == Some(one)),
+        }
+    }
 }
 
 impl Compress {

@@ -82,11 +82,12 @@ fn written(view: &View, rows: &[&FigureRow], width: usize, colour: bool) -> Stri
         let found = said.found.as_deref().unwrap_or(NONE);
         let range = said.interval.map_or_else(String::new, |interval| format!(" {interval}"));
         let text = format!("{}: expected {}, found {found}{range}", said.figure, said.asked);
-        out.push_str(&ink.paint(tint, &format!("{:<8}", held.outcome.word())));
-        out.push_str(&wrapped(&text, width - 8, "        "));
+        // One wider than the longest word, "no ratio".
+        out.push_str(&ink.paint(tint, &format!("{:<9}", held.outcome.word())));
+        out.push_str(&wrapped(&text, width - 9, "         "));
         if let Some(why) = wording::why_otherwise(held) {
-            out.push_str("\n        ");
-            out.push_str(&wrapped(&why, width - 8, "        "));
+            out.push_str("\n         ");
+            out.push_str(&wrapped(&why, width - 9, "         "));
         }
         out.push('\n');
     }

@@ -82,9 +82,13 @@ impl std::str::FromStr for BlockSize {
         let error =
             || QuantityError { text: text.to_owned(), what: "block size", example: EXAMPLE };
         if let Some((low, high)) = text.split_once("..") {
-            let (low, high) =
+            let (low, high): (Bytes, Bytes) =
                 (low.parse().map_err(|_| error())?, high.parse().map_err(|_| error())?);
-            return if low <= high { Ok(Self::Between(low, high)) } else { Err(error()) };
+            return match low.cmp(&high) {
+                std::cmp::Ordering::Less => Ok(Self::Between(low, high)),
+                std::cmp::Ordering::Equal => Ok(Self::Fixed(low)),
+                std::cmp::Ordering::Greater => Err(error()),
+            };
         }
         if !text.contains('=') {
             return text.parse().map(Self::Fixed).map_err(|_| error());
@@ -99,7 +103,11 @@ impl std::str::FromStr for BlockSize {
             }
             sizes.push((size, share));
         }
-        Ok(Self::Weighted(sizes))
+        // However it is written, sizes that are all equal are the same request.
+        Ok(match sizes[..] {
+            [(size, 100.0)] => Self::Fixed(size),
+            _ => Self::Weighted(sizes),
+        })
     }
 }
 
@@ -160,11 +168,15 @@ mod tests {
 
     #[test]
     fn every_form_is_read_back_from_what_it_prints() {
-        for text in ["4k", "512", "4k=50,64k=50", "4k=99.5,1M=0.5", "4k..64k", "512..512"] {
+        for text in ["4k", "512", "4k=50,64k=50", "4k=99.5,1M=0.5", "4k..64k"] {
             let size: BlockSize = text.parse().unwrap();
             assert_eq!(size.to_string(), text);
             let json = serde_json::to_string(&size).unwrap();
             assert_eq!(serde_json::from_str::<BlockSize>(&json).unwrap(), size, "{json}");
+        }
+        // One size is one size, however it is written.
+        for text in ["512..512", "512=100"] {
+            assert_eq!(text.parse::<BlockSize>().unwrap(), BlockSize::Fixed(Bytes(512)));
         }
         assert_eq!(serde_json::from_str::<BlockSize>("4096").unwrap(), BlockSize::default());
     }

@@ -43,7 +43,10 @@ pub fn view_of(path: &Path) -> Result<View, Failure> {
 
 /// The results in a directory of results, by name (what `fathom bench engine` leaves); else `path` itself.
 pub fn results_in(path: &Path) -> Vec<PathBuf> {
-    let is_result = |path: &Path| path.join(results::writer::MANIFEST).is_file();
+    // One that has lost its manifest is named, not passed over.
+    let is_result = |path: &Path| {
+        path.join(results::writer::MANIFEST).is_file() || path.join(results::writer::CELLS).is_dir()
+    };
     let inside = std::fs::read_dir(path).into_iter().flatten().flatten();
     let mut inside: Vec<_> = inside.map(|entry| entry.path()).filter(|p| is_result(p)).collect();
     if is_result(path) || inside.is_empty() {

@@ -341,7 +341,7 @@ fn what_is_not_as_the_run_left_it_passes_with_no_reader() {
 fn a_trend_names_what_it_leaves_out_and_goes_on_with_the_rest() {
     let dir = tempfile::tempdir().unwrap();
     let (first, copies) =
-        (dir.path().join("first"), ["d1", "d2", "d3", "d4"].map(|n| dir.path().join(n)));
+        (dir.path().join("first"), ["d1", "d2", "d3", "d4", "d5"].map(|n| dir.path().join(n)));
     let args = ["run", "vdo-vs-plain", "--simulate", "--repeat", "5", "--seed", "7"];
     expect(0, &[&args[..], &["--out", text(&first)]].concat());
     copies.iter().for_each(|at| copy(&first, at));
@@ -350,8 +350,10 @@ fn a_trend_names_what_it_leaves_out_and_goes_on_with_the_rest() {
     fs::remove_file(copies[0].join("SHA256SUMS")).unwrap();
     edit(&copies[3].join("manifest.json"), |m| m["started_utc"] = "garbage".into());
     results::checksums::write(&copies[3]).unwrap();
+    fs::remove_file(copies[4].join("manifest.json")).unwrap();
     let answer = expect(0, &["trend", text(dir.path())]);
     for said in [
+        "d5: ",
         ": 1 results",
         "d1: whether its files were changed is not known",
         "d2: it was changed: transcript.jsonl",
@@ -363,7 +365,7 @@ fn a_trend_names_what_it_leaves_out_and_goes_on_with_the_rest() {
     }
     assert!(answer.out.contains("it is of the same run as"), "{}", answer.out);
     let all = crate::program::json(&["trend", text(dir.path()), "--json"]);
-    assert_eq!(all["left_out"].as_array().unwrap().len(), 4, "{all}");
+    assert_eq!(all["left_out"].as_array().unwrap().len(), 5, "{all}");
     assert_eq!(all["series"][0]["threshold"], 0.03);
     assert_eq!(all["series"][0]["results"][0]["sealed"], false);
 }

@@ -41,6 +41,10 @@ fn levels_that_mean_the_same_are_no_two_levels() {
         ("write.duration", "\"1s\", \"1000ms\""),
         ("write.content.dedupe", "\"25%\", \"25.0%\""),
         ("vdo.logical_size", "\"1G\", \"1024M\""),
+        ("write.block_size", "\"4k\", \"4k=100\""),
+        ("write.block_size", "\"4k..4k\", \"4k\""),
+        ("write.content.compress", "\"2.5x\", \"60%\""),
+        ("write.content.compress", "\"1x\", \"none\""),
     ] {
         let line = format!("levels = [{levels}]");
         let factor = format!("[[factor]]\nname = \"same\"\nkey = \"{key}\"\n{line}\n");
