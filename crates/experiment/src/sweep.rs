@@ -1,6 +1,7 @@
 //! `sweep` of a load: points that are measured one after another in one cell, each with figures of its own.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::DeValue;
@@ -209,6 +210,19 @@ fn written<'t>(
     if !by_outstanding {
         return Ok(points);
     }
+    let whole = divided(points, &at)?;
+    if (2..=bounds::POINTS).contains(&whole.len()) {
+        Ok(whole)
+    } else {
+        Err(wrong_count(whole.len()))
+    }
+}
+
+/// Those of the points whose blocks are whole sectors, each with its block size; `at` is where the sweep stands.
+fn divided<'t>(
+    points: Vec<WrittenPoint<'t>>,
+    at: &Range<usize>,
+) -> Result<Vec<WrittenPoint<'t>>, Diagnostic> {
     let mut whole = Vec::new();
     for mut point in points {
         if let Some(block) = share(&point.at) {
@@ -217,11 +231,7 @@ fn written<'t>(
             whole.push(point);
         }
     }
-    if (2..=bounds::POINTS).contains(&whole.len()) {
-        Ok(whole)
-    } else {
-        Err(wrong_count(whole.len()))
-    }
+    Ok(whole)
 }
 
 /// The bytes of a block at a point: its part of those in flight; `None` where it is not whole sectors.
@@ -242,7 +252,7 @@ fn of_load(key: &str) -> bool {
 }
 
 /// A sweep of something else than a key of the load.
-fn no_key(at: std::ops::Range<usize>, key: &str) -> Diagnostic {
+fn no_key(at: Range<usize>, key: &str) -> Diagnostic {
     let known = || LoadSpec::KEYS.iter().map(|key| key.name);
     let message = format!("A sweep varies keys of the load, and '{key}' is none");
     let instead = nearest(key, known()).map(|near| Mend::Named(near.into()));

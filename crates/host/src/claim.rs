@@ -275,7 +275,8 @@ fn unsigned(path: &Path, file: &File, identity: &str) -> Result<(), ClaimError> 
     }
     Err(ClaimError::refused(
         format!("{identity} holds {}", found.join(", ")),
-        "if that may be lost, bind it with --destroy-data in place of --device (fathom load: add --destroy-data)",
+        "if that may be lost, bind it with --destroy-data in place of --device (fathom load: add --destroy-data); what a run left that was killed \
+         goes with fathom clean RESULT",
     ))
 }
 

@@ -184,11 +184,11 @@ pub fn open(dir: &Path) -> Result<ResultSet, ReadError> {
     if experiment_toml.as_ref().is_none_or(String::is_empty) {
         missing.lacks.add("there is no experiment".to_owned(), EXPERIMENT);
     }
-    for cell in cells.iter_mut().filter(|cell| cell.done()) {
-        let Some(record) = &cell.record else { continue };
-        let rows = cell.damage.is_empty().then_some(&cell.rows[..]);
-        cell.lacks = whole::lacking(&manifest, record, rows, &transcript);
-        cell.lacks.iter().for_each(|what| missing.lacks.add(what.clone(), &cell.entry.folder));
+    let lacks: Vec<_> =
+        cells.iter().map(|cell| lacks(&manifest, cell, &cells, &transcript)).collect();
+    for (cell, lacks) in cells.iter_mut().zip(lacks) {
+        lacks.iter().for_each(|what| missing.lacks.add(what.clone(), &cell.entry.folder));
+        cell.lacks = lacks;
     }
     let incomplete = missing.reason(&manifest);
     let seal = checksums::check(dir).map_err(|(path, source)| ReadError::Io { path, source })?;
@@ -203,6 +203,22 @@ pub fn open(dir: &Path) -> Result<ResultSet, ReadError> {
         incomplete,
         manifest,
     })
+}
+
+/// What a cell lacks that is done: held against its plan, and against the others of its variant.
+fn lacks(
+    manifest: &Manifest,
+    cell: &CellData,
+    cells: &[CellData],
+    transcript: &[TranscriptEntry],
+) -> Vec<String> {
+    let Some(record) = cell.record.as_ref().filter(|_| cell.done()) else { return Vec::new() };
+    let rows = cell.damage.is_empty().then_some(&cell.rows[..]);
+    let mut lacks = whole::lacking(manifest, record, rows, transcript);
+    let alike = cells.iter().filter(|other| other.done()).filter_map(|other| other.record.as_ref());
+    let alike: Vec<_> = alike.filter(|other| other.variant == record.variant).collect();
+    lacks.extend(whole::fewer_figures(record, &alike));
+    lacks
 }
 
 /// Reads the result that `sink` holds, whatever its name leads to by now.

@@ -1,5 +1,7 @@
 //! Cells that are done held against their plan: what each should hold, and does not. Nobody could look at that.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::model::{CellRecord, LayerFacts, LoadSummary, Manifest, Row, StageFacts, StageRecord};
@@ -76,6 +78,31 @@ pub(crate) fn lacking(
     }
     if !transcript.iter().any(|entry| entry.cell == Some(record.index)) {
         lacks.push(format!("{TRANSCRIPT} has no line of it"));
+    }
+    lacks
+}
+
+/// Finds the layers' figures that a record lacks, and that records of other cells of its variant have; `others` are all of these. A figure
+/// that is `null` is there.
+pub(crate) fn fewer_figures(record: &CellRecord, others: &[&CellRecord]) -> Vec<String> {
+    let mut lacks = Vec::new();
+    // Earlier versions did not always look.
+    for stage in record.stages.iter().filter(|stage| stage.measured && record.run_id.is_some()) {
+        let same =
+            || others.iter().flat_map(|other| &other.stages).filter(|one| one.index == stage.index);
+        for (name, figures) in &stage.layers {
+            let there = same().filter_map(|one| one.layers.get(name));
+            let known: BTreeSet<&String> = there.flat_map(|figures| figures.keys()).collect();
+            let lost = known.iter().filter(|metric| !figures.contains_key(**metric)).count();
+            if lost > 0 {
+                let all = known.len();
+                let stage = &stage.name;
+                lacks.push(format!(
+                    "{CELL_RECORD} has {} of {all} figures of {name} in stage '{stage}'",
+                    all - lost
+                ));
+            }
+        }
     }
     lacks
 }

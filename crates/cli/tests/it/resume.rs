@@ -76,7 +76,25 @@ fn a_killed_run_goes_on() {
 
 #[test]
 fn a_done_cell_that_lost_a_part_is_run_again() {
-    let lose: [(&str, fn(&Path)); 3] = [
+    let lose: [(&str, fn(&Path)); 7] = [
+        ("its record", |cell| std::fs::remove_file(cell.join("cell.json")).unwrap()),
+        ("half of its record", |cell| {
+            let record = std::fs::read(cell.join("cell.json")).unwrap();
+            std::fs::write(cell.join("cell.json"), &record[..record.len() / 2]).unwrap();
+        }),
+        ("its folder", |cell| std::fs::remove_dir_all(cell).unwrap()),
+        ("some figures of a layer", |cell| {
+            edit(&cell.join("cell.json"), |cell| {
+                let stages = cell["stages"].as_array_mut().unwrap();
+                let layers = stages.iter_mut().rev().find_map(|stage| {
+                    let layers = stage["layers"].as_object_mut()?;
+                    layers.values_mut().find(|figures| figures.as_object().unwrap().len() > 1)
+                });
+                let figures = layers.unwrap().as_object_mut().unwrap();
+                let first = figures.keys().next().unwrap().clone();
+                figures.remove(&first);
+            });
+        }),
         ("a stage", |cell| {
             edit(&cell.join("cell.json"), |cell| {
                 cell["stages"].as_array_mut().unwrap().pop();

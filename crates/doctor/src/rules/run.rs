@@ -126,9 +126,14 @@ pub(crate) fn incomplete(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         && manifest.accelerator == Accelerator::None
         && !manifest.simulated;
     let path = result.path.display();
-    let again = format!(
-        "For a whole result repeat the command that began it, with --resume {path} in place of --out: runs that ended well are kept."
-    );
+    let again = if matches!(result.seal, Seal::Broken(_)) {
+        // It could not be told what of it is the run's.
+        "For a whole result run it anew, with another --out: files of this one are not as the run left them, and it cannot go on.".to_owned()
+    } else {
+        format!(
+            "For a whole result repeat the command that began it, with --resume {path} in place of --out: runs that ended well are kept."
+        )
+    };
     let remedy = match killed_here {
         true => {
             format!("See first what the run left on this machine: fathom clean {path}. {again}")

@@ -57,9 +57,12 @@ impl<'t> Copy<'t> {
         })
     }
 
-    /// The parts that hold a place, the smallest first.
+    /// The parts that hold a place, the smallest first. The place of the whole file, which is empty, is in none, also where the first key
+    /// begins there.
     pub(super) fn holding(&self, span: &Range<usize>) -> impl Iterator<Item = &Part> {
-        let holds = |part: &&Part| part.at.start <= span.start && span.end <= part.at.end;
+        let holds = |part: &&Part| {
+            !span.is_empty() && part.at.start <= span.start && span.end <= part.at.end
+        };
         let mut parts: Vec<&Part> = self.parts.iter().filter(holds).collect();
         parts.sort_by_key(|part| part.at.len());
         parts.into_iter()

@@ -189,6 +189,17 @@ fn each_mistake_alone_is_told_once_and_nothing_beside() {
 }
 
 #[test]
+fn a_file_that_begins_with_its_name_is_not_said_to_lack_it() {
+    let stack = "[[stack]]\nlayer = \"vdo\"\non = \"data\"\nlogical_size = \"1G\"\n";
+    for (device, said) in [("data", "holds not one slab"), ("\"s.w\"", "s.w")] {
+        let text =
+            format!("name = \"x\"\nabout = \"x\"\n[devices.{device}]\nsize = \"1G\"\n{stack}");
+        let shown = render(&text);
+        assert!(shown.contains(said) && !shown.contains("key 'name'"), "{shown}");
+    }
+}
+
+#[test]
 fn all_mistakes_are_told_in_one_turn() {
     let all: Vec<&Wrong> = WRONG.iter().collect();
     exactly(&all).unwrap_or_else(|why| panic!("{why}{}", render(&with(&all))));
