@@ -74,9 +74,12 @@ fn a_killed_run_goes_on() {
     assert_eq!(std::fs::read(out.join("cells/00-plain-r1/rows.log")).unwrap(), first);
 }
 
+/// A part of a cell, and how it is lost from the cell's folder.
+type Loss = (&'static str, fn(&Path));
+
 #[test]
 fn a_done_cell_that_lost_a_part_is_run_again() {
-    let lose: [(&str, fn(&Path)); 7] = [
+    let lose: [Loss; 7] = [
         ("its record", |cell| std::fs::remove_file(cell.join("cell.json")).unwrap()),
         ("half of its record", |cell| {
             let record = std::fs::read(cell.join("cell.json")).unwrap();
