@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use units::Seed;
 
-use crate::fill::{BlockCheck, BlockLayout, Generator, Mismatch, Path, Root};
+use crate::fill::{BlockCheck, BlockLayout, Generator, Mismatch, Path, Root, Text};
 use crate::id::Ids;
 use crate::live::Live;
 use crate::next_block::FirstIds;
 use crate::rounds::Cursor;
 use crate::sizes::{Layouts, Sizes};
-use crate::texture::Textures;
+use crate::texts::Texts;
+use crate::texture::{Body, Textures};
 use crate::written::Written;
 use crate::{ContentError, ContentId, ContentKind, ContentSpec, Domain, Parts, Scope};
 
@@ -45,6 +46,7 @@ pub(crate) struct Inner {
     pub shared: bool,
     pub counter: AtomicU64,
     layouts: Layouts,
+    texts: Arc<Texts>,
     /// Random bytes at the head of each block that is not zero, where all blocks have one layout and none is misaligned.
     head: Option<usize>,
     /// Tells whether contents of the pool are kept out of the packer.
@@ -106,9 +108,10 @@ impl Contents {
                 Order::Live(Live::new(spec, blocks, sharing, order_seed))
             }
         };
-        let layouts = Layouts::new(&sizes, &mut Textures::new(unit, spec.texture), seed);
+        let mut textures = Textures::of(spec);
+        let layouts = Layouts::new(&sizes, &mut textures, seed);
         let head = match &layouts {
-            Layouts::One(layout) if spec.misaligned.is_none() => layout.head_of(unit),
+            Layouts::One(Body::Runs(layout)) if spec.misaligned.is_none() => layout.head_of(unit),
             _ => None,
         };
         Self(Arc::new(Inner {
@@ -120,6 +123,7 @@ impl Contents {
             shared: spec.scope == Scope::Written && spec.domain != Domain::Job,
             counter: AtomicU64::new(0),
             layouts,
+            texts: Arc::new(textures.into_texts()),
             head,
             plain_pool,
             shift: spec.misaligned.map_or(0, |by| by.0 as usize),
@@ -178,13 +182,23 @@ impl Contents {
         }
     }
 
-    /// Returns where in a block of `id` random bytes stand. For a shifted content, where they stand in the two blocks it is of.
+    /// Returns where in a block of `id` random bytes stand, text among them. For a shifted content, where they stand in the two blocks it
+    /// is of.
     #[inline]
     pub fn layout(&self, id: ContentId) -> BlockLayout {
-        if let Layouts::One(layout) = &self.0.layouts {
-            return *layout;
+        match self.body(id) {
+            Body::Runs(layout) => layout,
+            Body::Texts { .. } => BlockLayout::head(self.0.unit),
         }
-        let Some(parts) = self.parts(id) else { return BlockLayout::head(self.0.unit) };
+    }
+
+    #[inline]
+    fn body(&self, id: ContentId) -> Body {
+        if let Layouts::One(body) = &self.0.layouts {
+            return *body;
+        }
+        let whole = Body::Runs(BlockLayout::head(self.0.unit));
+        let Some(parts) = self.parts(id) else { return whole };
         if parts.kind == ContentKind::Pool && self.0.plain_pool {
             return self.0.layouts.of_pool(&parts);
         }
@@ -195,8 +209,11 @@ impl Contents {
     /// The check of its blocks, where all have one layout and none is misaligned.
     pub fn block_check(&self) -> Option<BlockCheck> {
         match &self.0.layouts {
-            Layouts::One(layout) if self.0.shift == 0 => {
+            Layouts::One(Body::Runs(layout)) if self.0.shift == 0 => {
                 Some(BlockCheck::new(self.0.filler, *layout, self.0.unit))
+            }
+            Layouts::One(Body::Texts { count, .. }) if self.0.shift == 0 => {
+                Some(BlockCheck::of_texts(self.0.filler, Arc::clone(&self.0.texts), *count))
             }
             _ => None,
         }
@@ -227,7 +244,23 @@ impl Contents {
         } else if self.0.shift != 0 && self.is_shifted(id) {
             self.fill_shifted(id, block);
         } else {
-            self.0.filler.grow(root, &self.layout(id), block);
+            match self.body(id) {
+                Body::Runs(layout) => self.0.filler.grow(root, &layout, block),
+                Body::Texts { first, count } => {
+                    self.0.filler.fill_text(root, self.0.texts.of(first, count, id), block);
+                }
+            }
+        }
+    }
+
+    /// The text of a content that is not zero, where it has one.
+    #[inline]
+    fn text(&self, id: ContentId) -> Option<Text<'_>> {
+        match self.body(id) {
+            Body::Texts { first, count } if id != ContentId::ZERO => {
+                Some(self.0.texts.of(first, count, id))
+            }
+            _ => None,
         }
     }
 
@@ -249,11 +282,11 @@ impl Contents {
         let second = self.id(Parts { kind: ContentKind::New, ordinal: parts.ordinal + 1, ..parts });
         let shift = self.0.shift;
         let mut whole = vec![0; self.0.unit];
-        self.0.filler.fill(first, self.layout(first), &mut whole);
+        self.fill(first, &mut whole);
         whole.copy_within(shift.., 0);
         let tail = self.0.unit - shift;
         let mut next = vec![0; self.0.unit];
-        self.0.filler.fill(second, self.layout(second), &mut next);
+        self.fill(second, &mut next);
         whole[tail..].copy_from_slice(&next[..shift]);
         let length = block.len().min(self.0.unit);
         block[..length].copy_from_slice(&whole[..length]);
@@ -273,7 +306,10 @@ impl Contents {
                 Err(Mismatch { offset, found: block[offset], expected: made[offset] })
             });
         }
-        self.0.filler.matches(id, self.layout(id), block)
+        match self.text(id) {
+            Some(text) => self.0.filler.matches_text(&self.0.filler.root(id), text, block),
+            None => self.0.filler.matches(id, self.layout(id), block),
+        }
     }
 
     /// Tells whether `block`, a whole block or the head of one, holds the bytes of `id`: [`Contents::matches`] for who does not ask
@@ -281,7 +317,7 @@ impl Contents {
     #[inline]
     pub fn holds(&self, id: ContentId, block: &[u8]) -> bool {
         match self.0.shift {
-            0 => self.0.filler.holds(id, self.layout(id), block),
+            0 if self.text(id).is_none() => self.0.filler.holds(id, self.layout(id), block),
             _ => self.matches(id, block).is_ok(),
         }
     }
@@ -291,7 +327,9 @@ impl Contents {
     #[inline]
     pub fn whole(&self, block: &[u8]) -> Option<ContentId> {
         match &self.0.layouts {
-            Layouts::One(layout) if self.0.shift == 0 => self.0.filler.whole(*layout, block),
+            Layouts::One(Body::Runs(layout)) if self.0.shift == 0 => {
+                self.0.filler.whole(*layout, block)
+            }
             _ => self.identify(block).filter(|&id| self.holds(id, block)),
         }
     }

@@ -5,7 +5,7 @@ use units::{Bytes, Percent};
 use crate::{Compress, Parts};
 
 /// Versions of profiles that are read: the oldest and the newest.
-pub(crate) const PROFILE_VERSIONS: (u32, u32) = (1, 2);
+pub(crate) const PROFILE_VERSIONS: (u32, u32) = (1, 3);
 
 /// A content that cannot be written.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]

@@ -35,6 +35,8 @@ pub enum Texture {
     Tail,
     /// In chunks of this size, each of random bytes and then zeros in the same proportion.
     Interleaved(Bytes),
+    /// Text: LZ4 and zstd work on it as on real data.
+    Natural,
 }
 
 impl std::str::FromStr for Scope {
@@ -67,11 +69,13 @@ impl std::str::FromStr for Domain {
 impl std::str::FromStr for Texture {
     type Err = QuantityError;
 
-    /// Reads `tail` or `interleaved:1k`.
+    /// Reads `tail`, `natural` or `interleaved:1k`.
     fn from_str(text: &str) -> Result<Self, QuantityError> {
-        let error = || unknown(text, "texture", "tail, or interleaved:CHUNK as in interleaved:1k");
+        let error =
+            || unknown(text, "texture", "tail, natural, or interleaved:CHUNK as in interleaved:1k");
         match text.trim().split_once(':') {
             None if text.trim() == "tail" => Ok(Self::Tail),
+            None if text.trim() == "natural" => Ok(Self::Natural),
             Some(("interleaved", chunk)) => {
                 chunk.parse().map(Self::Interleaved).map_err(|_| error())
             }
@@ -84,12 +88,13 @@ impl std::fmt::Display for Texture {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         match self {
             Self::Tail => f.write_str("tail"),
+            Self::Natural => f.write_str("natural"),
             Self::Interleaved(chunk) => write!(f, "interleaved:{}", chunk.0),
         }
     }
 }
 
-units::as_text!(Texture, "a texture: \"tail\" or \"interleaved:1k\"");
+units::as_text!(Texture, "a texture: \"tail\", \"natural\" or \"interleaved:1k\"");
 
 /// The error for a word that is none of a few.
 pub(crate) fn unknown(text: &str, what: &'static str, example: &'static str) -> QuantityError {

@@ -22,6 +22,7 @@ mod next_block;
 mod profile;
 mod rounds;
 mod saving;
+mod sequences;
 mod share;
 mod shares;
 mod sizes;
@@ -29,6 +30,7 @@ mod source;
 mod spec;
 mod strata;
 mod streams;
+mod texts;
 mod texture;
 mod validate;
 mod warning;
@@ -48,6 +50,7 @@ pub use profile::{
     Profile, ProfileBlocks, ProfileNeighbours, ProfileReuse, ProfileSize, ProfileSource,
 };
 pub use reduce::BLOCK;
+pub use sequences::{ProfileSequences, ProfileTexture, SequenceCounter};
 pub use source::Source;
 pub use spec::ContentSpec;
 pub use warning::Warning;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::error::{ContentError, PROFILE_VERSIONS};
+use crate::sequences::ProfileTexture;
 
 /// The longest profile that is read, bytes; `fathom estimate` writes some 300 KB at most.
 const LONGEST: u64 = 16 << 20;
@@ -30,6 +31,9 @@ pub struct Profile {
     /// but for those of `sizes` that are near; tells how far blocks of like sizes stand together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packer_saving_percent: Option<f64>,
+    /// What LZ4 has to do with its blocks. From version 3 on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub texture: Option<ProfileTexture>,
 }
 
 /// Blocks of a profile by kind.
@@ -176,6 +180,9 @@ impl Profile {
         if let Some(size) = self.sizes.iter().find(|size| size.near > size.blocks) {
             return Some(format!("more near blocks of {} B than blocks", size.lz4_bytes));
         }
+        if let Some(why) = self.texture.as_ref().and_then(ProfileTexture::contradiction) {
+            return Some(why);
+        }
         if let Some(why) = self.neighbours.as_ref().and_then(|n| n.contradiction(unit)) {
             return Some(why);
         }
@@ -255,10 +262,11 @@ impl ProfileSource {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sequences::ProfileSequences;
 
     fn profile() -> Profile {
         Profile {
-            fathom_profile: 2,
+            fathom_profile: Profile::VERSION,
             block_bytes: 4096,
             blocks: ProfileBlocks { total: 100, zero: 10, duplicate: 40, unique: 50 },
             sizes: vec![ProfileSize { lz4_bytes: 2000, blocks: 50, near: 7 }],
@@ -275,6 +283,15 @@ mod tests {
                 duplicates: 40,
             }],
             packer_saving_percent: None,
+            texture: Some(ProfileTexture {
+                shared_percent: 60.0,
+                sequences: vec![ProfileSequences {
+                    upto_bytes: 4095,
+                    literals: vec![(0, 18_446_744), (3, 1)],
+                    matches: vec![(4, 2)],
+                    runs: Vec::new(),
+                }],
+            }),
         }
     }
 
@@ -307,7 +324,7 @@ mod tests {
     #[test]
     fn what_is_no_profile_or_another_version_or_damaged_is_refused() {
         let json = profile().to_json().unwrap();
-        let other = json.replace("\"fathom_profile\": 2", "\"fathom_profile\": 7");
+        let other = json.replace("\"fathom_profile\": 3", "\"fathom_profile\": 7");
         assert!(matches!(
             Profile::read(&other, "p"),
             Err(ContentError::ProfileVersion { version: 7, .. })
@@ -326,6 +343,9 @@ mod tests {
             ("2031,", "5000,"),
             ("4096\n    ]", "4000\n    ]"),
             ("40,", "40, 41,"),
+            ("\"shared_percent\": 60.0", "\"shared_percent\": 101.0"),
+            ("\"upto_bytes\": 4095", "\"upto_bytes\": 4097"),
+            ("18446744", "18446744073709551615"),
             ("}", ""),
         ] {
             assert!(json.contains(from), "{from}");

@@ -3,12 +3,11 @@
 use reduce::{BLOCK, Packer};
 use units::Seed;
 
-use crate::fill::BlockLayout;
 use crate::neighbours::{self, StratumSizes};
 use crate::share::Share;
 use crate::strata::{Runs, STRATUM, Strata, mix};
 use crate::streams::Streams;
-use crate::texture::Textures;
+use crate::texture::{Body, Textures};
 use crate::{Compress, ContentKind, ContentSpec, Parts, Profile, ProfileSource, Scope, saving};
 
 /// Blocks that are packed to find out what a distribution saves.
@@ -218,41 +217,50 @@ fn turned(n: u64, job: u16) -> usize {
 /// The layouts of blocks, by their ids.
 #[derive(Debug, Clone)]
 pub(crate) enum Layouts {
-    One(BlockLayout),
-    Mixed { share: Share, packed: BlockLayout, plain: BlockLayout },
-    Many { layouts: Vec<BlockLayout>, strata: Strata },
-    Ordered { layouts: Vec<BlockLayout>, order: Vec<u16> },
+    One(Body),
+    Mixed {
+        share: Share,
+        packed: Body,
+        plain: Body,
+    },
+    /// `order` has the number of the layout of each size, in ascending order.
+    Many {
+        layouts: Vec<Body>,
+        order: Vec<u16>,
+        strata: Strata,
+    },
+    Ordered {
+        layouts: Vec<Body>,
+        order: Vec<u16>,
+    },
 }
 
 impl Layouts {
     pub fn new(sizes: &Sizes, textures: &mut Textures, seed: Seed) -> Self {
         match sizes {
-            Sizes::One(bytes) => Self::One(textures.of_size(*bytes).layout),
+            Sizes::One(bytes) => Self::One(textures.body(*bytes)),
             Sizes::Mixed(m) => Self::Mixed {
                 share: Share::of(m.share),
-                packed: textures.of_size(m.lz4_bytes).layout,
-                plain: textures.whole().layout,
+                packed: textures.body(m.lz4_bytes),
+                plain: Body::Runs(textures.whole().layout),
             },
-            Sizes::Many { sorted, runs } => Self::Many {
-                layouts: textures.of_sizes(sorted),
-                strata: Strata::new(seed.derive("sizes")).in_runs(*runs),
-            },
+            Sizes::Many { sorted, runs } => {
+                let (layouts, order) = ordered(sorted, textures);
+                let strata = Strata::new(seed.derive("sizes")).in_runs(*runs);
+                Self::Many { layouts, order, strata }
+            }
             Sizes::Ordered { sizes } => {
-                let mut sorted = sizes.clone();
-                sorted.sort_unstable();
-                sorted.dedup();
-                let place = |size: &u32| sorted.partition_point(|other| other < size) as u16;
-                let order = sizes.iter().map(place).collect();
-                Self::Ordered { layouts: textures.of_sizes(&sorted), order }
+                let (layouts, order) = ordered(sizes, textures);
+                Self::Ordered { layouts, order }
             }
         }
     }
 
     /// The layout of a content. `by_series`: its series says which size it has among all, in 4096ths.
     #[inline]
-    pub fn of(&self, parts: &Parts, by_series: bool) -> BlockLayout {
+    pub fn of(&self, parts: &Parts, by_series: bool) -> Body {
         match self {
-            Self::One(layout) => *layout,
+            Self::One(body) => *body,
             Self::Mixed { share, packed, plain } => {
                 let takes = if by_series {
                     share.before(u64::from(parts.series) + 1)
@@ -262,9 +270,9 @@ impl Layouts {
                 };
                 if takes { *packed } else { *plain }
             }
-            Self::Many { layouts, strata } => {
+            Self::Many { layouts, order, strata } => {
                 let at = if by_series { u64::from(parts.series) } else { strata.at(parts.ordinal) };
-                layouts[at as usize]
+                layouts[usize::from(order[at as usize])]
             }
             Self::Ordered { layouts, order } => {
                 layouts[usize::from(order[turned(parts.ordinal, parts.series)])]
@@ -273,12 +281,22 @@ impl Layouts {
     }
 
     /// The layout of pool contents, which are not packed with others.
-    pub fn of_pool(&self, parts: &Parts) -> BlockLayout {
+    pub fn of_pool(&self, parts: &Parts) -> Body {
         match self {
             Self::Mixed { plain, .. } => *plain,
             _ => self.of(&Parts { kind: ContentKind::New, ..*parts }, false),
         }
     }
+}
+
+/// The bodies of sizes, one for each that differs, and which of them each size has.
+fn ordered(sizes: &[u32], textures: &mut Textures) -> (Vec<Body>, Vec<u16>) {
+    let mut sorted = sizes.to_vec();
+    sorted.sort_unstable();
+    let bodies = textures.bodies(&sorted);
+    sorted.dedup();
+    let place = |size: &u32| sorted.partition_point(|other| other < size) as u16;
+    (bodies, sizes.iter().map(place).collect())
 }
 
 /// The standard normal's quantile (Acklam's rational approximation, relative error 1.2e-9).

@@ -34,9 +34,9 @@ pub struct ContentSpec {
     /// What VDO's packer is to save on distinct blocks that are not zero. In the live scope: after random overwrites.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vdo_saving: Option<Percent>,
-    /// Where in a compressible block its random bytes stand.
-    #[serde(skip_serializing_if = "is_default")]
-    pub texture: Texture,
+    /// What a compressible block is made of; tail when `None`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub texture: Option<Texture>,
     /// Zero blocks: share of all written blocks, or of all that addresses hold.
     pub zero: Percent,
     /// The block that duplicates, zeros and sizes count in: a power of two from 512 B on.
@@ -69,7 +69,7 @@ impl Default for ContentSpec {
             domain: Domain::Job,
             compress: Compress::None,
             vdo_saving: None,
-            texture: Texture::Tail,
+            texture: None,
             zero: Percent(0.0),
             block: Bytes(BLOCK as u64),
             misaligned: None,
@@ -110,8 +110,8 @@ impl ContentSpec {
             parts.push(format!("compress {}", self.compress));
         }
         parts.extend(self.vdo_saving.map(|saving| format!("VDO saving {saving}")));
-        if self.texture != Texture::Tail {
-            parts.push(format!("texture {}", self.texture));
+        if self.compresses() {
+            parts.push(format!("texture {}", self.texture()));
         }
         if self.zero.0 > 0.0 {
             parts.push(format!("zero {}", self.zero));
@@ -131,10 +131,19 @@ impl ContentSpec {
         self.profile.as_mut().map_or(Ok(()), |profile| profile.load(folder))
     }
 
+    /// What a compressible block is made of.
+    pub fn texture(&self) -> Texture {
+        self.texture.unwrap_or_default()
+    }
+
+    /// Tells whether any block is to be compressible.
+    pub fn compresses(&self) -> bool {
+        self.compress != Compress::None || self.vdo_saving.is_some() || self.profile.is_some()
+    }
+
     /// Tells whether blocks are all unique, none compressible, none zero.
     pub fn is_plain(&self) -> bool {
-        let compresses = self.compress != Compress::None || self.vdo_saving.is_some();
-        self.dedupe.0 == 0.0 && self.zero.0 == 0.0 && !compresses && self.profile.is_none()
+        self.dedupe.0 == 0.0 && self.zero.0 == 0.0 && !self.compresses()
     }
 
     /// Shares of duplicates and of zero blocks among all blocks.

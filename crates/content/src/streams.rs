@@ -417,6 +417,7 @@ mod tests {
             neighbours: None,
             reuse: vec![row(1, 1, 10_000, 12_000), row(1024, 2047, 20_000, 28_000)],
             packer_saving_percent: None,
+            texture: None,
         };
         let near = Streams::near_places(&profile);
         let places = near.iter().filter(|&&is| is).count();

@@ -1,9 +1,10 @@
-//! Compressible blocks: how many random bytes, with zeros after them, LZ4 makes a given size of.
+//! Compressible blocks: how many random bytes, with zeros after them, LZ4 makes a given size of; or which texts have it.
 
 use reduce::{BLOCK, Lz4};
 
 use crate::fill::{BlockLayout, Generator};
-use crate::{ContentId, Texture};
+use crate::texts::{TEXTS, TextWriter, Texts};
+use crate::{ContentId, ContentSpec, ProfileSource, Texture};
 
 /// How far the LZ4 size of a block may lie from the one asked for, bytes.
 pub(crate) const TOLERANCE: usize = 3;
@@ -22,6 +23,15 @@ pub(crate) struct Calibrated {
     pub lz4_bytes: usize,
 }
 
+/// What a block is made of beside its content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Body {
+    /// Random bytes and zeros.
+    Runs(BlockLayout),
+    /// One of `count` texts from `first` on, by the id.
+    Texts { first: u32, count: u32 },
+}
+
 /// The layouts of one texture in blocks of one size.
 pub(crate) struct Textures {
     unit: usize,
@@ -29,11 +39,25 @@ pub(crate) struct Textures {
     lz4: Lz4,
     block: Vec<u8>,
     tried: usize,
+    writer: Option<TextWriter>,
 }
 
 impl Textures {
-    pub fn new(unit: usize, texture: Texture) -> Self {
-        Self { unit, texture, lz4: Lz4::new(), block: vec![0; unit], tried: TRIED }
+    /// The layouts of what a spec asks for.
+    pub fn of(spec: &ContentSpec) -> Self {
+        let (unit, texture) = (spec.unit(), spec.texture());
+        let learned = || {
+            let profile = spec.profile.as_ref().and_then(ProfileSource::loaded);
+            profile.and_then(|profile| profile.texture.clone()).unwrap_or_default()
+        };
+        let writer =
+            (texture == Texture::Natural && unit == BLOCK).then(|| TextWriter::new(learned()));
+        Self { unit, texture, lz4: Lz4::new(), block: vec![0; unit], tried: TRIED, writer }
+    }
+
+    /// The texts that were written for the layouts.
+    pub fn into_texts(self) -> Texts {
+        self.writer.map_or_else(Texts::default, |writer| writer.texts)
     }
 
     /// Incompressible.
@@ -46,20 +70,34 @@ impl Textures {
         self.search(target, LEAST).1
     }
 
-    /// The layouts for sizes in ascending order.
-    pub fn of_sizes(&mut self, sorted: &[u32]) -> Vec<BlockLayout> {
+    /// The body of blocks whose LZ4 size is nearest to `target` bytes.
+    pub fn body(&mut self, target: usize) -> Body {
+        self.texts(target, 1.0).unwrap_or_else(|| Body::Runs(self.of_size(target).layout))
+    }
+
+    /// The bodies for sizes in ascending order, one for each that differs, and how many of all blocks have it.
+    pub fn bodies(&mut self, sorted: &[u32]) -> Vec<Body> {
         self.tried = TRIED_OF_MANY;
-        let mut found = Vec::with_capacity(sorted.len());
-        let mut last = (0, LEAST, self.whole());
-        for &size in sorted {
-            if size != last.0 || found.is_empty() {
-                let (random, calibrated) = self.search(size as usize, last.1);
-                last = (size, random, calibrated);
-            }
-            found.push(last.2.layout);
-        }
+        let mut least = LEAST;
+        let bodies = sorted.chunk_by(|one, next| one == next).map(|alike| {
+            let size = alike[0] as usize;
+            let share = alike.len() as f64 / sorted.len() as f64;
+            self.texts(size, share).unwrap_or_else(|| {
+                let (random, calibrated) = self.search(size, least);
+                least = random;
+                Body::Runs(calibrated.layout)
+            })
+        });
+        let bodies = bodies.collect();
         self.tried = TRIED;
-        found
+        bodies
+    }
+
+    /// Texts of this size, for a share of all blocks.
+    fn texts(&mut self, size: usize, share: f64) -> Option<Body> {
+        let count = ((TEXTS as f64 * share).round() as u32).max(1);
+        let first = self.writer.as_mut()?.write(size, count as usize)?;
+        Some(Body::Texts { first, count })
     }
 
     /// The number of random bytes, `least` or more, whose size is nearest to `target`, found by trying: size grows
@@ -87,7 +125,7 @@ impl Textures {
 
     fn layout(&self, random: usize) -> BlockLayout {
         match self.texture {
-            Texture::Tail => BlockLayout::head(random),
+            Texture::Tail | Texture::Natural => BlockLayout::head(random),
             Texture::Interleaved(chunk) => {
                 let chunk = (chunk.0 as usize).clamp(BlockLayout::GRAIN, self.unit);
                 let run = random.div_ceil(self.unit / chunk).max(LEAST);
@@ -118,7 +156,7 @@ mod tests {
     use super::*;
 
     fn calibrate(target: usize) -> Calibrated {
-        Textures::new(BLOCK, Texture::Tail).of_size(target)
+        Textures::of(&ContentSpec::default()).of_size(target)
     }
 
     #[test]

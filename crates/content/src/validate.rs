@@ -43,7 +43,12 @@ impl ContentSpec {
             }
             _ => {}
         }
-        match self.texture {
+        match self.texture() {
+            Texture::Natural if block.0 != BLOCK as u64 => Err(ContentError::Contradiction {
+                key: "texture",
+                beside: "block",
+                why: "natural blocks are of 4 KiB",
+            }),
             Texture::Interleaved(chunk)
                 if !chunk.0.is_power_of_two()
                     || !(BlockLayout::GRAIN as u64..=block.0 / 2).contains(&chunk.0) =>
@@ -199,7 +204,7 @@ impl ContentSpec {
     fn validate_compress(&self) -> Result<(), ContentError> {
         let unit = self.unit();
         let Some(bytes) = self.compress.lz4_bytes(unit) else { return self.validate_sizes(unit) };
-        let lz4_bytes = Textures::new(unit, self.texture).of_size(bytes).lz4_bytes;
+        let lz4_bytes = Textures::of(self).of_size(bytes).lz4_bytes;
         if lz4_bytes.abs_diff(bytes) <= TOLERANCE {
             return Ok(());
         }
@@ -222,7 +227,7 @@ impl ContentSpec {
             Compress::Normal { mean_bytes, .. } => vec![mean_bytes.round() as usize],
             _ => Vec::new(),
         };
-        let mut textures = Textures::new(unit, self.texture);
+        let mut textures = Textures::of(self);
         for bytes in asked {
             let lz4_bytes = textures.of_size(bytes).lz4_bytes;
             if bytes > unit || lz4_bytes.abs_diff(bytes) > TOLERANCE {
@@ -267,7 +272,7 @@ impl ContentSpec {
         }
         self.warn_of_duplicates(&sizes, &mut warnings);
         if let (Compress::Normal { .. }, Sizes::Many { sorted, .. }) = (&self.compress, &sizes) {
-            let least = Textures::new(unit, self.texture).of_size(1).lz4_bytes;
+            let least = Textures::of(self).of_size(1).lz4_bytes;
             let cut = sorted
                 .iter()
                 .filter(|&&size| (size as usize) < least || size as usize >= unit)

@@ -10,11 +10,12 @@ use std::ops::Range;
 use reduce::{BLOCK, Lz4};
 use units::Seed;
 
+pub use records::RECORD;
 pub use records::{Comparison, Other, Records, SMALL};
-use records::{RECORD, Record, chosen};
+use records::{Record, chosen};
 
 /// The level that btrfs and ZFS take when nobody says another.
-const ZSTD_LEVEL: i32 = 3;
+pub const ZSTD_LEVEL: i32 = 3;
 
 /// Returns where the records of a piece are in it that begins at `offset` of its file and has so many bytes.
 pub fn parts(offset: u64, bytes: usize) -> impl Iterator<Item = Range<usize>> {

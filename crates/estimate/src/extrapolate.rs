@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use content::Profile;
+use content::{Profile, ProfileSequences};
 use reduce::index::{Geometry, IndexMemory};
 use reduce::{BLOCK, Figures};
 use units::Bytes;
@@ -29,6 +29,7 @@ pub struct Parts {
     pub names: Vec<String>,
     pub sources: Sources,
     pub comparison: Comparison,
+    pub sequences: Vec<ProfileSequences>,
     pub complete: bool,
     pub elapsed: Duration,
 }
@@ -141,7 +142,13 @@ impl Estimate {
             wishes: request.wishes.clone(),
         };
         let sizing = if total > 0 { Some(sizing::size(&ask)?) } else { None };
-        let profile = profile::profile(figures, &blocks, neighbours, scale.saving_undisturbed());
+        let profile = profile::profile(
+            figures,
+            &blocks,
+            neighbours,
+            scale.saving_undisturbed(),
+            parts.sequences,
+        );
         let answer = Answer {
             schema: SCHEMA,
             complete: parts.complete,

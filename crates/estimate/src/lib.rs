@@ -21,6 +21,7 @@ mod round_trip;
 mod scan;
 mod sizing;
 mod source;
+mod vocabulary;
 mod worker;
 
 pub use answer::{
@@ -35,3 +36,4 @@ pub use request::{Format, Request};
 pub use scan::{OnProgress, Progress, estimate};
 pub use sizing::{Ask, Sizing, Wishes, size};
 pub use source::{Sources, Trouble};
+pub use vocabulary::share_vocabulary;

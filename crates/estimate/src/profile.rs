@@ -1,6 +1,8 @@
 //! The profile of data: how far it dedupes and compresses, and nothing of its bytes.
 
-use content::{Profile, ProfileBlocks, ProfileReuse, ProfileSize};
+use content::{
+    Profile, ProfileBlocks, ProfileReuse, ProfileSequences, ProfileSize, ProfileTexture,
+};
 use reduce::{BLOCK, Figures};
 
 use crate::answer::Blocks;
@@ -16,6 +18,7 @@ pub fn profile(
     blocks: &Blocks,
     mut neighbours: Neighbours,
     packer_saving_percent: Option<f64>,
+    sequences: Vec<ProfileSequences>,
 ) -> Option<Profile> {
     (blocks.total > 0).then(|| Profile {
         fathom_profile: Profile::VERSION,
@@ -30,6 +33,8 @@ pub fn profile(
         neighbours: neighbours.classes(),
         reuse: reuse(figures, blocks),
         packer_saving_percent,
+        texture: (!sequences.is_empty())
+            .then(|| ProfileTexture { sequences, ..ProfileTexture::default() }),
     })
 }
 

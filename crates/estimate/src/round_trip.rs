@@ -37,6 +37,7 @@ fn estimate(blocks: &[(u64, u16)]) -> Estimate {
         names: vec!["/".into()],
         sources: Sources::default(),
         comparison: Records::default().comparison(),
+        sequences: Vec::new(),
         complete: true,
         elapsed: Duration::ZERO,
     };

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use content::SequenceCounter;
 use reduce::BLOCK;
 use sys::interrupt::{Interrupt, Level};
 
@@ -54,6 +55,7 @@ struct Shared<'a> {
     /// Tells whether all records are compressed, as far as that is known before all is read.
     all_records: Option<bool>,
     records: Mutex<Records>,
+    sequences: Mutex<SequenceCounter>,
     bytes: AtomicU64,
 }
 
@@ -153,12 +155,14 @@ fn scan(
     shared.model(shared.order());
     let order = shared.order.into_inner().unwrap_or_else(PoisonError::into_inner);
     let records = shared.records.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let sequences = shared.sequences.into_inner().unwrap_or_else(PoisonError::into_inner);
     let parts = Parts {
         whole: order.finish(),
         names: names.into_inner().unwrap_or_else(PoisonError::into_inner),
         complete: interrupt.level() == Level::None && shared.tally.sources().unreadable == 0,
         sources: shared.tally.sources(),
         comparison: records.comparison(),
+        sequences: sequences.classes(),
         elapsed: started.elapsed(),
     };
     Ok((Estimate::of(request, parts)?, shared.tally.first_off_blocks()))
@@ -194,6 +198,7 @@ impl<'a> Shared<'a> {
             remembered: SizeCache::default(),
             all_records: all_records(request, interrupt),
             records: Mutex::default(),
+            sequences: Mutex::default(),
             bytes: AtomicU64::new(0),
         }
     }
@@ -219,6 +224,9 @@ impl<'a> Shared<'a> {
         worker.sampler.finish(jobs.blocks());
         let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
         records.add(worker.sampler.records);
+        drop(records);
+        let mut sequences = self.sequences.lock().unwrap_or_else(PoisonError::into_inner);
+        sequences.merge(&worker.sequences);
     }
 
     /// Hands in what became of a job. One worker at a time puts it through the model, for all; the others go on with their

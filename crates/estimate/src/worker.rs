@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use content::SequenceCounter;
 use reduce::{BLOCK, Fingerprint, Lz4, WrittenBlock, is_zero, prefetch};
 
 use crate::compare::{self, Sampler};
@@ -18,6 +19,8 @@ const FEW_BITS: u32 = 16;
 const MANY_BITS: u32 = 20;
 /// Bits of a size in what is remembered.
 const SIZE_BITS: u32 = 13;
+/// Of the sizes that are taken, those of one name in this many have their sequences counted.
+const COUNTED: u64 = 16;
 
 /// Sizes of contents that came before, so that those of duplicates are not taken again. It forgets as it likes: a size is
 /// always the same. What fits a core's cache is asked in no time; more is worth it only where duplicates are many.
@@ -119,6 +122,8 @@ pub struct Worker<'a> {
     start: usize,
     /// The comparison's sample.
     pub sampler: Sampler,
+    /// What LZ4 made of blocks.
+    pub sequences: SequenceCounter,
 }
 
 impl<'a> Worker<'a> {
@@ -126,7 +131,16 @@ impl<'a> Worker<'a> {
     pub fn new(exact: bool, remembered: &'a SizeCache, tally: &'a Tally, sampler: Sampler) -> Self {
         let room = vec![0u8; JOB + BLOCK + Lz4::WINDOW];
         let start = room.as_ptr().align_offset(BLOCK).min(BLOCK);
-        Self { exact, remembered, tally, lz4: Lz4::new(), room, start, sampler }
+        Self {
+            exact,
+            remembered,
+            tally,
+            lz4: Lz4::new(),
+            room,
+            start,
+            sampler,
+            sequences: SequenceCounter::default(),
+        }
     }
 
     /// Does a job. Each file is closed when it is done: a job may have many.
@@ -221,6 +235,13 @@ impl<'a> Worker<'a> {
         }
         for &(index, at) in &wanted[..count] {
             let block = &mut blocks[index];
+            if block.name >> 20 & (COUNTED - 1) == 0
+                && ladder::taken(block.name, shift)
+                && let Some(bytes) = room[at..].first_chunk()
+                && let Ok(packed) = self.lz4.compressed(bytes)
+            {
+                self.sequences.add(packed, 1 << shift);
+            }
             block.lz4_bytes = sizes.size(block.name).or_else(|| {
                 let window = room[at..].first_chunk()?;
                 let size = self.lz4.size_in(window) as u16;

@@ -20,6 +20,7 @@ use crate::repeat::Repeat;
 use crate::scale::Scale;
 use crate::stacks::{self, VariantStack};
 use crate::stages::{self, Stage};
+use crate::texture;
 use crate::trees::{self, AllTrees};
 use crate::trial::Trial;
 use crate::unused;
@@ -98,6 +99,7 @@ fn planned<'t>(
     let repeat = repeat(&parsed, choices);
     mistakes.extend(bounds::check_cells(picked.len(), repeat.most(), at.clone()));
     mistakes.extend(repeat.check(&parsed, picked.len(), at));
+    texture::choose(&parsed.question, read.stages.iter_mut().flatten());
     let whole = mistakes.is_empty();
     if whole {
         mistakes.extend(of_figures(&parsed, &read, &variants));

@@ -1,11 +1,12 @@
 //! What `explain` says: the plan, its commands, its time and bytes, without touching anything.
 
 use layers::probe::Reading;
-use results::model::{Computed, FactorFacts, SequentialFacts, VariantFacts};
+use results::model::{AskedMetric, Computed, FactorFacts, SequentialFacts, VariantFacts};
 use serde::Serialize;
 use units::{Nanos, Unit};
 
 use crate::plan::{CellPlan, Plan, StagePlan};
+use crate::texture;
 
 /// A plan in the order in which a person wants to read it.
 #[derive(Debug, Clone, Serialize)]
@@ -155,10 +156,12 @@ pub fn explain(plan: &Plan) -> Explained {
 fn variants(plan: &Plan) -> Vec<ExplainedVariant> {
     let cell = |name: &str| plan.cells.iter().find(|cell| cell.variant == name);
     let facts = plan.facts.variants.iter();
-    facts.filter_map(|facts| Some(variant(cell(&facts.name)?, facts))).collect()
+    facts
+        .filter_map(|facts| Some(variant(cell(&facts.name)?, facts, &plan.facts.questions)))
+        .collect()
 }
 
-fn variant(cell: &CellPlan, facts: &VariantFacts) -> ExplainedVariant {
+fn variant(cell: &CellPlan, facts: &VariantFacts, asked: &[AskedMetric]) -> ExplainedVariant {
     let shown = |steps: &[layers::step::Step]| -> Vec<String> {
         steps.iter().map(|s| s.action.show()).collect()
     };
@@ -196,7 +199,7 @@ fn variant(cell: &CellPlan, facts: &VariantFacts) -> ExplainedVariant {
                 layer.computed.iter().map(figure)
             })
             .collect(),
-        stages: cell.stages.iter().map(|planned| stage(planned, facts)).collect(),
+        stages: cell.stages.iter().map(|planned| stage(planned, facts, asked)).collect(),
         down: cell.up.iter().rev().flat_map(|s| s.undo.iter().map(|a| a.show())).collect(),
         samples: cell
             .probes
@@ -214,7 +217,7 @@ fn variant(cell: &CellPlan, facts: &VariantFacts) -> ExplainedVariant {
     }
 }
 
-fn stage(stage: &StagePlan, facts: &VariantFacts) -> String {
+fn stage(stage: &StagePlan, facts: &VariantFacts, asked: &[AskedMetric]) -> String {
     let known = facts.stages.iter().find(|known| known.name == stage.name);
     let before: String = stage.before.iter().map(|step| format!("{}; then ", step.about)).collect();
     let amount = stage.ios.zip(stage.load()).map_or_else(String::new, |(ios, load)| {
@@ -232,5 +235,8 @@ fn stage(stage: &StagePlan, facts: &VariantFacts) -> String {
         Some(_) => "time unknown".to_owned(),
         None => format!("about {}", stage.about),
     };
-    format!("{before}{}{measured}: {}, {amount}{time}", stage.name, known.map_or("", |k| &k.about))
+    let natural = stage.load().is_some_and(|load| texture::follows(asked, load));
+    let why = if natural { " (texture natural as CPU time is asked)" } else { "" };
+    let about = known.map_or("", |k| &k.about);
+    format!("{before}{}{measured}: {about}{why}, {amount}{time}", stage.name)
 }

@@ -43,6 +43,7 @@ mod steps;
 mod subject;
 mod sweep;
 mod targets;
+mod texture;
 mod trees;
 mod trial;
 mod unused;

@@ -36,6 +36,7 @@ mod repeats;
 mod states;
 mod sweeps;
 mod targets;
+mod textures;
 mod trials;
 mod variants;
 

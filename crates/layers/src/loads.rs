@@ -10,6 +10,12 @@ const fn latency(id: &'static str, name: &'static str, test: Test, help: &'stati
 /// The CPU time of everything per I/O.
 pub const MACHINE_CPU_PER_IO: &str = "machine_cpu_per_io_us";
 
+/// Metrics that depend on how much work a compressor has with the data.
+pub const COSTS: &[&str] = &[MACHINE_CPU_PER_IO, CPU_PER_IO];
+
+/// The CPU time of the load alone per I/O.
+const CPU_PER_IO: &str = "cpu_per_io_us";
+
 /// Metrics of one operation of a load.
 pub(crate) static METRICS: &[Metric] = &[
     Metric {
@@ -89,7 +95,7 @@ pub(crate) static METRICS: &[Metric] = &[
         help: "CPU time of the whole machine per completed I/O: the load, the layers' threads and the rest of the kernel. All time of all CPUs but what they were idle, from the start of the stage until the stack had come to rest.",
     },
     Metric {
-        id: "cpu_per_io_us",
+        id: CPU_PER_IO,
         name: "CPU of the load per I/O",
         unit: Unit::Micros,
         better: Better::Lower,

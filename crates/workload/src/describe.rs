@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::{DepthUnit, LoadSpec, Share, Verify, text};
 
 impl LoadSpec {
-    /// The load on one line: `randwrite=100, permutation, 4k, 1 job x depth 32, for 1 pass; dedupe 50%, compress 2.5x`.
+    /// The load on one line: `randwrite=100, permutation, 4k, 1 job x depth 32, for 1 pass; dedupe 50%, compress 2.5x, texture tail`.
     pub fn describe(&self) -> String {
         let mut text = self.ops.to_string();
         if let Some(pattern) = &self.pattern {
@@ -104,7 +104,7 @@ mod tests {
         };
         assert_eq!(
             spec.describe(),
-            "randwrite=100, permutation, 4 KiB, 1 job x depth 32, for 60 s or 1 pass; dedupe 50%, compress 2.5x"
+            "randwrite=100, permutation, 4 KiB, 1 job x depth 32, for 60 s or 1 pass; dedupe 50%, compress 2.5x, texture tail"
         );
     }
 

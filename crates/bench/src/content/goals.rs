@@ -8,6 +8,8 @@ use crate::goal::{Goal, Judged};
 const HOT: f64 = 0.6;
 /// Of plain stores into many buffers.
 const MANY: f64 = 0.8;
+/// Of plain stores, of natural blocks: what is copied is read as well, and 2 MiB of texts are in no nearest cache.
+const NATURAL: f64 = 0.15;
 /// Times the speed of fio.
 const FIO: f64 = 10.0;
 
@@ -15,13 +17,17 @@ const FIO: f64 = 10.0;
 /// measured.
 pub fn judged(speeds: &[Speed], peers: &[PeerSpeed]) -> Vec<Judged> {
     let fills = || speeds.iter().filter(|speed| speed.what == "fill");
-    let wanted = [WrittenKind::Unique, WrittenKind::Reduced];
+    let wanted = [WrittenKind::Unique, WrittenKind::Reduced, WrittenKind::Natural];
     // Paths stand fastest first.
     let best = fills().find(|speed| speed.content.is_some()).map(|speed| speed.path.as_str());
     let own = fills().filter(|speed| Some(speed.path.as_str()) == best);
     let beside_stores = own.filter_map(|speed| {
         let kind = speed.content.filter(|kind| wanted.contains(kind))?;
-        let goal = Goal::AtLeast(if speed.place.buffers == 1 { HOT } else { MANY });
+        let goal = Goal::AtLeast(match (kind, speed.place.buffers) {
+            (WrittenKind::Natural, _) => NATURAL,
+            (_, 1) => HOT,
+            _ => MANY,
+        });
         let name = format!("{}, {} into {}, of plain stores", speed.path, kind.text(), speed.place);
         Some(Judged::new(name, "", goal, speed.of_stores))
     });
@@ -63,6 +69,8 @@ mod tests {
             speed("wide", Some(WrittenKind::Unique), many, 0.9),
             speed("wide", Some(WrittenKind::Reduced), many, 0.7),
             speed("wide", Some(WrittenKind::Reduced), large, 0.85),
+            speed("wide", Some(WrittenKind::Natural), many, 0.2),
+            speed("wide", Some(WrittenKind::Natural), large, 0.1),
         ];
         let peer = |content, speed: f64| PeerSpeed {
             content,
@@ -76,7 +84,7 @@ mod tests {
             judged.iter().map(|judged| judged.word).collect::<Vec<_>>()
         };
         use GoalVerdict::{NotReached, Reached};
-        let stores = [Reached, Reached, Reached, NotReached, Reached];
+        let stores = [Reached, Reached, Reached, NotReached, Reached, Reached, NotReached];
         assert_eq!(words(&[]), stores);
         assert_eq!(words(&peers), [&stores[..], &[Reached, NotReached]].concat());
         let times = judged(&speeds, &peers).pop().unwrap().found;

@@ -6,7 +6,9 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use content::{BLOCK, BlockLayout, Compress, ContentId, ContentSpec, Generator, Path, Source};
+use content::{
+    BLOCK, BlockLayout, Compress, ContentId, ContentSpec, Generator, Path, Source, Texture,
+};
 use serde::{Deserialize, Serialize};
 use stats::Figure;
 use sys::interrupt::{Interrupt, Level};
@@ -32,15 +34,21 @@ pub enum WrittenKind {
     HalfZero,
     /// Half of the blocks duplicates, LZ4 halves each: schedule and bytes.
     Reduced,
+    /// Every block new; LZ4 halves each, with as much work as on real data.
+    Natural,
 }
 
 impl WrittenKind {
+    /// All.
+    const ALL: [Self; 4] = [Self::Unique, Self::HalfZero, Self::Reduced, Self::Natural];
+
     /// As it is printed.
     pub fn text(self) -> &'static str {
         match self {
             Self::Unique => "unique",
             Self::HalfZero => "half zero",
             Self::Reduced => "reduced",
+            Self::Natural => "natural",
         }
     }
 
@@ -49,10 +57,11 @@ impl WrittenKind {
         let half = Percent(50.0);
         let compress = match self {
             Self::Unique => Compress::default(),
-            Self::HalfZero | Self::Reduced => Compress::Saving(half),
+            Self::HalfZero | Self::Reduced | Self::Natural => Compress::Saving(half),
         };
         let dedupe = if self == Self::Reduced { half } else { Percent(0.0) };
-        ContentSpec { dedupe, compress, ..ContentSpec::default() }
+        let texture = (self == Self::Natural).then_some(Texture::Natural);
+        ContentSpec { dedupe, compress, texture, ..ContentSpec::default() }
     }
 }
 
@@ -135,7 +144,7 @@ pub fn measure(repeats: usize, interrupt: &Interrupt) -> Result<Vec<Speed>, Benc
 fn contestants() -> Vec<Contestant> {
     let mut all = vec![Contestant::Stores];
     for &path in Path::available().iter().rev() {
-        let kinds = [WrittenKind::Unique, WrittenKind::HalfZero, WrittenKind::Reduced];
+        let kinds = WrittenKind::ALL;
         all.extend(kinds.map(|kind| Contestant::Fill(path, kind)));
         all.push(Contestant::Check(path));
     }
@@ -246,7 +255,7 @@ mod tests {
     fn every_path_is_measured_at_every_place_beside_the_stores() {
         let speeds = measure(2, &Interrupt::new()).unwrap();
         let paths = Path::available().len();
-        assert_eq!(speeds.len(), Place::ALL.len() * (1 + 4 * paths));
+        assert_eq!(speeds.len(), Place::ALL.len() * (1 + 5 * paths));
         assert!(speeds.iter().all(|speed| speed.bytes_per_second.median > Some(0.0)));
         for speed in speeds.iter().filter(|speed| speed.path == "stores") {
             assert_eq!(speed.of_stores.median, Some(1.0));

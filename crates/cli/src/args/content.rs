@@ -34,9 +34,10 @@ pub struct ContentArgs {
     /// What VDO's packer is to save on distinct blocks; in place of --compress.
     #[arg(long, value_name = "PERCENT")]
     pub vdo_saving: Option<Percent>,
-    /// Where in a compressible block its random bytes stand: tail, interleaved:CHUNK.
-    #[arg(long, value_name = "TEXTURE", default_value = "tail")]
-    pub texture: content::Texture,
+    /// What a compressible block is made of: tail (random bytes, then zeros), interleaved:CHUNK, natural (as much work for LZ4 as real data)
+    /// [default: tail].
+    #[arg(long, value_name = "TEXTURE")]
+    pub texture: Option<content::Texture>,
     /// Share of zero blocks.
     #[arg(long, value_name = "PERCENT", default_value = "0%")]
     pub zero: Percent,

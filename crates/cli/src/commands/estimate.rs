@@ -67,8 +67,11 @@ fn data(args: &EstimateArgs) -> Result<ExitCode, Failure> {
     view.close();
     let estimate::Estimate { answer: found, profile } = outcome.map_err(failure)?;
     if let Some(file) = profile_file {
-        let profile =
+        let mut profile =
             profile.ok_or_else(|| Failure::data("no block was read, so there is no profile"))?;
+        if let Some(saving) = found.comparison.zstd.saving_percent {
+            estimate::share_vocabulary(&mut profile, saving);
+        }
         file.write(profile.to_json().map_err(Failure::data)?.as_bytes())?;
     }
     if let Some(page) = page {

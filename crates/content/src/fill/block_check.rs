@@ -1,19 +1,24 @@
 //! The check of whole blocks, for contents that all have one layout.
 
+use std::sync::Arc;
+
 use super::generator::Generator;
 use super::layout::BlockLayout;
 use super::root::Root;
-use crate::{ContentId, LANE};
+use crate::texts::Texts;
+use crate::{BLOCK, ContentId, LANE};
 
 /// Checks blocks of contents that differ in nothing but their id. Small and without pointers, as most caches are cold after a system
 /// call.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct BlockCheck {
     generator: Generator,
     layout: BlockLayout,
     unit: usize,
     /// Random bytes at the head of a block, where they can be compared in one pass.
     one_run: Option<usize>,
+    /// The texts of blocks, and how many they are.
+    texts: Option<(Arc<Texts>, u32)>,
 }
 
 impl BlockCheck {
@@ -21,7 +26,13 @@ impl BlockCheck {
     pub fn new(generator: Generator, layout: BlockLayout, unit: usize) -> Self {
         // One lane alone fits some root whatever it holds: a second one has to agree.
         let one_run = generator.one_run(layout, unit).filter(|&random| random >= 2 * LANE);
-        Self { generator, layout, unit, one_run }
+        Self { generator, layout, unit, one_run, texts: None }
+    }
+
+    /// For blocks of `count` texts, from the first on.
+    pub(crate) fn of_texts(generator: Generator, texts: Arc<Texts>, count: u32) -> Self {
+        let layout = BlockLayout::head(BLOCK);
+        Self { generator, layout, unit: BLOCK, one_run: None, texts: Some((texts, count)) }
     }
 
     /// Bytes of a block.
@@ -47,8 +58,14 @@ impl BlockCheck {
     }
 
     fn root(&self, block: &[u8]) -> Option<Root> {
-        let id = self.generator.whole(self.layout, block)?;
-        (id != ContentId::ZERO).then(|| Root::of(id))
+        let Some((texts, count)) = &self.texts else {
+            let id = self.generator.whole(self.layout, block)?;
+            return (id != ContentId::ZERO).then(|| self.generator.root(id));
+        };
+        let id = crate::identify(block).filter(|id| *id != ContentId::ZERO)?;
+        let root = self.generator.root(id);
+        let text = texts.of(0, *count, id);
+        self.generator.matches_text(&root, text, block).is_ok().then_some(root)
     }
 
     /// Tells whether `block` holds the bytes that grow from `root`.

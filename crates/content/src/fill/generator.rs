@@ -222,7 +222,7 @@ impl Generator {
     }
 
     /// The batch at `offset`, a multiple of [`BATCH`].
-    fn batch(self, root: &Root, offset: usize) -> [u8; BATCH] {
+    pub(super) fn batch(self, root: &Root, offset: usize) -> [u8; BATCH] {
         let mut piece = [[0; BATCH]];
         self.batches(root, offset, &mut piece);
         let [piece] = piece;
@@ -261,7 +261,7 @@ impl Generator {
 }
 
 /// Compares `found` with the head of `expected`.
-fn first_difference(at: usize, found: &[u8], expected: &[u8]) -> Result<(), Mismatch> {
+pub(super) fn first_difference(at: usize, found: &[u8], expected: &[u8]) -> Result<(), Mismatch> {
     if found == &expected[..found.len()] {
         return Ok(());
     }

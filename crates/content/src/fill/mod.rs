@@ -20,6 +20,7 @@ mod root;
 mod run;
 #[cfg(test)]
 mod tests;
+mod text;
 #[cfg(target_arch = "x86_64")]
 mod vaes256;
 #[cfg(target_arch = "x86_64")]
@@ -29,3 +30,4 @@ pub use block_check::BlockCheck;
 pub use generator::{Generator, Mismatch, Path};
 pub use layout::BlockLayout;
 pub use root::Root;
+pub(crate) use text::Text;

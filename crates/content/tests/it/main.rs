@@ -9,6 +9,7 @@ mod domains;
 mod grid;
 #[cfg(test)]
 mod live;
+mod natural;
 #[cfg(test)]
 mod profile;
 #[cfg(test)]

@@ -72,6 +72,7 @@ fn take(blocks: impl Iterator<Item = [u8; BLOCK]>) -> Profile {
         neighbours: None,
         reuse,
         packer_saving_percent: packer.finish().saving_percent(),
+        texture: None,
     }
 }
 

@@ -9,6 +9,7 @@ mod naive;
 mod odd;
 mod sampling;
 mod shared;
+mod texture;
 mod trees;
 
 use std::path::Path;

@@ -1,0 +1,42 @@
+//! What compressible data is made of where an experiment asks what its packing costs.
+
+use content::{BLOCK, ContentSpec, Texture};
+use results::model::AskedMetric;
+use workload::LoadSpec;
+
+use crate::questions::Question;
+use crate::stages::{Stage, StageTask};
+
+/// Makes data natural where a question is of [`layers::COSTS`] and the file says nothing of a texture: random bytes and zeros cost a
+/// compressor a fraction of what real data does.
+pub(crate) fn choose<'a>(questions: &[Question], stages: impl Iterator<Item = &'a mut Stage>) {
+    if !questions.iter().any(|question| is_cost(&question.subject.metric)) {
+        return;
+    }
+    for load in stages.flat_map(loads).filter(|load| is_open(&load.content)) {
+        load.content.texture = Some(Texture::Natural);
+    }
+}
+
+/// Tells whether what a load writes is natural because of what is asked.
+pub(crate) fn follows(questions: &[AskedMetric], load: &LoadSpec) -> bool {
+    load.content.compresses()
+        && load.content.texture() == Texture::Natural
+        && questions.iter().any(|question| is_cost(&question.metric))
+}
+
+fn is_cost(metric: &str) -> bool {
+    layers::COSTS.contains(&metric)
+}
+
+fn is_open(content: &ContentSpec) -> bool {
+    content.texture.is_none() && content.compresses() && content.unit() == BLOCK
+}
+
+fn loads(stage: &mut Stage) -> Vec<&mut LoadSpec> {
+    match &mut stage.task {
+        StageTask::Load(load) => vec![load],
+        StageTask::Sweep(points) => points.iter_mut().map(|point| &mut point.spec).collect(),
+        _ => Vec::new(),
+    }
+}
