@@ -38,7 +38,7 @@ pub(crate) const RULES: [PlanRule; 7] = [
         text: "A measured load goes through the page cache, and nothing brings its writes down.",
         reads: "direct and sync of measured loads",
         threshold: None,
-        remedy: "Set direct = true, or sync = \"fsync:N\" to measure what has become durable.",
+        remedy: "Set direct = true, or sync = \"fsync:32\" to measure what has become durable.",
         source: "thesis 4.2; slides on VDO",
         check: cached_io,
     },

@@ -17,12 +17,13 @@ use std::cmp::Reverse;
 
 use analysis::Analysis;
 use layers::Rule;
-use results::model::{Finding, PlanFacts};
+use results::model::{Finding, PlanFacts, TimeRange};
 use results::read::ResultSet;
+use units::Nanos;
 
 pub use catalogue::{RuleAbout, When, rules};
 pub use limits::{Limits, SHOWN, also, joined, limits};
-pub use trial::{Next, Suspect, next, round, suspects};
+pub use trial::{MOST_ROUNDS, Next, Suspect, next, round, suspects};
 
 /// Everything that the rules find in `result`: worst first, bottlenecks by how much they explain.
 pub fn examine(result: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
@@ -30,6 +31,7 @@ pub fn examine(result: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
     let mut findings: Vec<Finding> = common.collect();
     findings.extend(layer_rules::run(result));
     for finding in &mut findings {
+        finding.place = finding.range.and_then(|range| place(result, range));
         let kept = result.proofs.iter().find(|kept| kept.is_of(finding));
         finding.proof = kept.map(|kept| kept.proof.clone());
     }
@@ -50,6 +52,18 @@ pub fn check_plan(plan: &PlanFacts) -> Vec<Finding> {
     findings.extend(layer_rules::check_plan(&variants));
     sort(&mut findings);
     findings
+}
+
+/// Returns where something was so, in words; cells are counted as a run counts them.
+fn place(result: &ResultSet, range: TimeRange) -> Option<String> {
+    let cell = result.cells.iter().find(|cell| cell.entry.index == range.cell)?;
+    let mut stages = cell.record.iter().flat_map(|record| &record.stages);
+    let stage = stages.find(|stage| stage.measured && stage.start_ns == range.start_ns);
+    let stage = stage.map_or_else(String::new, |stage| format!(", stage {}", stage.name));
+    let [start, end] = [range.start_ns, range.end_ns].map(Nanos);
+    let (number, entry) = (range.cell + 1, &cell.entry);
+    let (variant, repeat) = (&entry.variant, entry.repeat);
+    Some(format!("cell {number} ({variant} r{repeat}){stage}, from {start} to {end} of the run"))
 }
 
 fn of_plan<C>(rule: &Rule<C>, subject: Option<String>, noticed: layers::Observation) -> Finding {

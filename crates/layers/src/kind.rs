@@ -69,6 +69,8 @@ pub struct Kind {
     pub answers_for_holes: bool,
     /// Tells whether it stores duplicates once and compressed blocks together, so that warnings of content about that are for it.
     pub reduces: bool,
+    /// Tells whether what stands on it gets a directory, not a block device.
+    pub offers_files: bool,
     /// What is known of its kernel threads.
     pub threads: Threads,
     /// The figure that says what the layer is for: it stands in the sentence and on the cards.
@@ -130,6 +132,7 @@ impl Kind {
             refuses_nowait: false,
             answers_for_holes: false,
             reduces: false,
+            offers_files: false,
             threads: Threads::NONE,
             headline: None,
             metrics: &[],
@@ -339,11 +342,14 @@ pub struct LayerNeeds {
     pub modules: &'static [&'static str],
     /// Programs.
     pub tools: &'static [&'static str],
+    /// Programs of these packages that people use in a shell, and no run needs.
+    pub by_hand: &'static [&'static str],
     /// Files of the lab's guest: path below its root, and text.
     pub guest_files: &'static [(&'static str, &'static str)],
 }
 
 impl LayerNeeds {
     /// Nothing.
-    pub const NONE: Self = Self { packages: &[], modules: &[], tools: &[], guest_files: &[] };
+    pub const NONE: Self =
+        Self { packages: &[], modules: &[], tools: &[], by_hand: &[], guest_files: &[] };
 }

@@ -158,6 +158,7 @@ impl<C> Rule<C> {
             remedy,
             figures: noticed.figures,
             range: None,
+            place: None,
             explains_percent: noticed.explains_percent,
             changes: devices.chain(noticed.changes.into_iter().map(change)).collect(),
             commands: Vec::new(),
@@ -254,7 +255,29 @@ pub struct RuleFacts<'a> {
     pub facts: &'a BTreeMap<String, String>,
 }
 
+/// Tells whether a file system stands over `layer`, so that nothing is written to it directly.
+fn below_files(layer: &str, stack: &[LayerFacts]) -> bool {
+    let mut over = vec![layer];
+    stack.iter().any(|above| {
+        let stands = above.on.values().any(|below| over.contains(&below.as_str()));
+        over.extend(stands.then_some(above.name.as_str()));
+        stands && crate::kind(&above.layer).is_some_and(|kind| kind.offers_files)
+    })
+}
+
+impl PlannedFacts<'_> {
+    /// Tells whether a file system stands over the layer.
+    pub fn below_files(&self) -> bool {
+        below_files(self.layer, self.stack)
+    }
+}
+
 impl<'a> RuleFacts<'a> {
+    /// Tells whether a file system stands over the layer.
+    pub fn below_files(&self) -> bool {
+        below_files(self.layer, self.stack)
+    }
+
     /// The measured stages that ended.
     pub fn measured(&self) -> impl Iterator<Item = MeasuredStage<'a>> {
         let (samples, planned) = (self.samples, self.planned);
@@ -302,6 +325,12 @@ pub struct MeasuredStage<'a> {
 }
 
 impl<'a> MeasuredStage<'a> {
+    /// Returns what to do where no load did it but a command, which has none of a load's keys.
+    pub fn of_command(&self, remedy: &str) -> Option<String> {
+        let planned = self.planned.and_then(|planned| planned.load.as_ref());
+        (self.stage.load.is_none() && planned.is_none()).then(|| remedy.to_owned())
+    }
+
     /// Samples of a source that could be read while it ran.
     pub fn samples(&self, source: &str) -> impl DoubleEndedIterator<Item = &'a SampleRow> {
         let (range, all) = (self.start_ns..=self.end_ns, self.samples);

@@ -73,6 +73,7 @@ mod tests {
             remedy: String::new(),
             figures: Vec::new(),
             range: None,
+            place: None,
             explains_percent: None,
             changes: Vec::new(),
             commands: Vec::new(),

@@ -60,6 +60,7 @@ pub const KIND: Kind = Kind {
         packages: &["mirrorctl"],
         modules: &["dm-made-up"],
         tools: &["mirrorctl"],
+        by_hand: &[],
         guest_files: &[("etc/mirrorctl.conf", "quiet = yes\n")],
     },
     figures,

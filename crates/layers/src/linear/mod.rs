@@ -36,6 +36,7 @@ pub(crate) const KIND: Kind = Kind {
         packages: &["lvm2"],
         modules: &["dm-mod"],
         tools: &["lvm", "dmsetup"],
+        by_hand: &[],
         guest_files: crate::lvm::GUEST_FILES,
     },
     ..Kind::new(

@@ -40,6 +40,7 @@ pub(crate) const KIND: Kind = Kind {
         packages: &["lvm2", "thin-provisioning-tools"],
         modules: &["dm-mod", "dm-cache", "dm-cache-smq"],
         tools: &["lvm", "dmsetup", "cache_check"],
+        by_hand: &[],
         guest_files: crate::lvm::GUEST_FILES,
     },
     figures: figures::figures,

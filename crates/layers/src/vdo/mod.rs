@@ -80,6 +80,7 @@ pub(crate) const KIND: Kind = Kind {
         packages: &["lvm2", "vdo"],
         modules: &["dm-mod", "dm-vdo"],
         tools: &["lvm", "dmsetup", "vdoformat"],
+        by_hand: &["vdostats"],
         guest_files: crate::lvm::GUEST_FILES,
     },
     figures: figures::figures,

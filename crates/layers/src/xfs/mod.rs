@@ -75,10 +75,12 @@ pub(crate) const KIND: Kind = Kind {
         loses: false,
         part: None,
     }],
+    offers_files: true,
     needs: LayerNeeds {
         packages: &["xfsprogs"],
         modules: &["xfs"],
         tools: &["mkfs.xfs", "xfs_growfs"],
+        by_hand: &[],
         guest_files: &[],
     },
     figures,

@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, html};
-use results::model::{Finding, Severity, TimeRange, plain_and_raw};
+use results::model::{Finding, Severity, plain_and_raw};
 use units::Better;
 
 use super::{charts, figures};
@@ -127,8 +127,8 @@ fn figures_of(finding: &Finding) -> Markup {
                 }
             }
         }
-        @if let Some(TimeRange { cell, start_ns, end_ns }) = finding.range {
-            p.faint { "cell " (cell) ", from " (units::show::nanos(start_ns as f64)) " to " (units::show::nanos(end_ns as f64)) " of the run" @if let Some(runs) = runs(&finding.evidence) { " (" (runs) ")" } }
+        @if let Some(place) = &finding.place {
+            p.faint { (place) @if let Some(runs) = runs(&finding.evidence) { " (" (runs) ")" } }
         }
     }
 }

@@ -1,7 +1,6 @@
 //! Findings as lines.
 
-use results::model::{Finding, ProofOutcome, Severity, TimeRange, plain_and_raw};
-use units::show;
+use results::model::{Finding, ProofOutcome, Severity, plain_and_raw};
 
 use crate::terminal::{Style, Text};
 
@@ -57,8 +56,8 @@ fn one(text: &mut Text, finding: &Finding, style: Style) {
     let subject = finding.subject.as_ref().map_or_else(String::new, |s| format!("[{s}] "));
     text.line(word.and(format!("{subject}{} ({})", finding.message, finding.rule)));
     text.line(format!("  evidence: {evidence}{more}"));
-    if let Some(range) = finding.range {
-        text.line(format!("  when: {}", when(range)));
+    if let Some(place) = &finding.place {
+        text.line(format!("  when: {place}"));
     }
     text.line(format!("  do: {}", finding.remedy));
     let changes: Vec<_> = finding.changes.iter().map(ToString::to_string).collect();
@@ -76,9 +75,4 @@ fn one(text: &mut Text, finding: &Finding, style: Style) {
         };
         text.line(word.and(format!("with {}: {}", changes.join(", "), proof.said())));
     }
-}
-
-fn when(TimeRange { cell, start_ns, end_ns }: TimeRange) -> String {
-    let [start, end] = [start_ns, end_ns].map(|ns| show::nanos(ns as f64));
-    format!("cell {cell}, from {start} to {end} of the run")
 }

@@ -34,7 +34,7 @@ pub(super) const JOURNAL_ON_DISK: LayerRule = LayerRule {
     text: "The journal lies at the end of the hard disk that holds the data: each of its writes moves the heads there and back.",
     reads: "what the device of a volume is modelled like, where a measured load writes and the volume has no tail",
     threshold: None,
-    remedy: "Put it on another device with via = \"table\" and on = { data = ..., tail = ... }, unless that is the question.",
+    remedy: "Put it on another device with via = \"table\" and on = { data = \"data\", tail = \"journal\" } with a [devices.journal], unless that is the question.",
     source: "thesis 5.6; the journal is the last 128.25 MiB of the pool",
     check: Check::Plan(journal_on_disk),
 };

@@ -88,6 +88,7 @@ fn no_allocate(facts: &PlannedFacts, _: ThresholdTest) -> Option<Observation> {
     }
     Some(Observation {
         evidence: format!("The stages are: {}.", names(facts.stages)),
+        remedy: facts.below_files().then(|| super::map::BELOW_FILES.to_owned()),
         ..warned(format!("Nothing allocates the block map before stage {} writes.", first.name))
     })
 }
@@ -101,7 +102,7 @@ pub(super) const PACKS_NOTHING: LayerRule = LayerRule {
     text: "Content compresses, but no two blocks of it fit into one: VDO saves nothing.",
     reads: "k = floor(4060 / LZ4 size) of measured loads",
     threshold: Threshold::below(2.0, Unit::Count),
-    remedy: "Ask for compress = \"2.1x\" or more, or for vdo_saving.",
+    remedy: "Ask for more: content.compress = \"2.1x\", or content.vdo_saving = \"50%\".",
     source: "dm-vdo: packer.c; measured for 15 sizes",
     check: Check::Plan(packs_nothing),
 };

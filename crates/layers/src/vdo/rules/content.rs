@@ -15,7 +15,7 @@ pub(super) const NOT_PACKABLE: LayerRule = LayerRule {
     text: "Content that should compress was stored uncompressed.",
     reads: "compressed fragments of the cell, beside the compression asked for",
     threshold: Threshold::below(1.0, Unit::Count),
-    remedy: "Ask for compress = \"2.1x\" or more, and keep fsync and O_DSYNC away from writes that should pack.",
+    remedy: "Ask for content.compress = \"2.1x\" or more, and keep fsync and O_DSYNC away from writes that should pack.",
     source: "thesis 2.2; dm-vdo's packer",
     check: Check::Cell(not_packable),
 };
@@ -45,7 +45,7 @@ fn not_packable(facts: &RuleFacts, threshold: ThresholdTest) -> Option<Observati
         figures,
         remedy: Some(format!(
             "VDO packs two or more of at most {PACKED_SLOTS} fragments into {PACKED_BYTES} bytes: ask for \
-             compress = \"2.1x\" or more, and keep fsync and O_DSYNC away from writes that should pack."
+             content.compress = \"2.1x\" or more, and keep fsync and O_DSYNC away from writes that should pack."
         )),
         ..Observation::default()
     })
@@ -99,7 +99,7 @@ pub(super) const SAVING_OF_ZEROS: LayerRule = LayerRule {
     text: "A part of the saving is zero blocks, which any thin volume saves.",
     reads: "saving_percent beside saving_without_zero_percent",
     threshold: Threshold::above(5.0, Unit::Percent),
-    remedy: "Take saving_without_zero_percent, or write content without zero blocks.",
+    remedy: "Take saving_without_zero_percent.",
     source: "slides on VDO; vdostats counts zero blocks as saved",
     check: Check::Cell(saving_of_zeros),
 };
@@ -123,7 +123,7 @@ pub(super) const DUPLICATES_IN_FLIGHT: LayerRule = LayerRule {
     text: "Most duplicates were found among writes under way, not by the index: they come too close to each other.",
     reads: "hashLock.concurrentDataMatches beside hashLock.dedupeAdviceValid",
     threshold: Threshold::above(50.0, Unit::Percent),
-    remedy: "Let duplicates reach back farther: content = { distance = \"N\" } with more blocks than are in flight.",
+    remedy: "Let duplicates reach back farther than what is in flight: content.distance = \"10000..100000=100\".",
     source: "articles on testing deduplication; fio repeats neighbours by default",
     check: Check::Stage(duplicates_in_flight),
 };
@@ -144,6 +144,9 @@ fn duplicates_in_flight(
     }
     let share = threshold.passed(100.0 * near / found)?;
     Some(Observation {
+        remedy: stage.of_command(
+            "Say so with the figures: what the command writes holds its duplicates close together, and the index was hardly asked.",
+        ),
         figures: vec![
             threshold.figure("duplicates found without the index", share),
             figure("duplicates found", found, Unit::Blocks),
@@ -157,7 +160,7 @@ pub(super) const MATCHES_WITHOUT_DEDUPE: LayerRule = LayerRule {
     text: "Deduplication is off, and duplicates were stored once all the same: VDO sees that writes under way together hold equal data.",
     reads: "hashLock.concurrentDataMatches of biosIn.write, where deduplication is off",
     threshold: Threshold::above(1.0, Unit::Percent),
-    remedy: "Do not take it for compression: to see that alone, write content without duplicates (dedupe = 0), or let them reach back farther than what is in flight (content = { distance = \"N\" }).",
+    remedy: "Do not take it for compression: to see that alone, write content without duplicates (content.dedupe = \"0%\"), or let them reach back farther than what is in flight (content.distance = \"10000..100000=100\").",
     source: "dm-vdo: dedupe.c joins equal data in a hash lock, whether the index is asked or not",
     check: Check::Stage(matches_without_dedupe),
 };
@@ -174,6 +177,9 @@ fn matches_without_dedupe(
     let share = threshold.passed(100.0 * matches / writes)?;
     Some(Observation {
         severity: Severity::Warning,
+        remedy: stage.of_command(
+            "Do not take it for compression: files that hold no duplicates show that alone.",
+        ),
         figures: vec![
             threshold.figure("writes stored once with others", share),
             figure("concurrent matches", matches, Unit::Count),
@@ -224,7 +230,7 @@ pub(super) const PACKER_IDLE: LayerRule = LayerRule {
     text: "Flushes sent blocks on before they were packed: compression was lost.",
     reads: "compressed fragments of all new blocks, where content packs and flushes or FUA came",
     threshold: Threshold::below(90.0, Unit::Percent),
-    remedy: "Make writes durable less often (sync = \"fsync:N\" with a larger N; O_DSYNC and FUA are never packed), or set compression = false and save its CPU.",
+    remedy: "Make writes durable less often (sync = \"fsync:1000\"; O_DSYNC and FUA are never packed), or set compression = false and save its CPU.",
     source: "thesis 5.5; dm-vdo: data-vio.c never packs FUA, a flush empties the packer",
     check: Check::Stage(packer_idle),
 };

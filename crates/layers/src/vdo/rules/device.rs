@@ -103,7 +103,7 @@ pub(super) const JOURNAL_ON_DATA: LayerRule = LayerRule {
     text: "The device below was busy, and many of its writes were the journal's, far from the data.",
     reads: "biosJournalCompleted.write of all writes of the one device below, where it was busy for half of the time",
     threshold: Threshold::above(20.0, Unit::Percent),
-    remedy: "Put the journal, which is the tail of the pool's device, on a faster one: via = \"table\" and on = { data = ..., tail = ... }.",
+    remedy: "Put the journal, which is the tail of the pool's device, on a faster one: via = \"table\" and on = { data = \"data\", tail = \"journal\" } with a [devices.journal].",
     source: "thesis 5.6",
     check: Check::Stage(journal_on_data),
 };

@@ -9,6 +9,10 @@ use crate::rule::{
     Check, LayerRule, MeasuredStage, Observation, RuleFacts, Threshold, ThresholdTest, figure,
 };
 
+/// What is left to do where a file system stands on the volume.
+pub(super) const BELOW_FILES: &str = "Below a file system no stage can allocate it: compare variants that all begin so, and say with the figures that \
+     its allocation is in them.";
+
 pub(super) const UNALLOCATED: LayerRule = LayerRule {
     id: "map_unallocated",
     text: "The block map was being allocated while the load was measured.",
@@ -33,6 +37,7 @@ fn unallocated(
     Some(Observation {
         severity: if grown > A_GAP { Severity::Warning } else { Severity::Note },
         evidence: format!("overhead grew by {grown} blocks during {written} writes"),
+        remedy: facts.below_files().then(|| BELOW_FILES.to_owned()),
         figures: vec![
             threshold.figure("growth of the overhead", grown),
             figure("writes", written, Unit::Count),

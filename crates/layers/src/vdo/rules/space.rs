@@ -14,7 +14,7 @@ pub(super) const OUT_OF_SPACE: LayerRule = LayerRule {
     text: "The pool ran out of space.",
     reads: "errors.noSpaceErrorCount",
     threshold: Threshold::above(0.0, Unit::Count),
-    remedy: "Take a larger device, write less, or content that dedupes and compresses further.",
+    remedy: "Take a larger device, write less, or data that dedupes and compresses further.",
     source: "dm-vdo: a write without room fails, and the volume stays normal",
     check: Check::Stage(out_of_space),
 };
@@ -140,6 +140,7 @@ fn slabs_reopened(
     let message = "Slabs were opened again, as no untouched slab was left: new blocks went into the gaps of used ones.";
     Some(Observation {
         message: none_left.then(|| message.to_owned()),
+        remedy: stage.of_command("Take this for the state that is measured: a volume of which every slab was used before."),
         figures,
         explains_percent: Some(weight * share),
         changes,

@@ -187,7 +187,7 @@ pub(super) const IDLE: LayerRule = LayerRule {
     text: "There are more threads of a kind than the load needs: each of them hands I/Os over for nothing.",
     reads: "CPU of the kinds that were given more threads than by default",
     threshold: Threshold::below(IDLE_PERCENT, Unit::Percent),
-    remedy: "Take threads away until they are above 30 %.",
+    remedy: "Give that kind its default number of threads.",
     source: "thesis 5.2",
     check: Check::Stage(idle),
 };
@@ -203,16 +203,20 @@ fn idle(facts: &RuleFacts, stage: &MeasuredStage, threshold: ThresholdTest) -> O
     });
     let (kind, key, n, most) = given.min_by(|a, b| a.3.total_cmp(&b.3))?;
     let most = threshold.passed(most)?;
+    let (fewer, why) = match usual(key) {
+        Some(usual) => (usual, "the default"),
+        None => (n - 1, "one less"),
+    };
     Some(Observation {
         message: Some(format!(
             "{n} threads {kind} are more than the load needs: none of them was busy."
         )),
-        remedy: Some(format!("Set {key} = {}{}.", n - 1, if n > 2 { " or less" } else { "" })),
+        remedy: Some(format!("Set {key} = {fewer}, {why}.")),
         figures: vec![
             threshold.figure(format!("CPU of the busiest {kind}"), most),
             figure(key, n as f64, Unit::Count),
         ],
-        changes: vec![(key, (n - 1).to_string())],
+        changes: vec![(key, fewer.to_string())],
         ..Observation::default()
     })
 }

@@ -22,7 +22,7 @@ pub(super) const FLUSH_RATE: LayerRule = LayerRule {
     text: "Writes were flushed so often that journal and packer could not gather them.",
     reads: "biosIn flushes and FUA for each write",
     threshold: Threshold::above(1.0, Unit::Percent),
-    remedy: "Make writes durable less often (sync = \"fsync:N\" with a larger N), or put the journal on a device with fast flushes.",
+    remedy: "Make writes durable less often (sync = \"fsync:1000\"), or put the journal on a device with fast flushes.",
     source: "thesis 5.5; one journal block with FLUSH and FUA for each",
     check: Check::Stage(flush_rate),
 };
@@ -49,7 +49,17 @@ fn flush_rate(
         .is_empty()
         .then_some("the flushes come from what stands on the volume, or from a sweep");
     let explains_percent = Some(share.min(100.0));
-    Some(Observation { figures, explains_percent, of_load, no_setting, ..Observation::default() })
+    let remedy = stage.of_command(
+        "Put the journal on a device with fast flushes, or take a command that makes its files durable less often.",
+    );
+    Some(Observation {
+        figures,
+        explains_percent,
+        of_load,
+        no_setting,
+        remedy,
+        ..Observation::default()
+    })
 }
 
 /// I/Os that VDO has in flight at most. `maxVIOs` is not that: it is the most that there ever were.
@@ -173,6 +183,9 @@ fn partial(
     let share = 100.0 * partial / written;
     Some(Observation {
         severity: Severity::Warning,
+        remedy: stage.of_command(
+            "Take a command that writes whole blocks, or a file system with blocks of 4 KiB above.",
+        ),
         figures: vec![
             threshold.figure("partial writes", partial),
             figure("of all writes", share, Unit::Percent),
@@ -203,6 +216,8 @@ fn wrapped(
     let blocks = stats.end("logicalBlocks").filter(|n| *n > 0.0)?;
     let share = threshold.passed(100.0 * written / blocks)?;
     Some(Observation {
+        message: stage.of_command("More was written than the volume holds: later writes replace blocks, which costs more than first writes."),
+        remedy: stage.of_command("Make logical_size larger."),
         figures: vec![
             threshold.figure("written of the volume", share),
             figure("writes", written, Unit::Blocks),

@@ -43,6 +43,66 @@ fn every_limit_names_a_change_that_takes_it_away_or_says_why_none_does() {
     }
 }
 
+/// Keys of a load, as remedies write them.
+const OF_LOADS: [&str; 10] = [
+    "content",
+    "pattern = ",
+    "passes",
+    "ops = ",
+    "sync = ",
+    "jobs",
+    "depth",
+    "block_size = ",
+    "duration",
+    "the load",
+];
+
+#[test]
+fn of_what_a_command_did_no_remedy_asks_for_keys_of_a_load() {
+    let (mut seen, mut wrong) = (0, Vec::new());
+    let before = |id: &str| RULES.iter().any(|rule| rule.id == id && rule.is_before());
+    for (id, fire, _) in CASES {
+        let found = Case::after(|case| {
+            fire(case);
+            case.stages[1].load = None;
+            let last = case.planned.last_mut().unwrap();
+            (last.kind, last.load) = ("command".into(), None);
+            case.asked = AskedContent::default();
+        });
+        for finding in found.iter().filter(|finding| !before(&finding.rule)) {
+            seen += 1;
+            if OF_LOADS.iter().any(|key| finding.remedy.contains(key)) {
+                wrong.push(format!("{id}: {}", finding.remedy));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(seen > 20, "only {seen} rules look at commands");
+}
+
+#[test]
+fn below_a_file_system_no_remedy_asks_for_a_stage_that_allocates() {
+    for (id, fire, _) in CASES {
+        let found = Case::after(|case| {
+            fire(case);
+            case.file_system("off");
+        });
+        for finding in found {
+            assert!(!finding.remedy.contains("allocate\""), "{id}: {}", finding.remedy);
+        }
+    }
+}
+
+#[test]
+fn threads_that_idle_go_back_to_their_default() {
+    let finding = only(|c| {
+        c.set("bio_threads", "8");
+        c.end("vdo.threads", "bioQ0", 0.9);
+    });
+    assert_eq!(changes(&finding), ["vdo.bio_threads = 4"]);
+    assert_eq!(finding.remedy, "Set bio_threads = 4, the default.");
+}
+
 #[test]
 fn no_remedy_asks_for_what_it_says_that_there_is_not() {
     let full = only(|c| {

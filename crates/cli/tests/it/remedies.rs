@@ -1,0 +1,98 @@
+//! What remedies of rules write as TOML can be followed: it parses, and an experiment with it has a plan.
+
+use doctor::RuleAbout;
+use experiment::{PlanOptions, Scale};
+use units::Seed;
+
+/// A volume of the kind, and a load or a command on it.
+const LOAD: &str =
+    "[[stage]]\ndo = \"load\"\nname = \"w\"\nmeasure = true\nops = \"randread=50,randwrite=50\"\n";
+const COMMAND: &str =
+    "[[stage]]\ndo = \"command\"\nname = \"w\"\nmeasure = true\nargv = [\"true\"]\n";
+const HEAD: &str = "about = \"Tests what remedies say\"\n[devices.data]\nsize = \"12G\"\n[devices.journal]\nsize = \"1G\"\n";
+
+/// Returns the keys and values that a text writes as TOML.
+fn fragments(text: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(" = ") {
+        let word = |c: char| c.is_ascii_lowercase() || c == '_' || c == '.';
+        let key = &before[before.trim_end_matches(word).len()..];
+        let end = match after.chars().next() {
+            Some('"') => after[1..].find('"').map(|at| at + 2),
+            Some('{') => after.find('}').map(|at| at + 1),
+            _ => after.find(|c: char| !c.is_ascii_alphanumeric()),
+        };
+        let (value, behind) = after.split_at(end.unwrap_or(after.len()));
+        found.push((key.to_owned(), value.to_owned()));
+        rest = behind;
+    }
+    found
+}
+
+/// Returns an experiment of the kind that a rule looks at, with one of its remedies followed.
+fn followed(rule: &RuleAbout, key: &str, value: &str) -> String {
+    let known = |kind: &str| layers::kind(kind).unwrap().keys.iter().any(|known| known.name == key);
+    let stack = match rule.layer {
+        Some("lvmcache") => {
+            "layer = \"lvmcache\"\non = { origin = \"data\", cache = \"journal\" }\ncache_size = \"512M\"\n"
+        }
+        _ if key == "on" => "layer = \"vdo\"\nvia = \"table\"\nlogical_size = \"1G\"\n",
+        _ => "layer = \"vdo\"\non = \"data\"\nlogical_size = \"1G\"\n",
+    };
+    let of_command = rule.id == "command_not_synced";
+    let stage = if of_command { COMMAND } else { LOAD };
+    let stop = if key == "passes" { "" } else { "duration = \"10s\"\n" };
+    let stop = if of_command { "" } else { stop };
+    let (mut top, mut layer, mut own, mut more) = (String::new(), String::new(), String::new(), "");
+    let line = format!("{key} = {value}\n");
+    let first = format!("[[stage]]\n{line}");
+    match key {
+        "repeat" => top = line,
+        "do" if value == "\"load\"" => {}
+        "do" => more = &first,
+        "layer" => layers::kind(value.trim_matches('"')).map_or_else(|| panic!("{line}"), drop),
+        "on" => layer = line,
+        _ if known(rule.layer.unwrap_or("vdo")) => layer = line,
+        _ => own = line,
+    }
+    // What a remedy sets takes the place of what is there.
+    let without = |text: &str| -> String {
+        let begins = format!("{key} = ");
+        text.lines()
+            .filter(|l| !l.starts_with(&begins) || key == "do")
+            .map(|l| format!("{l}\n"))
+            .collect()
+    };
+    let (stack, stage) = (without(stack), without(stage));
+    let journal = if stack.contains("journal") || layer.contains("journal") {
+        HEAD.to_owned()
+    } else {
+        HEAD.replace("[devices.journal]\nsize = \"1G\"\n", "")
+    };
+    format!("name = \"x\"\n{top}{journal}[[stack]]\n{stack}{layer}{more}{stage}{stop}{own}")
+}
+
+#[test]
+fn whatever_a_remedy_writes_as_toml_can_be_followed_where_it_is_given() {
+    let (mut seen, mut wrong) = (0, Vec::new());
+    for rule in doctor::rules() {
+        for (key, value) in fragments(rule.remedy) {
+            let text = followed(&rule, &key, &value);
+            let choices = PlanOptions {
+                seed: Seed(1),
+                run_tag: "00000000".into(),
+                repeat: None,
+                sizes: Default::default(),
+                scale: Scale::Usual("lab"),
+                only: Vec::new(),
+            };
+            seen += 1;
+            if let Err(error) = experiment::compose("x.toml", &text, &choices) {
+                wrong.push(format!("{}: {key} = {value}\n{}", rule.id, error.render(false)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {seen}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(seen > 15, "only {seen} remedies write TOML");
+}
