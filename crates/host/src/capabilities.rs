@@ -9,6 +9,7 @@ use sys::dm::Dm;
 use units::Bytes;
 
 use crate::facts;
+use crate::needs::install;
 
 /// Whether something can be done here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -58,7 +59,7 @@ pub fn capabilities() -> Vec<Capability> {
             "image_tools",
             "tools that make the lab's guest",
             &["apt-get", "dpkg-deb"],
-            "apt dpkg",
+            &["apt", "dpkg"],
         ),
         memory(),
         room(),
@@ -122,7 +123,7 @@ fn layer(kind: &'static layers::Kind, targets: &BTreeSet<String>) -> Capability 
     let programs: Vec<_> = programs.copied().collect();
     if !programs.is_empty() {
         let detail = format!("not installed: {}", programs.join(", "));
-        let remedy = format!("apt-get install {}", kind.needs.packages.join(" "));
+        let remedy = install(kind.needs.packages);
         return capability(kind.name, name, Missing, detail, &remedy);
     }
     // A target that device-mapper has may come from a module of another name, or from none.
@@ -170,14 +171,14 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
     folders.map(|folder| Path::new(folder).join(name)).find(|file| file.is_file())
 }
 
-fn programs(id: &'static str, name: &'static str, names: &[&str], packages: &str) -> Capability {
+fn programs(id: &'static str, name: &'static str, names: &[&str], packages: &[&str]) -> Capability {
     let missing: Vec<_> = names.iter().filter(|n| program(n).is_none()).copied().collect();
     let (state, detail) = if missing.is_empty() {
         (Fine, names.join(", "))
     } else {
         (Missing, format!("not installed: {}", missing.join(", ")))
     };
-    capability(id, name, state, detail, &format!("apt-get install {packages}"))
+    capability(id, name, state, detail, &install(packages))
 }
 
 fn loop_devices() -> Capability {
@@ -192,7 +193,7 @@ fn qemu() -> Capability {
         Some(path) => (Fine, path.display().to_string()),
         None => (Missing, format!("not installed: {NAME}")),
     };
-    let remedy = "apt-get install --no-install-recommends qemu-system-x86: the lab runs in it";
+    let remedy = "apt-get install --no-install-recommends qemu-system-x86, or dnf install it: the lab runs in it";
     capability("qemu", "QEMU", state, detail, remedy)
 }
 

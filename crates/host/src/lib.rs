@@ -44,7 +44,7 @@ pub use leftovers::Removal;
 pub use lines::{LONGEST_LINE, Listener, PrintedLine, Stream};
 pub use machine::{Machine, RealMachine};
 pub use measured::{CommandOutcome, MeasuredCommand};
-pub use needs::missing;
+pub use needs::{install, missing};
 pub use node::ClaimedDevice;
 pub use others::{Meter, Others};
 pub use run_lock::{RunLock, RunLockError};

@@ -165,7 +165,9 @@ impl Error {
     pub fn help(&self) -> Option<String> {
         Some(match self {
             Self::MissingProgram { package, .. } => {
-                format!("install it: apt-get install --no-install-recommends {package}")
+                format!(
+                    "install it: apt-get install --no-install-recommends {package}; on Fedora: dnf install {package}"
+                )
             }
             Self::NoCache => "set FATHOM_CACHE to a directory with some gigabytes free".into(),
             Self::ForeignCache { dir, .. } => {

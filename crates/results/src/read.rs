@@ -314,8 +314,8 @@ fn optional(path: &Path) -> Result<Option<Vec<u8>>, ReadError> {
 #[derive(Default)]
 struct Missing {
     all: usize,
-    states: BTreeMap<&'static str, usize>,
-    first_reason: Option<String>,
+    /// How many cells are in a state, and the first reason that is told of one.
+    states: BTreeMap<&'static str, (usize, Option<String>)>,
     frames: usize,
     transcript_lines: usize,
     lacks: Lacks,
@@ -333,11 +333,14 @@ impl Missing {
             CellState::Pending => "not begun",
             CellState::Running => "cut off while running",
             CellState::Failed => "failed",
+            // The end of the run was theirs, too.
+            CellState::Interrupted if cell.record.is_none() => "not begun",
             CellState::Interrupted => "interrupted",
         };
-        *self.states.entry(state).or_default() += 1;
-        if self.first_reason.is_none() {
-            self.first_reason = cell.reason().map(|reason| plain_and_raw(reason).0.to_owned());
+        let (count, first_reason) = self.states.entry(state).or_default();
+        *count += 1;
+        if first_reason.is_none() && state != "not begun" {
+            *first_reason = cell.reason().map(|reason| plain_and_raw(reason).0.to_owned());
         }
     }
 
@@ -351,12 +354,15 @@ impl Missing {
         if not_listed > 0 {
             parts.push(format!("{not_listed} cells of the plan are not in {MANIFEST}"));
         }
-        let lacking: usize = self.states.values().sum();
+        let lacking: usize = self.states.values().map(|(count, _)| count).sum();
         if lacking > 0 {
-            let states: Vec<_> = self.states.iter().map(|(s, n)| format!("{n} {s}")).collect();
-            let why = self.first_reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+            let told = |(state, (count, why)): (_, (usize, Option<String>))| {
+                let why = why.map_or_else(String::new, |why| format!(" ({why})"));
+                format!("{count} {state}{why}")
+            };
+            let states: Vec<_> = self.states.into_iter().map(told).collect();
             parts.push(format!(
-                "{lacking} of {} cells give no figures: {}{why}",
+                "{lacking} of {} cells give no figures: {}",
                 self.all,
                 states.join(", ")
             ));

@@ -151,8 +151,8 @@ impl AdmissionError {
                 "give [trees.{tree}] a path = \"...\" in a copy of the experiment, or run it in the lab: fathom lab run {experiment}"
             ),
             Self::Lacks { packages, .. } => format!(
-                "apt-get install {} and a kernel that has the modules; or run it in the lab: fathom lab run {experiment}",
-                packages.join(" ")
+                "{}, and a kernel that has the modules; or run it in the lab: fathom lab run {experiment}",
+                host::install(packages)
             ),
             Self::Machine { .. } => format!(
                 "run it in the lab: fathom lab run {experiment}; or leave [machine], and what sets it, to a scale for the lab: [scale.lab]"

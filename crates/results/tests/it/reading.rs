@@ -72,12 +72,35 @@ fn a_failed_cell_a_lost_record_and_damaged_rows_make_a_result_incomplete() {
     let read = open(&at).unwrap();
     assert_eq!(
         read.incomplete.unwrap(),
-        "2 of 4 cells give no figures: 1 failed, 1 without a readable record (the guest crashed); \
+        "2 of 4 cells give no figures: 1 failed (the guest crashed), 1 without a readable record; \
          rows are damaged in 1 places"
     );
     assert_eq!(read.cells[1].reason(), Some(reason.as_str()));
     assert!(!read.cells[0].recovered.is_empty(), "rows still tell of it");
     assert!(read.cells[3].done());
+}
+
+#[test]
+fn the_cell_that_was_stopped_is_told_from_those_that_never_began() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = dir.path().join("r");
+    let mut truth = fixture::with(2, 40_000.0);
+    for index in 1..4 {
+        let first = index == 1;
+        let reason = if first { "stopped by the user" } else { "stopped before it began" };
+        let cell = &mut truth.cells[index];
+        cell.entry.state = CellState::Interrupted;
+        cell.entry.reason = Some(reason.to_owned());
+        match cell.record.as_mut().filter(|_| first) {
+            Some(record) => record.state = CellState::Interrupted,
+            None => cell.record = None,
+        }
+        truth.manifest.cells[index] = truth.cells[index].entry.clone();
+    }
+    fixture::write(&truth, &mut DirSink::create(&at).unwrap()).unwrap();
+    let told = open(&at).unwrap().incomplete.unwrap();
+    let wanted = "3 of 4 cells give no figures: 1 interrupted (stopped by the user), 2 not begun";
+    assert!(told.starts_with(wanted), "{told}");
 }
 
 #[test]
