@@ -4,6 +4,7 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use clap::Parser;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use units::{is_obeyed, printable};
 
 use crate::args::Cli;
@@ -67,6 +68,16 @@ impl Failure {
         self
     }
 
+    /// Adds that a killed run may be the cause, which this command takes down; where it was refused alone.
+    #[must_use]
+    pub fn or(mut self, clean: &str) -> Self {
+        if self.code == 4 {
+            let help = self.help.map_or_else(String::new, |help| format!("; else: {help}"));
+            self.help = Some(format!("{clean} takes down what the killed run left{help}"));
+        }
+        self
+    }
+
     /// Adds what to do about it, if there is something.
     #[must_use]
     pub fn with_help_if(mut self, help: Option<String>) -> Self {
@@ -100,13 +111,14 @@ impl Failure {
 /// Prints what is to be said of the command line: an error, or the help that it asks for.
 pub fn command_line(error: &clap::Error) -> ExitCode {
     let words = crate::args::words();
-    if let Some(failure) = negative(error, words.iter().cloned()) {
+    let told = negative(error, words.iter().cloned()).or_else(|| of_fio(error, &words));
+    if let Some(failure) = told {
         return failure.report();
     }
     if !error.use_stderr() {
         let text = error.render();
         let colour = Style::of_stdout().colour();
-        answer(&Text::made(if colour { text.ansi().to_string() } else { text.to_string() }));
+        answer(&Text::made(&if colour { text.ansi().to_string() } else { text.to_string() }));
         return ExitCode::SUCCESS;
     }
     if !words.iter().any(|word| word.contains(is_obeyed)) {
@@ -125,7 +137,7 @@ pub fn command_line(error: &clap::Error) -> ExitCode {
 /// Returns what to say where a negative number was typed after an option: it looks like an option of its own, and `error` says no more
 /// than that there is none of that name.
 pub fn negative(error: &clap::Error, words: impl Iterator<Item = String>) -> Option<Failure> {
-    if error.kind() != clap::error::ErrorKind::UnknownArgument {
+    if error.kind() != ErrorKind::UnknownArgument {
         return None;
     }
     let words: Vec<String> = words.collect();
@@ -138,6 +150,18 @@ pub fn negative(error: &clap::Error, words: impl Iterator<Item = String>) -> Opt
     let message = format!("'{value}' is no value for '{option}': it is negative");
     let help = "give a number without a minus: no size, time, rate, count or share is below zero";
     Some(Failure::usage(message).with_help(help))
+}
+
+/// Returns what an option of fio is here, where a load was given one.
+fn of_fio(error: &clap::Error, words: &[String]) -> Option<Failure> {
+    let load = words.iter().skip(1).any(|word| word == "load");
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let unknown = error.kind() == ErrorKind::UnknownArgument;
+    let here = workload::fio_option(option.strip_prefix("--").filter(|_| load && unknown)?)?;
+    let help = format!("fio's {option} is here {}", crate::args::as_options(here));
+    Some(Failure::usage(format!("A load has no option {option}")).with_help(help))
 }
 
 impl From<lab::Error> for Failure {
@@ -204,7 +228,7 @@ impl From<run::SourceError> for Failure {
 
 impl From<experiment::ExperimentError> for Failure {
     fn from(error: experiment::ExperimentError) -> Self {
-        say_text(&Text::made(error.render(Style::of_stderr().colour()) + "\n"));
+        say_text(&Text::made(&error.render(Style::of_stderr().colour())));
         let count = error.mistakes.len();
         let mistakes = if count == 1 { "1 mistake".into() } else { format!("{count} mistakes") };
         Self::usage(format!("{} cannot be used: {mistakes}", error.file))

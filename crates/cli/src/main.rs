@@ -7,6 +7,7 @@ mod args;
 mod choices;
 mod commands;
 mod failure;
+mod fit;
 mod guests;
 mod outputs;
 mod render;

@@ -274,6 +274,7 @@ mod tests {
         "estimate corpus",
         "load >io_log",
         "load >latency_log",
+        "load >page",
         "load >verify_state",
         "load content_profile",
         "report >output",

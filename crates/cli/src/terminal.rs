@@ -5,10 +5,13 @@
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use units::{is_obeyed, printable};
+
+use crate::fit::fit;
 
 /// Whether colours are wanted, and how words are coloured.
 #[derive(Debug, Clone, Copy)]
@@ -53,8 +56,8 @@ impl Style {
     }
 
     fn paint(self, code: &str, text: &str) -> Line {
-        let Line(text) = Line::from(text);
-        Line(if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text })
+        let Line { text, kind } = Line::from(text);
+        Line { text: if self.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text }, kind }
     }
 }
 
@@ -66,22 +69,54 @@ fn wanted() -> bool {
 
 /// A line that a terminal shows and does not obey.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line(String);
+pub struct Line {
+    text: String,
+    kind: Kind,
+}
+
+/// Tells how a line goes on where the terminal is narrower.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Words, each as good a place as another.
+    Words,
+    /// From this byte on a command for a shell, which is copied.
+    Command(usize),
+    /// Is as it must be, or was made for this terminal.
+    AsItIs,
+}
 
 impl Line {
-    /// The line with more behind it, after a space.
+    /// Creates a line that ends with a command for a shell: `lead`, a space, the command.
+    pub fn command(lead: impl Into<Self>, command: &str) -> Self {
+        let lead = lead.into();
+        let at = lead.text.len() + 1;
+        Self { kind: Kind::Command(at), ..lead.and(command) }
+    }
+
+    /// Returns the line with more behind it, after a space.
     #[must_use]
     pub fn and(mut self, more: impl Into<Self>) -> Self {
-        self.0.push(' ');
-        self.0.push_str(&more.into().0);
+        self.text.push(' ');
+        self.text.push_str(&more.into().text);
         self
+    }
+
+    fn written(&self, width: Option<usize>) -> String {
+        let fitted = |command| width.map(|width| fit(&self.text, command, width));
+        let text = match self.kind {
+            Kind::Words => fitted(None),
+            Kind::Command(at) => fitted(Some(at)),
+            Kind::AsItIs => None,
+        };
+        text.unwrap_or_else(|| self.text.clone()) + "\n"
     }
 }
 
 impl From<&str> for Line {
     /// A newline at the end is the line's own.
     fn from(text: &str) -> Self {
-        Self(printable(text.strip_suffix('\n').unwrap_or(text)).into_owned())
+        let text = printable(text.strip_suffix('\n').unwrap_or(text)).into_owned();
+        Self { text, kind: Kind::Words }
     }
 }
 
@@ -99,51 +134,55 @@ impl From<String> for Line {
 
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.pad(&self.0)
+        f.pad(&self.text)
     }
 }
 
 /// Lines for people.
 #[derive(Debug, Clone, Default)]
-pub struct Text(String);
+pub struct Text(Vec<Line>);
 
 impl Text {
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What was made line by line for a terminal elsewhere, and holds nothing of others that it would obey.
-    pub fn made(text: String) -> Self {
-        Self(text)
+    /// Takes what was made line by line for this terminal elsewhere, and holds nothing of others that it would obey.
+    pub fn made(text: &str) -> Self {
+        let line = |line: &str| Line { text: line.to_owned(), kind: Kind::AsItIs };
+        Self(text.lines().map(line).collect())
     }
 
-    /// The lines of a text of others.
+    /// Takes the lines of a text of others.
     pub fn lines_of(text: &str) -> Self {
-        let mut lines = Self::new();
-        text.trim_end().lines().for_each(|line| lines.line(line));
-        lines
+        Self(text.trim_end().lines().map(Line::from).collect())
+    }
+
+    /// Takes the lines of a text of others that stay as they are, as they are copied or stand below each other.
+    pub fn as_it_is(text: &str) -> Self {
+        let line = |line: &str| Line { kind: Kind::AsItIs, ..Line::from(line) };
+        Self(text.trim_end().lines().map(line).collect())
     }
 
     /// Adds one line.
     pub fn line(&mut self, line: impl Into<Line>) {
-        self.0.push_str(&line.into().0);
-        self.0.push('\n');
+        self.0.push(line.into());
     }
 
     /// Adds the lines of another text.
     pub fn append(&mut self, text: &Self) {
-        self.0.push_str(&text.0);
-    }
-
-    /// Wraps to lines of at most so many characters, where their words allow; for a text without colours.
-    pub fn wrapped(&self, width: usize) -> Self {
-        Self(self.0.lines().map(|line| wrapped(line, width) + "\n").collect())
+        self.0.extend_from_slice(&text.0);
     }
 
     /// For `writeln!`: adds one line.
     pub fn write_fmt(&mut self, line: fmt::Arguments) -> fmt::Result {
         self.line(line.to_string());
         Ok(())
+    }
+
+    /// Returns the text in lines of at most so many columns, or as wide as they are.
+    fn written(&self, width: Option<usize>) -> String {
+        self.0.iter().map(|line| line.written(width)).collect()
     }
 }
 
@@ -161,26 +200,6 @@ impl<T: Into<Line>> From<T> for Text {
     }
 }
 
-/// A line in as many as its words need, the later ones under its text.
-fn wrapped(line: &str, width: usize) -> String {
-    if line.chars().count() <= width {
-        return line.to_owned();
-    }
-    let indent = line.chars().take_while(|c| *c == ' ').count().max(2);
-    let mut lines = vec![line[..line.len() - line.trim_start().len()].to_owned()];
-    for word in line.split_whitespace() {
-        let Some(last) = lines.last_mut() else { continue };
-        let empty = last.trim().is_empty();
-        if empty || last.chars().count() + 1 + word.chars().count() <= width {
-            last.push_str(if empty { "" } else { " " });
-            last.push_str(word);
-        } else {
-            lines.push(format!("{}{word}", " ".repeat(indent)));
-        }
-    }
-    lines.join("\n")
-}
-
 /// A line for people, on standard error. A closed standard error is no reason to stop.
 pub fn say(line: &str) {
     say_line(line);
@@ -193,12 +212,13 @@ pub fn say_line(line: impl Into<Line>) {
 
 /// Lines for people, on standard error.
 pub fn say_text(text: &Text) {
-    let _ = io::stderr().lock().write_all(text.0.as_bytes());
+    let text = text.written(columns(io::stderr()));
+    let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// The answer in words, on standard output.
 pub fn answer(text: &Text) {
-    put(&text.0);
+    put(&text.written(columns(io::stdout())));
 }
 
 /// JSON on standard output: to programs as it is. What a terminal would obey is escaped on one as JSON may be; control characters
@@ -221,7 +241,7 @@ pub fn json_line(value: &serde_json::Value) {
 
 /// CSV on standard output: to programs as it is, on a terminal as lines.
 pub fn csv(text: &str) {
-    if io::stdout().is_terminal() { answer(&Text::lines_of(text)) } else { put(text) }
+    if io::stdout().is_terminal() { answer(&Text::as_it_is(text)) } else { put(text) }
 }
 
 /// Why standard output could not be written; nothing more is written then, as there would be a gap in it.
@@ -269,11 +289,16 @@ pub fn write_error() -> Option<&'static io::Error> {
     LOST.get()
 }
 
-/// Columns of the terminal on standard output, 100 where there is none.
+/// Returns the columns of the terminal on standard output, 100 where there is none.
 pub fn width() -> usize {
-    let columns = std::env::var("COLUMNS").ok().and_then(|c| c.parse().ok());
-    let asked = rustix::termios::tcgetwinsize(io::stdout()).ok();
-    asked.map(|size| usize::from(size.ws_col)).filter(|&c| c > 0).or(columns).unwrap_or(100)
+    columns(io::stdout()).unwrap_or(100)
+}
+
+/// Returns the columns of a terminal, or those that the environment asks for; none where a file or a program reads.
+fn columns(of: impl AsFd) -> Option<usize> {
+    let asked = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let size = rustix::termios::tcgetwinsize(of).ok().map(|size| usize::from(size.ws_col));
+    size.filter(|&columns| columns > 0).or_else(asked)
 }
 
 #[cfg(test)]
@@ -286,19 +311,19 @@ mod tests {
         let shown = "x\\x1b[31m\\nhelp: rm -rf /\\u{202e}";
         for (colour, label) in [(true, "\u{1b}[1;33mnote:\u{1b}[0m"), (false, "note:")] {
             let line = Style { colour }.note("note:").and(name);
-            assert_eq!(line, Line(format!("{label} {shown}")));
+            assert_eq!(line.text, format!("{label} {shown}"));
             let mut text = Text::from(line);
             text += name;
             let _ = writeln!(text, "on {name}");
-            assert_eq!(text.0, format!("{label} {shown}\n{shown}\non {shown}\n"));
+            assert_eq!(text.written(None), format!("{label} {shown}\n{shown}\non {shown}\n"));
         }
         // Also what is painted may have been named by others.
         let painted = Style { colour: true }.bad(name);
-        assert_eq!(painted, Line(format!("\u{1b}[1;31m{shown}\u{1b}[0m")));
+        assert_eq!(painted.text, format!("\u{1b}[1;31m{shown}\u{1b}[0m"));
     }
 
     #[test]
     fn a_text_of_others_keeps_its_lines_and_nothing_else() {
-        assert_eq!(Text::lines_of("a\r\nb\u{1b}c\n\n").0, "a\nb\\x1bc\n");
+        assert_eq!(Text::lines_of("a\r\nb\u{1b}c\n\n").written(None), "a\nb\\x1bc\n");
     }
 }

@@ -55,6 +55,9 @@ impl Suspect {
     }
 }
 
+/// Rounds that a confirmed change was better in; no proof takes more.
+pub const MOST_ROUNDS: usize = 2;
+
 /// What to do after some rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
@@ -67,15 +70,13 @@ pub enum Next {
 /// What the rounds so far say. What was better once is measured once more before it is confirmed: of many changes that do nothing, some
 /// look good once. Where neither more nor less is good, nothing can be said to help.
 pub fn next(rounds: &[ProofRound]) -> Next {
-    /// Rounds that a confirmed change was better in.
-    const ENOUGH: usize = 2;
     let is = |verdict: Verdict| move |round: &&ProofRound| round.verdict == verdict.word();
     let none = |verdict| !rounds.iter().any(|round| is(verdict)(&round));
     if !none(Verdict::Same) || !none(Verdict::Worse) {
         Next::Known(ProofOutcome::Refuted)
     } else if !none(Verdict::Unclear) || !none(Verdict::Differs) {
         Next::Known(ProofOutcome::Unclear)
-    } else if rounds.len() >= ENOUGH {
+    } else if rounds.len() >= MOST_ROUNDS {
         Next::Known(ProofOutcome::Confirmed)
     } else {
         Next::Measure

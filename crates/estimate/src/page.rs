@@ -1,6 +1,7 @@
 //! The picture: figures as tiles, three histograms and the directories, as HTML and SVG without a script.
 
 use maud::{Markup, html};
+use units::Unit;
 use units::show::{bytes, grouped, significant};
 
 use crate::{Answer, Count, Directory};
@@ -23,9 +24,9 @@ pub fn page(answer: &Answer) -> String {
             p.kicker { b { "Estimate" } span { (answer.paths.join(", ")) } span { (bytes(answer.bytes as f64)) " read" } }
             h1 { "VDO would save " (percent(answer.vdo.saving_percent)) " of this data" }
             @if !answer.complete { div.banner role="note" { b { "Not everything was read. " } "All figures are of what was read." } }
-            @if let Some(sizing) = answer.sizing.as_ref().filter(|sizing| sizing.exceeds_data()) { div.banner role="note" {
-                b { "The volume to buy is larger than the data. " } "It takes " (bytes(sizing.physical_bytes as f64)) " for "
-                (bytes(sizing.data_bytes as f64)) ": " (bytes(sizing.overhead_bytes as f64)) " are VDO's own, however little is stored." } }
+            @if let Some(sizing) = &answer.sizing { div.banner role="note" {
+                b { (sizing.verdict()) ". " } (bytes(sizing.overhead_bytes as f64)) " of it are VDO's own, however little is stored; \
+                both keep " (Unit::Percent.show(sizing.headroom_percent)) " of their blocks free." } }
             @if answer.sources.unreadable + answer.sources.changed > 0 { div.banner role="note" {
                 b { "Not all was read. " } (grouped(answer.sources.unreadable)) " could not be read, "
                 (grouped(answer.sources.changed)) " changed meanwhile." } }

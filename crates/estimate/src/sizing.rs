@@ -86,9 +86,22 @@ pub struct Sizing {
 }
 
 impl Sizing {
-    /// Tells whether the volume is larger than the data, whatever is saved: what VDO takes of its own is so much for little data.
-    pub fn exceeds_data(&self) -> bool {
-        self.physical_bytes > self.data_bytes
+    /// Returns what a volume without VDO has to be for the same data, with the same share free.
+    pub fn plain_bytes(&self) -> u64 {
+        let used = (100.0 - self.headroom_percent).max(1.0) / 100.0;
+        (self.logical_bytes as f64 / used).ceil() as u64
+    }
+
+    /// Tells whether VDO takes less than a plain volume: what it takes of its own is much for little data.
+    pub fn pays(&self) -> bool {
+        self.physical_bytes < self.plain_bytes()
+    }
+
+    /// Returns whether it pays, in words.
+    pub fn verdict(&self) -> String {
+        let pays = if self.pays() { "pays" } else { "does not pay" };
+        let [own, plain] = [self.physical_bytes, self.plain_bytes()].map(Bytes);
+        format!("VDO {pays} here: it needs {own}, a plain volume {plain}")
     }
 }
 
@@ -220,6 +233,18 @@ mod tests {
         assert_eq!((sizing.index_memory_bytes, sizing.index_sparse), (1 << 30, true));
         assert_eq!(sizing.slab_bytes, 2 << 30);
         assert!(sizing.command.contains("index_memory_size_mb=1024 use_sparse_index=1"));
+    }
+
+    #[test]
+    fn whether_it_pays_is_held_against_a_plain_volume_with_the_same_share_free() {
+        let of = |data: u64, stored: u64| {
+            let (data, stored, wishes) = (Bytes(data), Bytes(stored), Wishes::default());
+            size(&Ask { data, stored, files: None, index: None, wishes }).unwrap()
+        };
+        let large = of(10 << 40, 4 << 40);
+        assert!(large.pays() && large.verdict().contains("a plain volume 12.5 TiB"));
+        let small = of(128 << 20, 1 << 20);
+        assert!(!small.pays() && small.verdict().starts_with("VDO does not pay here: it needs "));
     }
 
     #[test]

@@ -77,6 +77,8 @@ pub(crate) struct File<'t> {
     pub factor: Vec<Factor<'t>>,
     pub exclude: Vec<Exclude>,
     pub scale: Vec<Named<Scaled<'t>>>,
+    /// `[set]`: what is set last of all, at every scale.
+    pub set: Scaled<'t>,
     pub stage: Vec<Table<'t>>,
     pub question: Vec<Question>,
     pub expect: Vec<Expectation>,
@@ -157,6 +159,7 @@ impl<'t> File<'t> {
         let scale = keep(root.table(&SCALE, "A list of scales"), m);
         let scale = scale.map(|table| table.named_tables(&SCALE, "A scale")).transpose();
         let scale = each(keep(scale, m).unwrap_or_default(), Scaled::read, m);
+        let set = keep(root.table(&SET, "set"), m).map(Table::settings).unwrap_or_default();
         let stage = keep(root.tables(&STAGE, "A stage"), m);
         let question = each(keep(root.tables(&QUESTION, "A question"), m), Question::read, m);
         let expect = each(keep(root.tables(&EXPECT, "An expectation"), m), Expectation::read, m);
@@ -183,6 +186,7 @@ impl<'t> File<'t> {
             factor,
             exclude,
             scale,
+            set: Scaled { set, variants: Vec::new() },
             stage,
             question,
             expect,

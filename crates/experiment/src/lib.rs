@@ -62,7 +62,7 @@ pub use plan::{
     Otherwise, Output, PlacedLayer, Plan, Rounds, StagePlan, StatePlan, Target, Task, Tree,
 };
 pub use repeat::Repeat;
-pub use scale::Scale;
+pub use scale::{Scale, with_set};
 pub use shipped::{SHIPPED, Shipped, shipped};
 pub use trial::Trial;
 

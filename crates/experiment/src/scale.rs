@@ -1,6 +1,10 @@
 //! `[scale.NAME]`: another size of the same experiment: values that are set last of all. `lab` is what fits the lab, `full` what a
 //! host is given.
 
+use std::collections::BTreeMap;
+
+use toml::de::DeTable;
+
 use crate::diagnostic::{Diagnostic, among};
 use crate::document::{Named, Setting, Table};
 use crate::factors::Factor;
@@ -36,6 +40,21 @@ pub(crate) struct Scaled<'t> {
     pub variants: Vec<Named<Vec<Setting<'t>>>>,
 }
 
+/// Returns the text of an experiment with a table `[set]` behind it. A value that is none of TOML's is a text; of a key that is given
+/// twice the last counts.
+pub fn with_set(mut text: String, set: &[(String, String)]) -> String {
+    let mut lines = BTreeMap::new();
+    for (key, value) in set {
+        let own = DeTable::parse(&format!("v = {value}")).is_ok() && !value.contains('\n');
+        lines.insert(key, if own { value.clone() } else { format!("{value:?}") });
+    }
+    if !lines.is_empty() {
+        text.push_str("\n[set]\n");
+    }
+    text.extend(lines.into_iter().map(|(key, value)| format!("{key:?} = {value}\n")));
+    text
+}
+
 impl<'t> Scaled<'t> {
     pub(crate) fn read(named: Named<Table<'t>>) -> Result<Named<Self>, Diagnostic> {
         let Named { name, at, value: mut table } = named;
@@ -67,7 +86,7 @@ impl<'t> Scaled<'t> {
         let wrong = |setting: &Setting| {
             let (factor, _) = varied.iter().find(|(_, paths)| paths.contains(&setting.path))?;
             let message = format!("'{}' is what the factor '{factor}' varies", setting.path);
-            let help = "leave it out: a scale is set last, so all levels would be one";
+            let help = "leave it out: it is set last, so all levels would be one";
             Some(Diagnostic::at(setting.at(), message, help).without())
         };
         self.set.iter().filter_map(wrong).collect()

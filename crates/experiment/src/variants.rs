@@ -53,7 +53,7 @@ pub(crate) struct Variants<'t> {
     pub all: Vec<Variant<'t>>,
     /// Name of the scale, where the file has it.
     pub scale: Option<String>,
-    /// What the scale set, as it is written.
+    /// What the scale set, and what was set last, as it is written.
     pub scaled: Vec<String>,
 }
 
@@ -77,30 +77,36 @@ pub(crate) fn all<'t>(file: &File<'t>, asked: &Scale) -> (Variants<'t>, Vec<Diag
         mistakes.extend(value.check(&file.factor));
         mistakes.extend(value.check_names(&known, &variants));
     }
+    mistakes.extend(file.set.check(&file.factor));
+    mistakes.extend(file.set.check_names(&known, &variants));
     let mut found = Variants { all: variants, scale: None, scaled: Vec::new() };
-    match scale::chosen(&file.scale, asked) {
-        Ok(Some(scale)) if mistakes.is_empty() => found.scale(scale, &mut mistakes),
-        Ok(_) => {}
-        Err(mistake) => mistakes.push(mistake),
+    let scale = scale::chosen(&file.scale, asked).unwrap_or_else(|mistake| {
+        mistakes.push(mistake);
+        None
+    });
+    if mistakes.is_empty() {
+        found.scale = scale.map(|scale| scale.name.clone());
+        for scaled in scale.map(|scale| &scale.value).into_iter().chain([&file.set]) {
+            found.scale(scaled, &mut mistakes);
+        }
     }
     (found, mistakes)
 }
 
 impl<'t> Variants<'t> {
-    /// Sets what the scale sets; what a variant does not have is another's.
-    fn scale(&mut self, scale: &Named<Scaled<'t>>, mistakes: &mut Vec<Diagnostic>) {
-        self.scale = Some(scale.name.clone());
-        self.scaled = scale.value.set.iter().map(Setting::shown).collect();
+    /// Sets what a scale sets; what a variant does not have is another's.
+    fn scale(&mut self, scale: &Scaled<'t>, mistakes: &mut Vec<Diagnostic>) {
+        self.scaled.extend(scale.set.iter().map(Setting::shown));
         for variant in &mut self.all {
-            let there = scale.value.set.iter().filter(|s| variant.find(&s.path).is_some());
+            let there = scale.set.iter().filter(|s| variant.find(&s.path).is_some());
             let mut set: Vec<_> = there.collect();
-            let own = scale.value.variants.iter().filter(|own| variant.is(&own.name));
+            let own = scale.variants.iter().filter(|own| variant.is(&own.name));
             set.extend(own.flat_map(|own| &own.value));
             for setting in set {
                 mistakes.extend(variant.set(setting).err());
             }
         }
-        self.scaled.extend(scale.value.variants.iter().flat_map(|own| {
+        self.scaled.extend(scale.variants.iter().flat_map(|own| {
             own.value.iter().map(|setting| format!("{}: {}", own.name, setting.shown()))
         }));
     }

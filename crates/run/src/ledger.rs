@@ -390,6 +390,7 @@ fn document(plan: &Plan) -> Result<serde_json::Value, RunError> {
     serde_json::to_value(plan).map_err(|error| RunError::Plan(error.to_string()))
 }
 
-fn now_utc() -> String {
+/// Returns the date and time, whole seconds.
+pub fn now_utc() -> String {
     jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string()
 }

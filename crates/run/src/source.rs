@@ -62,6 +62,12 @@ impl ExperimentSource {
         Err(SourceError::Unknown { name: experiment.to_owned(), near })
     }
 
+    /// Returns the experiment with values that are set last of all; its text holds them, for whoever goes on with the result.
+    #[must_use]
+    pub fn with(self, set: &[(String, String)]) -> Self {
+        Self { text: experiment::with_set(self.text, set), ..self }
+    }
+
     /// Tells whether it is one that comes with the program.
     pub fn is_shipped(&self) -> bool {
         experiment::SHIPPED.iter().any(|shipped| shipped.text == self.text)

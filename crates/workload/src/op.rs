@@ -116,7 +116,10 @@ impl std::str::FromStr for OpName {
         found.ok_or_else(|| units::QuantityError {
             text: text.to_owned(),
             what: "operation",
-            example: "read, write, discard, writezeroes (one after the other), randread, randwrite, randdiscard, randwritezeroes (at random) or flush",
+            example: crate::fio::fio_operation(text.trim()).unwrap_or(ALL_NAMES),
         })
     }
 }
+
+/// The operations in words.
+const ALL_NAMES: &str = "read, write, discard, writezeroes (one after the other), randread, randwrite, randdiscard, randwritezeroes (at random) or flush";

@@ -52,6 +52,8 @@ impl std::str::FromStr for Ops {
     fn from_str(text: &str) -> Result<Self, QuantityError> {
         let error = || QuantityError { text: text.to_owned(), what: "mix", example: EXAMPLE };
         if !text.contains('=') {
+            let meant = crate::fio::fio_operation(text.trim());
+            let error = || QuantityError { example: meant.unwrap_or(EXAMPLE), ..error() };
             return text.parse().map(Self::only).map_err(|_| error());
         }
         let mut ops = Self::default();

@@ -220,6 +220,9 @@ pub struct RecordArgs {
     /// Write the latencies of every interval to FILE, an interval log that HdrHistogram's tools open.
     #[arg(long, value_name = "FILE", value_parser = super::made())]
     pub latency_log: Option<PathBuf>,
+    /// Write a page of the load, with its course and its latencies.
+    #[arg(long, value_name = "FILE.html", value_parser = super::made())]
+    pub page: Option<PathBuf>,
     /// Write every I/O to FILE (40 bytes each); `fathom show FILE` makes CSV of it.
     #[arg(long, value_name = "FILE", value_parser = super::made())]
     pub io_log: Option<PathBuf>,

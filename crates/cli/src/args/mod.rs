@@ -37,7 +37,7 @@ pub use lab::{GuestArgs, LabCommand, LabRunArgs, LabShellArgs};
 pub use load::{LoadArgs, TargetArg};
 pub use load_keys::as_options;
 pub use results::{DoctorArgs, ReportArgs, ShowArgs, TrendArgs};
-pub use run::{Common, RunArgs};
+pub use run::{Common, RunArgs, setting};
 pub use uvdo::{
     CreateArgs, DiscardArg, PolicyArg, PolicyArgs, StartArgs, StatsArgs, UvdoCheckArgs,
     UvdoCommand, UvdoPlaceArgs,

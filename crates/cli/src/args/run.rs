@@ -33,6 +33,9 @@ pub struct Common {
     /// These variants only, comma separated; can be given several times.
     #[arg(long, value_name = "VARIANT,...")]
     pub only: Vec<String>,
+    /// Value of a key, last of all, as in a file: vdo.block_map_cache=16M, device.data.size=20G; can be given several times.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = super::setting)]
+    pub set: Vec<(String, String)>,
     /// Seed of everything random [default: a fresh one, printed and stored].
     #[arg(long)]
     pub seed: Option<Seed>,
@@ -69,6 +72,16 @@ pub struct RunArgs {
     /// Slow the simulation down to this many real seconds for each simulated one.
     #[arg(long, hide = true, value_name = "FACTOR")]
     pub pace: Option<f64>,
+}
+
+/// Reads `key=value`.
+pub fn setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if key.contains('.') && !value.is_empty() => {
+            Ok((key.trim().to_owned(), value.trim().to_owned()))
+        }
+        _ => Err("write NAME.KEY=VALUE, as in vdo.block_map_cache=16M".into()),
+    }
 }
 
 /// Reads `role=path`.

@@ -82,7 +82,7 @@ fn print(chosen: &[&Shipped]) -> Result<ExitCode, Failure> {
         return Err(Failure::usage("--print is of one experiment")
             .with_help("name one: fathom catalogue vdo-vs-plain --print"));
     };
-    answer(&Text::lines_of(one.text));
+    answer(&Text::as_it_is(one.text));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -145,6 +145,7 @@ fn execute(one: &Planned, args: &CatalogueArgs, dir: &Path) -> ExperimentStatus 
             seed: None,
             scale: args.scale.clone(),
             only: Vec::new(),
+            set: Vec::new(),
             json: args.json,
             gates: Gates::default(),
             inject: Vec::new(),
@@ -295,12 +296,13 @@ fn list(args: &CatalogueArgs) -> Result<ExitCode, Failure> {
         let scale = facts.scale.as_ref().map_or_else(String::new, |s| format!(" at scale {s}"));
         text.line(format!("  {:<width$}  {}", facts.experiment, facts.about));
         text.line(format!(
-            "  {:<width$}  {} cells ({} x {}){scale}, about {} in the lab",
+            "  {:<width$}  {} cells ({} x {}){scale}, about {}{} in the lab",
             "",
             plan.cells.len(),
             facts.variants.len(),
             facts.repeats(),
             Nanos(about(plan)),
+            if plan.has_commands() { " and the time of the commands" } else { "" },
         ));
     }
     let all = Nanos(plans.iter().map(about).sum());

@@ -73,7 +73,7 @@ fn headline(plan: &Plan, out: &Path, accelerator: Option<&str>) -> String {
 }
 
 /// `1 variant`, `2 variants`.
-fn counted(n: usize, what: &str) -> String {
+pub fn counted(n: usize, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
@@ -85,10 +85,10 @@ pub fn conclude(outcome: RunOutcome, out: &Path, args: &Common) -> Result<ExitCo
             "event": "ended", "outcome": outcome.word(), "exit_code": outcome.exit_code(), "result": out.display().to_string(),
         }));
         let colour = Style::of_stderr().colour();
-        say_text(&Text::made(report::terminal::text(&view, width(), colour)));
+        say_text(&Text::made(&report::terminal::text(&view, width(), colour)));
     } else {
         let colour = Style::of_stdout().colour();
-        answer(&Text::made(report::terminal::text(&view, width(), colour)));
+        answer(&Text::made(&report::terminal::text(&view, width(), colour)));
     }
     let dir = out.display();
     say(&format!("result in {dir}; fathom report {dir} -o page.html makes a page of it"));

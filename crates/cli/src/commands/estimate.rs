@@ -13,7 +13,7 @@ use crate::args::EstimateArgs;
 use crate::failure::Failure;
 use crate::outputs::{self, Input, Output, OutputKind};
 use crate::render::estimate::{EstimateView, sizing_text, summary};
-use crate::terminal::{answer, json, json_line, say_text};
+use crate::terminal::{Text, answer, json, json_line, say_text};
 
 pub fn run(args: &EstimateArgs) -> Result<ExitCode, Failure> {
     match (args.size, args.saving) {
@@ -36,7 +36,10 @@ fn sizing(args: &EstimateArgs, size: Bytes, saving: f64) -> Result<ExitCode, Fai
     if args.json {
         json_line(&serde_json::json!({"schema": estimate::SCHEMA, "sizing": sizing}));
     } else {
-        answer(&sizing_text(&sizing));
+        let mut text = Text::from(sizing.verdict());
+        text += "";
+        text.append(&sizing_text(&sizing));
+        answer(&text);
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -9,7 +9,7 @@ use units::{Bytes, Nanos};
 use crate::args::ExplainArgs;
 use crate::choices::note_scale;
 use crate::failure::Failure;
-use crate::terminal::{Style, Text, answer, json};
+use crate::terminal::{Line, Style, Text, answer, json};
 
 /// The most cells that are named one by one.
 const MOST_CELLS: usize = 12;
@@ -21,7 +21,7 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     };
     let (scale, only) = (args.scale.clone(), args.only.clone());
     let asked = RunRequest { repeat: args.repeat, scale, only, ..RunRequest::default() };
-    let plan = asked.plan(&ExperimentSource::find(experiment)?, LAB)?;
+    let plan = asked.plan(&ExperimentSource::find(experiment)?.with(&args.set), LAB)?;
     note_scale(args.scale.as_deref(), &plan);
     let explained = experiment::explain(&plan);
     if args.json {
@@ -36,7 +36,7 @@ fn shipped() -> Text {
     let mut text = Text::from("Shipped experiments (fathom explain NAME says more):");
     let width = experiment::SHIPPED.iter().map(|one| one.name.len()).max().unwrap_or(0);
     for experiment in experiment::SHIPPED {
-        text.line(format!("  {:<width$} {}", experiment.name, about(experiment.text)));
+        text.line(format!("  {:<width$}  {}", experiment.name, about(experiment.text)));
     }
     text
 }
@@ -53,8 +53,9 @@ fn text(explained: &Explained) -> Text {
     let mut text = Text::from(format!("{}: {}", explained.experiment, explained.about));
     takes(&mut text, explained);
     text.line(order(explained));
-    if let Some(scale) = &explained.scale {
-        text.line(format!("scale   {scale} sets"));
+    if explained.scale.is_some() || !explained.scaled.is_empty() {
+        let scale = explained.scale.as_ref().map(|scale| format!("scale   {scale} sets"));
+        text.line(scale.unwrap_or_else(|| "set".to_owned()));
         for set in &explained.scaled {
             text.line(format!("        {set}"));
         }
@@ -92,8 +93,9 @@ fn text(explained: &Explained) -> Text {
                 continue;
             }
             for (i, line) in lines.iter().enumerate() {
-                let title = if i == 0 { title } else { "" };
-                text.line(style.dim(&format!("  {title:<8}")).and(line));
+                let lead = style.dim(&format!("  {:<8}", if i == 0 { title } else { "" }));
+                let command = ["up", "ready", "down"].contains(&title);
+                text.line(if command { Line::command(lead, line) } else { lead.and(line) });
             }
         }
         for warning in &variant.warnings {

@@ -57,6 +57,7 @@ pub fn own_args(experiment: String, out: PathBuf, machine: &GuestArgs) -> LabRun
             seed: None,
             scale: None,
             only: Vec::new(),
+            set: Vec::new(),
             json: false,
             gates: Gates::default(),
             inject: Vec::new(),
@@ -69,7 +70,7 @@ pub fn own_args(experiment: String, out: PathBuf, machine: &GuestArgs) -> LabRun
 
 /// Runs the experiment; how it ended, and where the result is.
 pub fn execute(args: &LabRunArgs) -> Result<(run::RunOutcome, PathBuf), Failure> {
-    let source = ExperimentSource::find(&args.common.experiment)?;
+    let source = ExperimentSource::find(&args.common.experiment)?.with(&args.common.set);
     let earlier = earlier(&args.common)?;
     let plan = asked(&args.common, earlier.as_ref()).plan(&source, LAB)?;
     note_scale(args.common.scale.as_deref(), &plan);

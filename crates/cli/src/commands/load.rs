@@ -6,8 +6,9 @@ use std::process::ExitCode;
 
 use engine::{Aim, Context, Event, Load, Recording, TargetSpec};
 use host::{Claim, TargetPermit, TargetPresence};
+use report::html::Page;
 use results::model::{LoadSummary, OperationSummary};
-use run::fresh_seed;
+use run::{OneLoad, fresh_seed};
 use sys::clock::Clock;
 use sys::interrupt::{Interrupt, Level};
 use units::show::{grouped, significant};
@@ -58,12 +59,20 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     let context = Context { clock: &clock, interrupt: &interrupt, foreign_cpu: None };
     let mut view = LoadView::new(args.json);
     let mut log_ended = None;
+    let page = output_files(args).into_iter().find(|file| file.option == "--page");
+    let (mut rows, started_utc) = (Vec::new(), run::now_utc());
+    let mut size = None;
     let outcome = engine::run(&load, &context, &mut |event| {
         let trouble = match (&mut log, &event) {
             (Some(log), Event::Started(_)) => log.begun(),
             (Some(log), Event::Intervals { rows, .. }) => log.add(rows),
             _ => None,
         };
+        match &event {
+            Event::Started(started) => size = Some(started.target.0),
+            Event::Intervals { rows: new, .. } if page.is_some() => rows.extend_from_slice(new),
+            _ => {}
+        }
         view.event(&event);
         if let Some(text) = trouble {
             view.event(&Event::Notice(text.clone()));
@@ -74,6 +83,15 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     let mut summary = outcome.map_err(engine_failure)?;
     log_ended.into_iter().for_each(|text| summary.lacks(text));
     view.summary(&summary);
+    if let Some(page) = page {
+        let names = args.targets.iter().map(|target| target.path.display().to_string());
+        let size = size.filter(|_| args.targets.len() == 1);
+        let targets = names.map(|name| (name, size)).collect();
+        let (summary, command) = (summary.clone(), crate::args::words());
+        let load = OneLoad { load, targets, rows, summary, started_utc, command };
+        page.write(report::html::page(&[super::report::view(&load.result())]).as_bytes())?;
+        say(&format!("{} written", page.path.display()));
+    }
     if let Some(text) = mostly_failed(&summary.operations) {
         say(&format!("{} {text}", style.bad("error:")));
     }
@@ -173,6 +191,7 @@ fn output_files(args: &LoadArgs) -> Vec<Output<'_>> {
     let files = [
         ("--io-log", OutputKind::IoLog, &args.record.io_log),
         ("--latency-log", OutputKind::LatencyLog, &args.record.latency_log),
+        ("--page", OutputKind::Page(Page::Results), &args.record.page),
         ("--verify-state", OutputKind::VerifyState, &args.verify.verify_state),
     ];
     let given =

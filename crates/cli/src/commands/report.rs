@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use analysis::ExpectationOutcome;
 use report::html::Page;
 use report::view::View;
+use results::ResultSet;
 
 use crate::args::{Gates, ReportArgs};
 use crate::failure::Failure;
@@ -35,10 +36,14 @@ pub fn gated(view: &View, gates: &Gates, otherwise: ExitCode) -> ExitCode {
 
 /// A result, examined and ready to be shown.
 pub fn view_of(path: &Path) -> Result<View, Failure> {
-    let result = results::open(path)?;
-    let analysis = analysis::analyse(&result);
-    let findings = doctor::examine(&result, &analysis);
-    Ok(report::view::view(&result, &analysis, &findings))
+    Ok(view(&results::open(path)?))
+}
+
+/// A result that was read, or that nobody wrote, examined and ready to be shown.
+pub fn view(result: &ResultSet) -> View {
+    let analysis = analysis::analyse(result);
+    let findings = doctor::examine(result, &analysis);
+    report::view::view(result, &analysis, &findings)
 }
 
 /// The results in a directory of results, by name (what `fathom bench engine` leaves); else `path` itself.

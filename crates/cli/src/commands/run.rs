@@ -18,7 +18,7 @@ use crate::render::RunView;
 use crate::terminal::say;
 
 pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
-    let source = ExperimentSource::find(&args.common.experiment)?;
+    let source = ExperimentSource::find(&args.common.experiment)?.with(&args.common.set);
     let earlier = earlier(&args.common)?;
     // Composed once without devices, so that a mistake in the file is found before any device is looked at.
     let mut paper = asked(&args.common, earlier.as_ref()).plan(&source, FULL)?;
@@ -35,7 +35,12 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let (plan, machine, claimed) = if args.simulate {
         (paper, LocalMachine::Simulated { pace: args.pace }, run::ClaimedDevices::default())
     } else {
-        let claimed = admit(args, &source, &paper)?;
+        let claimed =
+            admit(args, &source, &paper).map_err(|failure| match &args.common.resume {
+                // What holds a device may be what the killed run made on it.
+                Some(dir) => failure.or(&format!("fathom clean {}", dir.display())),
+                None => failure,
+            })?;
         let asked = asked(&args.common, earlier.as_ref());
         let asked = RunRequest { seed: Some(paper.seed), sizes: claimed.sizes.clone(), ..asked };
         let machine =

@@ -27,7 +27,13 @@ pub fn open(args: &LabShellArgs) -> Result<ExitCode, Failure> {
         }
         None => Mission::Shell,
     };
+    let of_plan = |kind: &&layers::Kind| {
+        let mut cells = plan.iter().flat_map(|plan| &plan.cells);
+        plan.is_none() || cells.any(|cell| cell.stack.iter().any(|layer| layer.kind == kind.name))
+    };
+    let by_hand = Needs::by_hand(layers::kinds().iter().filter(of_plan));
     let needs = plan.as_ref().map_or_else(Needs::of_every_layer, |plan| plan.needs.clone());
+    let needs = needs.beside(&by_hand);
     let view = Mutex::new(RunView::new(false));
     let prepared = prepare(&needs, &args.machine, &mut |event| with(&view, |v| v.lab(&event)))?;
     let spec = match &plan {

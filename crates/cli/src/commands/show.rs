@@ -28,7 +28,7 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
     } else {
         let colour = Style::of_stdout().colour();
         let text = if args.all { report::terminal::whole } else { report::terminal::text };
-        answer(&Text::made(text(&view, width(), colour)));
+        answer(&Text::made(&text(&view, width(), colour)));
     }
     let code = super::report::exit_code([&view]);
     Ok(super::report::gated(&view, &args.gates, code))

@@ -6,7 +6,7 @@ use units::show::{bytes, grouped};
 use units::{Nanos, Unit};
 
 use super::{bar, live, set_fraction, time_left};
-use crate::terminal::{Style, Text, say_line};
+use crate::terminal::{Line, Style, Text, say_line};
 
 /// How far an estimate is, on standard error.
 pub struct EstimateView {
@@ -56,7 +56,12 @@ fn line(name: &str, value: &str, more: &str) -> String {
 
 /// The whole answer, for a terminal.
 pub fn summary(answer: &Answer) -> Text {
-    let mut text = blocks(answer);
+    let mut text = Text::new();
+    if let Some(sizing) = &answer.sizing {
+        text.line(Style::of_stdout().good(&sizing.verdict()));
+        text += "";
+    }
+    text.append(&blocks(answer));
     let vdo = &answer.vdo;
     let error = answer.sampled.saving_error_points;
     let sure = if error > 0.0 {
@@ -78,16 +83,6 @@ pub fn summary(answer: &Answer) -> Text {
         &format!("of all blocks{sure}; {without} of those that are not zero"),
     );
     text += &line("  data takes", &bytes(vdo.physical_bytes as f64), "");
-    if let Some(sizing) = answer.sizing.as_ref().filter(|sizing| sizing.exceeds_data()) {
-        text += &line(
-            "  but to buy",
-            &bytes(sizing.physical_bytes as f64),
-            &format!(
-                "more than the data: VDO takes {} of its own",
-                bytes(sizing.overhead_bytes as f64)
-            ),
-        );
-    }
     text += &line(
         "  packer",
         &percent(vdo.packer.saving_percent),
@@ -220,7 +215,7 @@ pub fn sizing_text(sizing: &Sizing) -> Text {
         &format!("of {}", bytes(sizing.slab_bytes as f64)),
     );
     text += "";
-    text += &sizing.command;
+    text.line(Line::command(" ", &sizing.command));
     text
 }
 

@@ -154,7 +154,10 @@ fn a_suspicion_is_put_to_the_test_and_confirmed_twice_or_refuted(dir: &Path, out
     let proof = |rule: &str| {
         let proofs = dir.join(rule);
         let args = ["--prove", rule, "--simulate", "--json", "--out", text(&proofs)];
-        let found = json(&[&["doctor", text(out)], &args[..]].concat());
+        let answer = expect(0, &[&["doctor", text(out)], &args[..]].concat());
+        let first = answer.err.lines().next().unwrap_or_default();
+        assert!(first.contains("1 limit to prove, in 10 cells: about "), "{}", answer.err);
+        let found: Value = serde_json::from_str(&answer.out).unwrap();
         let all = found.as_array().unwrap();
         all.iter().find(|finding| finding["rule"] == rule).unwrap()["proof"].clone()
     };

@@ -5,7 +5,7 @@ use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::program::{command, expect, fathom_in};
+use crate::program::{command, expect, fathom_in, fresh, text};
 
 /// The summary of a load on nothing for some time, with more options.
 fn on_null(duration: &str, more: &[&str]) -> Value {
@@ -416,4 +416,30 @@ fn the_summary_fits_a_terminal_of_40_columns() {
     }
     let wide: Vec<_> = text.lines().filter(|line| line.chars().count() > 40).collect();
     assert!(wide.is_empty(), "{wide:#?}\n{text}");
+}
+
+#[test]
+fn who_writes_a_word_of_fio_is_told_what_it_is_here() {
+    for (typed, here) in [
+        ("--iodepth=4", "--depth 32"),
+        ("--numjobs=2", "--jobs 4"),
+        ("--bs=4k", "--block-size 4k"),
+        ("--rw=randwrite", "--ops "),
+        ("--runtime=60", "--duration 60s"),
+        ("--direct=1", "--buffered"),
+        ("--ops=randrw", "randread=50,randwrite=50"),
+    ] {
+        let answer = expect(2, &["load", "null", "--size", "1G", typed]);
+        assert!(answer.err.contains(here), "{typed}: {}", answer.err);
+    }
+    let (dir, file) = fresh();
+    std::fs::create_dir_all(dir.path()).unwrap();
+    let words = "rw = \"randwrite\"\niodepth = 4\nnumjobs = 2\nbs = \"4k\"\nruntime = \"5s\"\nioengine = \"libaio\"\n";
+    let plan = "name = \"x\"\nabout = \"words of fio\"\n[devices.data]\nsize = \"1G\"\n[[variant]]\nname = \"plain\"\n\
+                [[variant.stack]]\nlayer = \"linear\"\non = \"data\"\n[[stage]]\ndo = \"load\"\nname = \"w\"\nmeasure = true\n";
+    std::fs::write(&file, format!("{plan}{words}")).unwrap();
+    let answer = expect(2, &["explain", text(&file)]);
+    for here in ["ops = ", "depth = 32", "jobs = 4", "block_size = ", "duration = ", "backend = "] {
+        assert!(answer.err.contains(&format!("is here {here}")), "{here}: {}", answer.err);
+    }
 }

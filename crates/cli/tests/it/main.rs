@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod architecture;
 #[cfg(test)]
+mod by_hand;
+#[cfg(test)]
 mod caches;
 #[cfg(test)]
 mod catalogue;
@@ -61,6 +63,8 @@ mod program;
 #[cfg(test)]
 mod refusals;
 #[cfg(test)]
+mod remedies;
+#[cfg(test)]
 mod replaced;
 #[cfg(test)]
 mod resume;
@@ -88,3 +92,5 @@ mod verdicts;
 mod verification;
 #[cfg(test)]
 mod verified_targets;
+#[cfg(test)]
+mod widths;

@@ -16,7 +16,7 @@ struct Writer {
     streams: bool,
 }
 
-const WRITERS: [Writer; 7] = [
+const WRITERS: [Writer; 8] = [
     Writer { words: &["estimate", "input", "-o"], input: "input", streams: true },
     Writer { words: &["estimate", "input", "--profile"], input: "input", streams: true },
     Writer { words: &["report", "result", "-o"], input: "result/manifest.json", streams: true },
@@ -26,6 +26,7 @@ const WRITERS: [Writer; 7] = [
         input: "input",
         streams: true,
     },
+    Writer { words: &["load", "input", "--ios", "9", "--page"], input: "input", streams: true },
     Writer {
         words: &["load", "input", "--ios", "9", "--verify-state"],
         input: "input",

@@ -30,9 +30,14 @@ pub(super) fn unknown(
     let known: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
     let name = path.rsplit('.').next().unwrap_or(path);
     let near = nearest(name, known.iter().copied());
+    let message = format!("{what} has no key '{}'", cut(path));
+    // Only a load has a depth.
+    if let Some(here) = workload::fio_option(name).filter(|_| known.contains(&"depth")) {
+        let help = format!("fio's '{name}' is here {here}");
+        return Diagnostic { instead: Some(Mend::Without), ..Diagnostic::at(at, message, help) };
+    }
     let instead = near.map_or(Mend::Without, |near| Mend::Named(near.into()));
     let near = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
-    let message = format!("{what} has no key '{}'", cut(path));
     let help = format!("{near}Allowed here: {}", known.join(", "));
     Diagnostic { instead: Some(instead), ..Diagnostic::at(at, message, help) }
 }

@@ -55,6 +55,17 @@ impl Needs {
         kinds.fold(Self::default(), |needs, kind| needs.beside(&Self::of(&kind.needs, 0)))
     }
 
+    /// Returns what people want in a shell over layers of these kinds, and no run needs.
+    pub fn by_hand<'a>(kinds: impl IntoIterator<Item = &'a layers::Kind>) -> Self {
+        let own = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        let all =
+            Self { packages: own(&["util-linux"]), tools: own(&["lsblk"]), ..Self::default() };
+        kinds.into_iter().filter(|kind| !kind.needs.by_hand.is_empty()).fold(all, |all, kind| {
+            let (packages, tools) = (own(kind.needs.packages), own(kind.needs.by_hand));
+            all.beside(&Self { packages, tools, ..Self::default() })
+        })
+    }
+
     /// These needs and `other`'s on top: memory adds up, as layers of one stack are there at once.
     pub fn with(self, other: &Self) -> Self {
         let memory = Bytes(self.memory.0 + other.memory.0);

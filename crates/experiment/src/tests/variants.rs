@@ -158,6 +158,29 @@ const SCALES: &str = "[scale.lab]\nset.\"vdo.logical_size\" = \"512M\"\nset.\"wr
                       [scale.tiny]\nset.\"write.depth\" = 1\nset.\"device.data.size\" = \"7G\"\n";
 
 #[test]
+fn what_is_set_beside_a_file_comes_after_its_scale_is_kept_in_its_text_and_refused_where_nothing_has_it()
+ {
+    let with = |set: &[(&str, &str)]| {
+        let set: Vec<_> = set.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+        let text = format!("{HEAD}{STACK}{LOAD}{TWO}{SCALES}");
+        let text = crate::with_set(text, &set);
+        let choices = PlanOptions { scale: Scale::Usual("lab"), ..choices() };
+        compose("x.toml", &text, &choices).map_err(|error| error.render(false))
+    };
+    let plan = with(&[("vdo.logical_size", "2G"), ("write.depth", "7"), ("write.depth", "8")]);
+    let plan = plan.unwrap_or_else(|error| panic!("{error}"));
+    let sizes: Vec<_> = cells(&plan).into_iter().map(|c| c.target.offer.bytes() >> 20).collect();
+    assert_eq!(sizes, [2048, 2048]);
+    assert_eq!(cells(&plan)[0].stages[0].load().unwrap().depth, 8);
+    assert_eq!(plan.facts.scaled.last().unwrap(), "write.depth = 8");
+    assert!(with(&[]).unwrap().facts.scaled.iter().all(|set| !set.contains("depth")));
+    let said = with(&[("vdo.logical_sise", "2G")]).unwrap_err();
+    assert!(said.contains("logical_sise"), "{said}");
+    let said = with(&[("wdo.logical_size", "2G")]).unwrap_err();
+    assert!(said.contains("wdo"), "{said}");
+}
+
+#[test]
 fn a_scale_is_set_last_and_what_it_sets_is_kept() {
     let rest = format!("{TWO}set.\"vdo.logical_size\" = \"3G\"\n{SCALES}");
     let lab = chosen(&rest, Scale::Usual("lab"), &[]).unwrap();

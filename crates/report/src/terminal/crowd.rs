@@ -48,13 +48,17 @@ impl Column {
     }
 }
 
-/// Returns what is asked of all variants and what their layers are there for, in as many tables as the width makes necessary.
+/// Returns what is asked of all variants and what their layers are there for, in as many tables as the width makes necessary. Names that
+/// leave no room for a figure have lines of their own: where they are cut they are all alike.
 pub(super) fn grid(view: &View, width: usize, ink: &Ink) -> String {
     let rows = view.figures.iter().filter(|row| row.headline() && row.known());
     let columns: Vec<_> = rows.map(|row| Column::of(row, view.variants.len())).collect();
-    let name = |name: &str| cut(&printable(name), width / 2);
+    let name = |name: &str| cut(&printable(name), width);
     let names: Vec<String> = view.variants.iter().map(|variant| name(&variant.name)).collect();
-    let room = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let widest = columns.iter().map(Column::width).max().unwrap_or(0);
+    let apart = longest + 2 + widest > width;
+    let room = if apart { 2 } else { longest };
     let mut tables: Vec<Vec<&Column>> = Vec::new();
     for column in &columns {
         let used = |table: &[&Column]| room + table.iter().map(|c| 2 + c.width()).sum::<usize>();
@@ -65,7 +69,7 @@ pub(super) fn grid(view: &View, width: usize, ink: &Ink) -> String {
     }
     let mut out = String::from("\n");
     for table in &tables {
-        drawn(&mut out, &names, room, table, ink);
+        drawn(&mut out, &names, (room, apart), table, ink);
     }
     let base = view.variants.first().map_or(NONE, |variant| variant.name.as_str());
     let text = format!(
@@ -77,7 +81,13 @@ pub(super) fn grid(view: &View, width: usize, ink: &Ink) -> String {
     out
 }
 
-fn drawn(out: &mut String, names: &[String], room: usize, columns: &[&Column], ink: &Ink) {
+fn drawn(
+    out: &mut String,
+    names: &[String],
+    (room, apart): (usize, bool),
+    columns: &[&Column],
+    ink: &Ink,
+) {
     for part in 0..2 {
         let mut line = format!("{:room$}", "");
         for column in columns {
@@ -88,6 +98,11 @@ fn drawn(out: &mut String, names: &[String], room: usize, columns: &[&Column], i
     }
     for (index, name) in names.iter().enumerate() {
         let mut line = format!("{name:room$}");
+        if apart {
+            out.push_str(name);
+            out.push('\n');
+            line = " ".repeat(room);
+        }
         for (place, column) in columns.iter().enumerate() {
             let (text, verdict) = &column.cells[index];
             let last = place + 1 == columns.len();

@@ -13,7 +13,7 @@ use super::table::significant;
 use super::table::{table, time};
 use crate::args::DiskShowArgs;
 use crate::failure::Failure;
-use crate::terminal::{Line, Style, Text, answer, json as put_json, width};
+use crate::terminal::{Line, Style, Text, answer, json as put_json};
 
 /// From a reply to the next request, as a program needs it.
 const THINK: Nanos = Nanos(200_000);
@@ -99,9 +99,7 @@ fn page(args: &DiskShowArgs, profile: &Profile, reached: &[(&Reach, u32, LoadRes
     if !profile.published.is_empty() {
         head(&mut text, "What is published of such drives");
         for published in profile.published {
-            text.append(
-                &Text::from(format!("  {}: {}", published.what, published.value)).wrapped(width()),
-            );
+            text.line(format!("  {}: {}", published.what, published.value));
             text.line(Line::from("   ").and(style.dim(published.source)));
         }
     }

@@ -11,9 +11,11 @@ use results::sink::DirSink;
 use run::local::{self, LocalMachine};
 use run::{ExperimentSource, LAB, RunOutcome, RunRequest, Start};
 use sys::interrupt::Interrupt;
+use units::Nanos;
 
 use crate::args::{DoctorArgs, GuestArgs};
 use crate::choices::ledger;
+use crate::commands::ends::counted;
 use crate::commands::lab;
 use crate::failure::Failure;
 use crate::terminal::say;
@@ -59,6 +61,7 @@ pub fn run(
     let source =
         ExperimentSource { name: result.path.join("experiment.toml").display().to_string(), text };
     let out = folder(args, result)?;
+    takes(args, result, suspects.iter().take(doctor::SHOWN), &source)?;
     let mut held = hold(result);
     // Rounds of one rule are numbered through, whichever variant they are of.
     let mut round = BTreeMap::new();
@@ -85,6 +88,28 @@ pub fn run(
             finding.proof = Some(proof);
         }
     }
+    Ok(())
+}
+
+/// Says how long the proofs take, before the first begins.
+fn takes<'a>(
+    args: &DoctorArgs,
+    result: &ResultSet,
+    suspects: impl Iterator<Item = &'a Suspect>,
+    source: &ExperimentSource,
+) -> Result<(), Failure> {
+    let plans: Vec<Plan> = suspects
+        .map(|suspect| trial_plan(args, result, suspect, source))
+        .collect::<Result<_, _>>()?;
+    let about: u64 = plans.iter().map(|plan| plan.takes().1.0).sum();
+    let (least, most) = (Nanos(about), Nanos(about * doctor::MOST_ROUNDS as u64));
+    let commands = plans.iter().any(Plan::has_commands);
+    let more = if commands { ", and the time of the commands" } else { "" };
+    say(&format!(
+        "{} to prove, in {}: about {least}, and up to {most} where a change helps{more}",
+        counted(plans.len(), "limit"),
+        counted(plans.iter().map(|plan| plan.cells.len()).sum(), "cell"),
+    ));
     Ok(())
 }
 
@@ -150,27 +175,12 @@ fn prove(
     source: &ExperimentSource,
     mut next_dir: impl FnMut() -> PathBuf,
 ) -> Result<Proof, Failure> {
-    let facts = &result.manifest.plan;
-    let taken = |name: &&&str| !facts.variants.iter().any(|variant| variant.name == **name);
-    let name = NAMES.iter().find(taken).unwrap_or(&NAMES[0]);
-    let trial = Trial {
-        of: suspect.variant.clone(),
-        name: (*name).to_owned(),
-        set: suspect.set(),
-        stage: suspect.stage.clone(),
-    };
     let (mut rounds, mut figure): (Vec<ProofRound>, String) = Default::default();
     loop {
         if let Next::Known(outcome) = doctor::next(&rounds) {
             return Ok(Proof { outcome, figure, rounds });
         }
-        let asked = RunRequest {
-            repeat: Some(experiment::Repeat::Fixed(args.repeat)),
-            scale: facts.scale.clone(),
-            trial: Some(trial.clone()),
-            ..RunRequest::default()
-        };
-        let plan = asked.plan(source, LAB)?;
+        let plan = trial_plan(args, result, suspect, source)?;
         let measured = measure(args, source, &plan, next_dir())?;
         let said = doctor::round(&measured, &analysis::analyse(&measured), &suspect.stage);
         let Some((of, round)) = said else {
@@ -182,6 +192,31 @@ fn prove(
         figure = of;
         rounds.push(round);
     }
+}
+
+/// Plans a round: the variant as it was, and changed.
+fn trial_plan(
+    args: &DoctorArgs,
+    result: &ResultSet,
+    suspect: &Suspect,
+    source: &ExperimentSource,
+) -> Result<Plan, Failure> {
+    let facts = &result.manifest.plan;
+    let taken = |name: &&&str| !facts.variants.iter().any(|variant| variant.name == **name);
+    let name = NAMES.iter().find(taken).unwrap_or(&NAMES[0]);
+    let trial = Trial {
+        of: suspect.variant.clone(),
+        name: (*name).to_owned(),
+        set: suspect.set(),
+        stage: suspect.stage.clone(),
+    };
+    let asked = RunRequest {
+        repeat: Some(experiment::Repeat::Fixed(args.repeat)),
+        scale: facts.scale.clone(),
+        trial: Some(trial),
+        ..RunRequest::default()
+    };
+    Ok(asked.plan(source, LAB)?)
 }
 
 /// Runs the plan of a trial.

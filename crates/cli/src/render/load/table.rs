@@ -37,7 +37,7 @@ pub fn table(summary: &LoadSummary, width: usize) -> Text {
         }
     }
     rest(&mut text, summary);
-    if narrow { text.wrapped(width) } else { text }
+    text
 }
 
 /// What follows the table.

@@ -1,0 +1,120 @@
+//! Lines that are no wider than the terminal: words go on in a line of their own, under the column that they stand in.
+
+use unicode_width::UnicodeWidthChar as _;
+
+/// Returns `line` in as many lines of at most `width` columns as its words need; a single word that is wider stays whole. What stands
+/// from byte `command` on is one for a shell, and goes on as a shell reads it.
+pub fn fit(line: &str, command: Option<usize>, width: usize) -> String {
+    if columns(line) <= width {
+        return line.to_owned();
+    }
+    let indent = " ".repeat(indent(line, width));
+    let mut out = String::new();
+    let (mut used, mut quote, mut at) = (0, None, 0);
+    for piece in pieces(line) {
+        let word = piece.trim_start_matches(' ');
+        let begin = at + piece.len() - word.len();
+        let of_command = command.is_some_and(|command| begin >= command);
+        // A line of a command that goes on ends with a space and a backslash.
+        let room = if of_command { width.saturating_sub(2) } else { width };
+        let breaks = used > indent.len() && quote.is_none() && used + columns(piece) > room;
+        if breaks {
+            let goes_on = of_command && command < Some(begin);
+            out.push_str(if goes_on { " \\\n" } else { "\n" });
+            out.push_str(&indent);
+            used = indent.len();
+        }
+        let put = if breaks { word } else { piece };
+        out.push_str(put);
+        used += columns(put);
+        at += piece.len();
+        quote = if of_command { open(quote, word) } else { None };
+    }
+    out
+}
+
+/// Returns the words, each with the spaces before it.
+fn pieces(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        let begin = rest.find(|c| c != ' ').unwrap_or(rest.len());
+        let end = rest[begin..].find(' ').map_or(rest.len(), |at| begin + at);
+        let (piece, after) = rest.split_at(end);
+        rest = after;
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
+/// Returns the quotation mark that is open behind `word`.
+fn open(mut quote: Option<char>, word: &str) -> Option<char> {
+    for mark in word.chars().filter(|c| matches!(c, '\'' | '"')) {
+        quote = match quote {
+            None => Some(mark),
+            Some(begun) if begun == mark => None,
+            inside => inside,
+        };
+    }
+    quote
+}
+
+/// Returns the last column that begins in the left half, as two spaces or more tell columns apart; else two more than the line's own
+/// indent.
+fn indent(line: &str, width: usize) -> usize {
+    let (mut at, mut found) = (0, None);
+    for (index, piece) in pieces(line).enumerate() {
+        let spaces = piece.len() - piece.trim_start_matches(' ').len();
+        let begin = at + spaces;
+        if index == 0 {
+            found = Some(begin + 2);
+        } else if spaces > 1 && begin <= width / 2 {
+            found = Some(begin);
+        }
+        at += columns(piece);
+    }
+    found.filter(|&column| column <= width / 2).unwrap_or(2)
+}
+
+/// Returns the columns that a terminal needs for `text`; colours need none.
+fn columns(text: &str) -> usize {
+    let (mut columns, mut colour) = (0, false);
+    for c in text.chars() {
+        match c {
+            '\x1b' => colour = true,
+            'm' if colour => colour = false,
+            _ if colour => {}
+            _ => columns += c.width().unwrap_or(0),
+        }
+    }
+    columns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_go_on_under_their_column_and_no_line_is_wider_than_asked() {
+        for (line, width, lines) in [
+            ("one two three", 8, "one two\n  three"),
+            ("  one two three", 9, "  one two\n    three"),
+            (
+                "ok    QEMU  a long path of words",
+                26,
+                "ok    QEMU  a long path of\n            words",
+            ),
+            ("word averyveryverylongword", 10, "word\n  averyveryverylongword"),
+            ("短い 短い 短い", 9, "短い 短い\n  短い"),
+            ("\x1b[1;31merror:\x1b[0m one two", 10, "\x1b[1;31merror:\x1b[0m one\n  two"),
+        ] {
+            assert_eq!(fit(line, None, width), lines);
+        }
+    }
+
+    #[test]
+    fn a_command_goes_on_as_a_shell_reads_it() {
+        let line = "run  lvcreate --size 3g --set 'a=1 b=2 c=3' VG/pool";
+        let fitted = fit(line, Some(5), 26);
+        assert_eq!(fitted, "run  lvcreate --size 3g \\\n     --set 'a=1 b=2 c=3' \\\n     VG/pool");
+        assert_eq!(fitted.replace(" \\\n    ", ""), line);
+    }
+}

@@ -1,0 +1,34 @@
+//! What people add to a command: values that are set beside a file, and a page of one load.
+
+use std::fs;
+
+use crate::program::{expect, fresh, text};
+
+#[test]
+fn what_is_set_beside_a_file_counts_and_is_kept_with_the_result() {
+    let (_dir, result) = fresh();
+    let set = ["--set", "vdo.block_map_cache=256M", "--set", "random-write.depth=7"];
+    let run = ["run", "vdo-vs-plain", "--simulate", "--repeat", "1", "--out", text(&result)];
+    expect(0, &[&run[..], &set].concat());
+    let kept = fs::read_to_string(result.join("experiment.toml")).unwrap();
+    let end = "\n[set]\n\"random-write.depth\" = 7\n\"vdo.block_map_cache\" = \"256M\"\n";
+    assert!(kept.ends_with(end), "{kept}");
+    let plan = expect(0, &[&["explain", "vdo-vs-plain"][..], &set].concat()).out;
+    assert!(plan.contains("vdo.block_map_cache = \"256M\"") && plan.contains("depth 7"), "{plan}");
+    for (wrong, said) in [("vdo.dedupe", "KEY=VALUE"), ("vdo.no_such=1", "no_such")] {
+        let answer = expect(2, &["explain", "vdo-vs-plain", "--set", wrong]);
+        assert!(answer.err.contains(said), "{wrong}: {}", answer.err);
+    }
+}
+
+#[test]
+fn a_load_has_a_page_with_its_figures() {
+    let (_dir, page) = fresh();
+    let load = "load null --size 1G --duration 600ms --interval 100ms --page";
+    let load: Vec<&str> = load.split(' ').collect();
+    expect(0, &[&load[..], &[text(&page)]].concat());
+    let page = fs::read_to_string(&page).unwrap();
+    for part in ["<html", "randread", "p99", "a load"] {
+        assert!(page.contains(part), "{part} is not on the page");
+    }
+}

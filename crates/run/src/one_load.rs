@@ -1,0 +1,193 @@
+//! One load as a result, so that its page is made as that of every other.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use engine::Load;
+use results::model::{
+    Accelerator, CellEntry, CellRecord, CellState, IntervalRow, LayerFacts, LoadSummary, Manifest,
+    PlanFacts, Row, SCHEMA, StageEdge, StageFacts, StageRecord, TargetFacts, VariantFacts,
+};
+use results::{CellData, ResultSet, Seal};
+
+use crate::RunOutcome;
+
+/// The name of the only stage.
+const STAGE: &str = "load";
+
+/// A load that has ended, and what it went to.
+#[derive(Debug)]
+pub struct OneLoad {
+    /// The load.
+    pub load: Load,
+    /// Its targets, by name; of a single one the size in bytes is known.
+    pub targets: Vec<(String, Option<u64>)>,
+    /// Its rows, in order.
+    pub rows: Vec<IntervalRow>,
+    /// What it did.
+    pub summary: LoadSummary,
+    /// When it began, as a date and time.
+    pub started_utc: String,
+    /// The command line.
+    pub command: Vec<String>,
+}
+
+impl OneLoad {
+    /// Returns the result of one cell with one stage; nobody has written it anywhere.
+    pub fn result(self) -> ResultSet {
+        let begin = self.rows.first().map_or(0, |row| row.start_ns);
+        let end = self.rows.last().map_or(begin, |row| row.end_ns);
+        let names: Vec<&str> = self.targets.iter().map(|(name, _)| name.as_str()).collect();
+        let variant = names.join(", ");
+        let seed = self.summary.seed;
+        let complete = self.summary.incomplete.is_empty();
+        let entry = CellEntry {
+            index: 0,
+            variant: variant.clone(),
+            repeat: 1,
+            folder: results::cell_folder(0, &variant, 1),
+            state: CellState::Done,
+            reason: None,
+            disturbed_percent: None,
+            host: None,
+        };
+        let edge = |ended: bool, at_ns: u64| {
+            let (stage, name) = (0, STAGE.to_owned());
+            Row::Stage(StageEdge { stage, name, measured: true, ended, at_ns })
+        };
+        let rows = [edge(false, begin)]
+            .into_iter()
+            .chain(self.rows.into_iter().map(Row::Interval))
+            .chain([edge(true, end)])
+            .collect();
+        let incomplete = (!complete).then(|| self.summary.incomplete.join("; "));
+        let record = CellRecord {
+            run_id: None,
+            index: 0,
+            variant: variant.clone(),
+            repeat: 1,
+            seed,
+            state: CellState::Done,
+            reason: None,
+            start_ns: begin,
+            end_ns: Some(end),
+            steps: Vec::new(),
+            stages: vec![stage(begin, end, self.summary)],
+            layers: BTreeMap::new(),
+            facts: BTreeMap::new(),
+            leftovers: Some(Vec::new()),
+            notices: Vec::new(),
+            machine: None,
+        };
+        let outcome = if complete { RunOutcome::Complete } else { RunOutcome::Incomplete };
+        let manifest = Manifest {
+            schema: SCHEMA,
+            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            run_id: String::new(),
+            command: self.command,
+            started_utc: self.started_utc,
+            ended_utc: Some(crate::ledger::now_utc()),
+            resumed: Vec::new(),
+            devices: BTreeMap::new(),
+            seed,
+            accelerator: Accelerator::None,
+            accelerator_reason: None,
+            simulated: false,
+            plan: facts(&self.load, &self.targets, variant),
+            plan_document: serde_json::Value::Null,
+            host: host::facts(),
+            guest: None,
+            lab: None,
+            cells: vec![entry.clone()],
+            outcome: Some(outcome.word().to_owned()),
+            stopped: None,
+        };
+        let (damage, recovered) = (Vec::new(), Vec::new());
+        ResultSet {
+            path: PathBuf::from(STAGE),
+            manifest,
+            experiment_toml: None,
+            transcript: Vec::new(),
+            lab_files: BTreeMap::new(),
+            proofs: Vec::new(),
+            incomplete,
+            seal: Seal::Whole,
+            cells: vec![CellData { entry, record: Some(record), rows, damage, recovered }],
+        }
+    }
+}
+
+fn stage(start_ns: u64, end_ns: u64, summary: LoadSummary) -> StageRecord {
+    StageRecord {
+        index: 0,
+        kind: STAGE.to_owned(),
+        name: STAGE.to_owned(),
+        measured: true,
+        start_ns,
+        end_ns: Some(end_ns),
+        load: Some(summary),
+        command: None,
+        fill: None,
+        state: None,
+        layers: BTreeMap::new(),
+        machine: BTreeMap::new(),
+        error: None,
+    }
+}
+
+/// Returns a plan that nobody composed: each target is a device.
+fn facts(load: &Load, targets: &[(String, Option<u64>)], variant: String) -> PlanFacts {
+    let device = |(name, bytes): &(String, Option<u64>)| LayerFacts {
+        layer: "device".to_owned(),
+        name: name.clone(),
+        settings: bytes
+            .map(|n| ("size".to_owned(), units::Bytes(n).to_string()))
+            .into_iter()
+            .collect(),
+        on: BTreeMap::new(),
+        computed: Vec::new(),
+    };
+    let share_percent = 100.0 / targets.len().max(1) as f64;
+    let target = |(name, _): &(String, Option<u64>)| TargetFacts {
+        name: name.clone(),
+        files: None,
+        share_percent,
+    };
+    let about = load.spec.describe();
+    let stage = StageFacts {
+        kind: STAGE.to_owned(),
+        name: STAGE.to_owned(),
+        measured: true,
+        about: about.clone(),
+        load: serde_json::to_value(&load.spec).unwrap_or_default(),
+        rounds: serde_json::Value::Null,
+        targets: targets.iter().map(target).collect(),
+        target_bytes: None,
+        io_bytes: None,
+        synced: None,
+        sweep: None,
+        figures: BTreeMap::new(),
+    };
+    let variant = VariantFacts {
+        name: variant,
+        stages: vec![stage],
+        stack: targets.iter().map(device).collect(),
+        levels: BTreeMap::new(),
+    };
+    PlanFacts {
+        experiment: "a load".to_owned(),
+        about,
+        source: None,
+        repeat: 1,
+        sequential: None,
+        order_drawn: true,
+        variants: vec![variant],
+        questions: Vec::new(),
+        expectations: Vec::new(),
+        reported: Vec::new(),
+        factors: Vec::new(),
+        pictures: Vec::new(),
+        scale: None,
+        scaled: Vec::new(),
+    }
+}
