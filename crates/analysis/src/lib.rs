@@ -28,8 +28,8 @@ pub use scope::{Of, Scope};
 pub use trends::{
     LeftOut, TrendKind, TrendName, TrendResult, TrendRun, TrendSeries, Trends, trends,
 };
-pub use values::{MetricValues, Point};
-pub use variant::{Figures, VariantFigures};
+pub use values::{Figures, MetricValues, Point};
+pub use variant::VariantFigures;
 pub use within::{RunSpread, io_bandwidth};
 
 /// What a result says.

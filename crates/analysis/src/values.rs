@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
-use layers::MACHINE_CPU_PER_IO;
 use layers::machine::BUSY;
+use layers::{MACHINE_CPU_PER_IO, SLOWEST_JOB};
 use results::histogram;
 use results::model::{
     CellRecord, ContentFigure, LatencySummary, LayerFigures, LoadSummary, OperationSummary,
@@ -13,6 +13,9 @@ use results::model::{
 use results::read::CellData;
 
 use crate::scope::{Of, Scope};
+
+/// Figures by id of their metric.
+pub type Figures = BTreeMap<String, stats::Figure>;
 
 /// The value of one run.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -112,14 +115,21 @@ fn of_stages(stages: &[&StageRecord]) -> Vec<Value> {
         values.extend(operation.metrics().map(|(id, v)| (of.clone(), id.to_owned(), v)));
     }
     let machine = stages.iter().filter(|stage| stage.load.is_some()).map(|stage| &stage.machine);
-    let cpu = cpu(&loads, machine);
-    // Of a load with one operation the CPU time is that operation's.
+    let mut whole = cpu(&loads, machine);
+    // Jobs of several loads are not the same ones.
+    if let [load] = &loads[..]
+        && !load.jobs.is_empty()
+    {
+        whole.push((SLOWEST_JOB, load.slowest_job_percent()));
+    }
+    // Of a load with one operation the CPU time and the jobs are that operation's.
     if let (1, Some((name, _))) = (operations.len(), operations.first_key_value()) {
         let of = Of::Operation(name.clone());
-        let per_io = cpu.iter().filter(|(id, _)| id.ends_with(CPU_PER_IO));
-        values.extend(per_io.map(|(id, v)| (of.clone(), (*id).to_owned(), *v)));
+        let own = |id: &str| id.ends_with(CPU_PER_IO) || id == SLOWEST_JOB;
+        let own = whole.iter().filter(|(id, _)| own(id));
+        values.extend(own.map(|(id, v)| (of.clone(), (*id).to_owned(), *v)));
     }
-    values.extend(cpu.iter().map(|(id, v)| (Of::Load, (*id).to_owned(), *v)));
+    values.extend(whole.iter().map(|(id, v)| (Of::Load, (*id).to_owned(), *v)));
     // Figures of several commands do not add up.
     if let [StageRecord { command: Some(command), .. }] = stages {
         let figures = command.metrics().map(|(id, v)| (Of::Command, id.to_owned(), v));
@@ -149,6 +159,34 @@ fn of_layers(layers: &BTreeMap<String, LayerFigures>) -> Vec<Value> {
         figures.iter().map(|(id, v)| (Of::Layer(layer.clone()), id.clone(), *v))
     });
     figures.collect()
+}
+
+/// The figures of each job of each operation of `cells`, where they were asked for; of each measured stage `apart`, or of the only one.
+pub(crate) fn of_jobs(cells: &[&CellData], apart: bool) -> BTreeMap<Scope, BTreeMap<u32, Figures>> {
+    type Values = BTreeMap<&'static str, Vec<f64>>;
+    let mut all: BTreeMap<Scope, BTreeMap<u32, Values>> = BTreeMap::new();
+    let stages = cells.iter().filter_map(|cell| cell.record.as_ref()).flat_map(|r| &r.stages);
+    for stage in stages.filter(|stage| stage.measured) {
+        for job in stage.load.iter().flat_map(|load| &load.jobs) {
+            for (name, operation) in &job.operations {
+                let stage = apart.then(|| stage.name.clone());
+                let scope = Scope { stage, of: Of::Operation(name.clone()) };
+                let own = all.entry(scope).or_default().entry(job.job).or_default();
+                let mut total = Total::default();
+                total.add(operation, job.duration_ns);
+                for (id, value) in total.metrics() {
+                    own.entry(id).or_default().extend(value);
+                }
+            }
+        }
+    }
+    let figures = |values: Values| {
+        values.into_iter().map(|(id, own)| (id.to_owned(), stats::figure(&own))).collect()
+    };
+    let of_job = |jobs: BTreeMap<u32, Values>| {
+        jobs.into_iter().map(|(job, values)| (job, figures(values))).collect()
+    };
+    all.into_iter().map(|(scope, jobs)| (scope, of_job(jobs))).collect()
 }
 
 /// One operation over several loads.

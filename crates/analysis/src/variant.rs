@@ -8,11 +8,8 @@ use stats::{Figure, Spread};
 
 use crate::courses::{self, RunCourse};
 use crate::scope::{Of, Scope};
-use crate::values::{self, MetricValues};
+use crate::values::{self, Figures, MetricValues, of_jobs};
 use crate::within::{self, RunSpread};
-
-/// Figures by id of their metric.
-pub type Figures = BTreeMap<String, Figure>;
 
 /// What one variant did.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +33,8 @@ pub struct VariantFigures {
     pub io_bandwidth: BTreeMap<Scope, Spread>,
     /// Per operation: how throughput went on within the runs; nothing of those with few intervals.
     pub courses: BTreeMap<Scope, RunCourse>,
+    /// Per operation the figures of each job, by its number from 0, where they were asked for.
+    pub jobs: BTreeMap<Scope, BTreeMap<u32, Figures>>,
     /// The values behind every figure.
     pub values: Vec<MetricValues>,
 }
@@ -104,6 +103,7 @@ pub(crate) fn figures(result: &ResultSet, name: &str, apart: bool) -> VariantFig
             .collect(),
         within_run,
         courses: courses::courses(&done, apart),
+        jobs: of_jobs(&done, apart),
         values,
     }
 }

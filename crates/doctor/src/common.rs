@@ -13,7 +13,7 @@ use crate::rules;
 pub(crate) type ResultRule = Rule<fn(&ResultSet, &Analysis) -> Vec<Finding>>;
 
 /// Every common rule that looks at a result.
-pub(crate) const RULES: [ResultRule; 33] = [
+pub(crate) const RULES: [ResultRule; 34] = [
     Rule {
         id: "changed_files",
         text: "The result is not as its run left it: its figures cannot be trusted.",
@@ -175,6 +175,15 @@ pub(crate) const RULES: [ResultRule; 33] = [
         remedy: "Ask for less, or let more be in flight.",
         source: "docs/workload.md",
         check: rules::load::rate_not_kept,
+    },
+    Rule {
+        id: "uneven_jobs",
+        text: "Jobs of one load, which all do the same, went at very different speeds: figures of all together are mostly those of the fastest.",
+        reads: "I/Os per second of each job while it was at work, in loads of a second and more, where they differ by ten times what chance makes of their latencies",
+        threshold: Threshold::below(rules::jobs::EVEN_PERCENT, Unit::Percent),
+        remedy: "Look at each job by itself: per_job = true in the stage.",
+        source: "articles on lvmcache and bcache; docs/engine.md",
+        check: rules::jobs::uneven,
     },
     Rule {
         id: "leftovers",

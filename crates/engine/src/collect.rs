@@ -2,13 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use results::model::IntervalRow;
+use results::model::{IntervalRow, JobRow};
 
+use crate::by_job::JobTallies;
 use crate::error::EngineError;
 use crate::interval_recorder::IntervalReader;
 use crate::pace::Pace;
 use crate::record::{SlowIo, Worst};
 use crate::tally::{Shape, Tally};
+
+/// Rows that are out: of all jobs together, and of each, where figures per job are kept.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Rows {
+    pub all: Vec<IntervalRow>,
+    pub jobs: Vec<JobRow>,
+}
 
 /// Puts together what all workers did, interval by interval.
 pub(crate) struct Collector {
@@ -20,10 +28,10 @@ pub(crate) struct Collector {
     /// The worst I/Os of each worker so far.
     worst: Vec<Worst>,
     /// Intervals that some worker has left and some other has not.
-    pending: BTreeMap<u64, Tally>,
+    pending: BTreeMap<u64, JobTallies>,
     /// The first interval without a row.
     next: u64,
-    total: Tally,
+    total: JobTallies,
 }
 
 impl Collector {
@@ -35,18 +43,18 @@ impl Collector {
         shape: Shape,
     ) -> Self {
         let worst = vec![Worst::new(shape.worst); readers.len()];
-        let total = Tally::new(shape);
+        let total = JobTallies::new(shape);
         Self { readers, pace, stage, names, shape, worst, pending: BTreeMap::new(), next: 0, total }
     }
 
     /// Takes what the workers have left, and gives the rows of all intervals that every worker is through with.
-    pub(crate) fn rows(&mut self) -> Result<Vec<IntervalRow>, EngineError> {
+    pub(crate) fn rows(&mut self) -> Result<Rows, EngineError> {
         // Read before the buffers: what a worker counted for an interval is in a buffer that it has left by then.
         let reached = self.readers.iter().map(IntervalReader::reached).min().unwrap_or(u64::MAX);
         self.gather();
-        let mut rows = Vec::new();
+        let mut rows = Rows::default();
         while self.next < reached && reached != u64::MAX {
-            rows.extend(self.row(None)?);
+            self.row(None, &mut rows)?;
         }
         Ok(rows)
     }
@@ -58,23 +66,23 @@ impl Collector {
 
     /// All rows that are left of a load that ended at `end_ns`. A row lasts as long as an interval, the last one until the end: what was
     /// counted in an interval that begins there belongs to the one before it.
-    pub(crate) fn last_rows(&mut self, end_ns: u64) -> Result<Vec<IntervalRow>, EngineError> {
+    pub(crate) fn last_rows(&mut self, end_ns: u64) -> Result<Rows, EngineError> {
         self.gather();
-        let mut rows = Vec::new();
+        let mut rows = Rows::default();
         let last = self.pace.interval(end_ns.saturating_sub(1)).max(self.next);
         for late in self.pending.split_off(&(last + 1)).into_values() {
-            self.pending.entry(last).or_insert_with(|| Tally::new(self.shape)).merge(&late);
+            self.pending.entry(last).or_insert_with(|| JobTallies::new(self.shape)).merge(&late);
         }
         let over = self.pace.span_ns(last, None).0 >= end_ns;
         while self.next <= last && !(over && self.pending.is_empty()) {
-            rows.extend(self.row(Some(end_ns))?);
+            self.row(Some(end_ns), &mut rows)?;
         }
         Ok(rows)
     }
 
     /// Returns what was done over all intervals that have rows.
     pub(crate) fn total(&self) -> &Tally {
-        &self.total
+        &self.total.all
     }
 
     /// The worst I/Os of all workers, longest first.
@@ -83,18 +91,18 @@ impl Collector {
     }
 
     /// Returns what was done, when nothing more is to come.
-    pub(crate) fn into_total(self) -> Tally {
+    pub(crate) fn into_total(self) -> JobTallies {
         self.total
     }
 
     fn gather(&mut self) {
-        for (reader, worst) in self.readers.iter_mut().zip(&mut self.worst) {
+        let (shape, workers) = (self.shape, self.readers.len() / self.shape.jobs.max(1));
+        for (worker, reader) in self.readers.iter_mut().enumerate() {
             reader.take(|interval, tally| {
-                worst.copy_from(&tally.worst);
-                match self.pending.get_mut(&interval) {
-                    Some(pending) => pending.merge(tally),
-                    None => drop(self.pending.insert(interval, tally.clone())),
-                }
+                self.worst[worker].copy_from(&tally.worst);
+                let pending =
+                    self.pending.entry(interval).or_insert_with(|| JobTallies::new(shape));
+                pending.add(worker / workers.max(1), tally);
             });
         }
         while let Some((&first, _)) = self.pending.first_key_value()
@@ -109,12 +117,14 @@ impl Collector {
         }
     }
 
-    fn row(&mut self, end_ns: Option<u64>) -> Result<Vec<IntervalRow>, EngineError> {
+    fn row(&mut self, end_ns: Option<u64>, rows: &mut Rows) -> Result<(), EngineError> {
         let (start_ns, end_ns) = self.pace.span_ns(self.next, end_ns);
-        let tally = self.pending.remove(&self.next).unwrap_or_else(|| Tally::new(self.shape));
+        let done = self.pending.remove(&self.next).unwrap_or_else(|| JobTallies::new(self.shape));
         self.next += 1;
-        self.total.merge(&tally);
-        tally.rows(self.stage, &self.names, start_ns, end_ns)
+        self.total.merge(&done);
+        rows.all.extend(done.all.rows(self.stage, &self.names, start_ns, end_ns)?);
+        rows.jobs.extend(done.job_rows(self.stage, &self.names, (start_ns, end_ns))?);
+        Ok(())
     }
 }
 
@@ -140,9 +150,9 @@ mod tests {
         a.tally().completed(&io(0, 5, 10));
         b.tally().completed(&io(0, 7, 10));
         a.enter(1);
-        assert_eq!(collector.rows().unwrap(), []);
+        assert_eq!(collector.rows().unwrap(), Rows::default());
         b.enter(1);
-        let rows = collector.rows().unwrap();
+        let rows = collector.rows().unwrap().all;
         assert_eq!((rows.len(), rows[0].ios, rows[0].bytes), (1, 2, 20));
         assert_eq!((rows[0].start_ns, rows[0].end_ns), (1000, 1010));
     }
@@ -154,10 +164,10 @@ mod tests {
         a.tally().completed(&io(0, 5, 10));
         a.enter(3);
         a.tally().completed(&io(0, 5, 10));
-        let rows = collector.rows().unwrap();
+        let rows = collector.rows().unwrap().all;
         assert_eq!(rows.iter().map(|r| r.ios).collect::<Vec<_>>(), [1, 0, 0]);
         assert!(a.close());
-        let rows = collector.last_rows(1034).unwrap();
+        let rows = collector.last_rows(1034).unwrap().all;
         assert_eq!((rows.len(), rows[0].ios, rows[0].start_ns, rows[0].end_ns), (1, 1, 1030, 1034));
         assert_eq!(collector.total().ios(), 2);
     }
@@ -171,11 +181,11 @@ mod tests {
             a.enter(interval);
         }
         // The reader slept: I/Os of intervals 1 to 3 are in the buffer of interval 1.
-        let rows = collector.rows().unwrap();
+        let rows = collector.rows().unwrap().all;
         assert_eq!(rows.iter().map(|r| r.ios).collect::<Vec<_>>(), [1, 0, 0, 0]);
         a.tally().completed(&io(0, 5, 1));
         assert!(a.close());
-        let rows = collector.last_rows(1045).unwrap();
+        let rows = collector.last_rows(1045).unwrap().all;
         assert_eq!(rows.iter().map(|r| r.ios).sum::<u64>(), 4);
         assert_eq!(collector.total().ios(), 5);
     }

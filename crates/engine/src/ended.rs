@@ -48,6 +48,11 @@ impl Depth {
         self.reaped += reaped as u64;
     }
 
+    /// Returns when something was submitted or ended last, nanoseconds.
+    pub(crate) fn since_ns(&self) -> u64 {
+        self.since_ns
+    }
+
     #[inline]
     fn pass(&mut self, now_ns: u64) {
         let counted_ns = now_ns.saturating_sub(self.since_ns.max(self.from_ns));
@@ -59,6 +64,8 @@ impl Depth {
 /// How a worker ended.
 #[derive(Debug, Default)]
 pub(crate) struct Ended {
+    /// Which of all workers it was.
+    pub worker: usize,
     /// First stamp before a submission and last stamp after reaping, nanoseconds; `None` when nothing was submitted.
     pub span_ns: Option<(u64, u64)>,
     /// Ended because the duration was over.
@@ -76,6 +83,22 @@ pub(crate) struct Ended {
     /// Completions that the kernel lost.
     pub overflowed: u32,
     pub depth: Depth,
+}
+
+/// Returns how long each of `jobs` jobs of so many workers was at work, nanoseconds, in a load that lasted from `start_ns` to `end_ns`: until
+/// its last worker had done its part, or was told to stop. A worker that did not come back was at work all the time.
+pub(crate) fn worked_ns(
+    ended: &[Ended],
+    (jobs, workers): (usize, usize),
+    (start_ns, end_ns): (u64, u64),
+) -> Vec<u64> {
+    let of_job = |job| {
+        let own = || ended.iter().filter(|end| end.worker / workers.max(1) == job);
+        let moments = own().flat_map(|end| end.over_ns.into_iter().chain(end.span_ns.map(|s| s.1)));
+        let last_ns = if own().count() < workers { Some(end_ns) } else { moments.max() };
+        last_ns.unwrap_or(start_ns).min(end_ns).saturating_sub(start_ns)
+    };
+    (0..jobs).map(of_job).collect()
 }
 
 /// How all workers together ended.
@@ -163,6 +186,28 @@ impl Sum {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_job_is_at_work_until_its_last_worker_is_done_or_told_to_stop() {
+        let end = |worker, last_ns: Option<u64>, over_ns| Ended {
+            worker,
+            span_ns: last_ns.map(|last| (0, last)),
+            over_ns,
+            ..Ended::default()
+        };
+        let ended = [
+            end(2, Some(800), Some(900)),
+            end(0, Some(300), None),
+            end(1, Some(400), None),
+            end(4, None, None),
+            end(5, None, None),
+            end(6, Some(200), None),
+        ];
+        // Of the second and the fourth job a worker never came back; the third had nothing to do.
+        assert_eq!(worked_ns(&ended, (4, 2), (100, 1_000)), [300, 900, 0, 900]);
+        // Done within the ramp.
+        assert_eq!(worked_ns(&ended[1..3], (1, 2), (500, 1_000)), [0]);
+    }
 
     #[test]
     fn the_mean_depth_is_that_over_time() {

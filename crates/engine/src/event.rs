@@ -1,6 +1,6 @@
 //! What a load tells while it runs.
 
-use results::model::IntervalRow;
+use results::model::{IntervalRow, JobRow};
 use units::Bytes;
 
 /// One thing that a load tells while it runs, in order.
@@ -12,6 +12,8 @@ pub enum Event {
     Intervals {
         /// The rows, empty intervals included (`ios` 0, no latency).
         rows: Vec<IntervalRow>,
+        /// The same of each job, where figures per job are kept, in the order of the jobs.
+        jobs: Vec<JobRow>,
         /// How far the load has come.
         progress: Progress,
     },

@@ -6,6 +6,7 @@
 
 mod asked_rate;
 mod backend;
+mod by_job;
 mod census;
 mod choice;
 mod collect;
@@ -47,7 +48,7 @@ pub use event::{Event, Progress, Started, Waiting};
 pub use floor::{Floor, Floored, floor};
 pub use load::{Aim, Context, ForeignCpu, Load, SimModel, TargetSpec};
 pub use probe::{Alike, probe, untimed};
-pub use record::{Recording, Rehearsal};
+pub use record::{IoLogKeeper, IoLogTarget, Recording, Rehearsal};
 pub use summary::asked;
 pub use written_map::{WrittenMap, WrittenSince};
 

@@ -12,7 +12,7 @@ use crate::backend::{Files, TargetFile};
 use crate::choice::{Choice, Driver};
 use crate::collect::Collector;
 use crate::cpu_affinity::CpuAffinity;
-use crate::ended::{Ended, Sum};
+use crate::ended::{self, Ended, Sum};
 use crate::error::{EngineError, ErrorKind};
 use crate::event::{Event, Started};
 use crate::job::MakeFill;
@@ -212,7 +212,7 @@ impl Over<'_> {
         let end_ns = sum.end_ns(self.start_ns);
         let rows = collector.last_rows(end_ns)?;
         let progress = resolved.progress(end_ns - self.start_ns, workers.status.bytes());
-        on(Event::Intervals { rows, progress });
+        on(Event::Intervals { rows: rows.all, jobs: rows.jobs, progress });
         let (halt, seen) = (workers.status.halted(), workers.seen_in_flight);
         let measured = collector.total().ios() + collector.total().errors();
         let ramp_ios = workers.status.ended().saturating_sub(measured);
@@ -238,6 +238,11 @@ impl Over<'_> {
             io_log,
             steady: steady_detector.as_ref().map(SteadyDetector::facts),
             targets: resolved.targets.clone(),
+            worked_ns: ended::worked_ns(
+                ended,
+                (resolved.jobs, setup.workers_of_a_job()),
+                (self.start_ns, end_ns),
+            ),
             total: collector.into_total(),
             duration_ns: end_ns - self.start_ns,
             halt,

@@ -162,6 +162,8 @@ impl ResolvedLoad {
             open: load.spec.rate.is_some(),
             mixed: load.spec.operations().any(|op| load.spec.block_size_of(op).fixed().is_none()),
             worst: load.recording.worst,
+            jobs: self.jobs,
+            per_job: load.spec.per_job,
         }
     }
 

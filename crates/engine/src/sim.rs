@@ -3,15 +3,19 @@
 //! An I/O waits for the first of the model's servers that is free and keeps it for its service time: a base by
 //! direction, a part by size, a spread drawn from the seed. Everything follows from the seed.
 
+mod device;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use reduce::Census;
+use results::iolog::Header;
 use results::model::{CpuFigures, LoadSummary};
 use sys::interrupt::Level;
-use units::{Nanos, SplitMix64};
+use units::Nanos;
 
 use crate::backend::Verb;
+use crate::by_job::JobTallies;
 use crate::choice::{Choice, Driver};
 use crate::ended::{Depth, Ended, Sum};
 use crate::error::EngineError;
@@ -21,11 +25,12 @@ use crate::load::{Context, Load, SimModel, TargetSpec};
 use crate::load_status::StopReason;
 use crate::pace::Pace;
 use crate::real;
-use crate::record::{Completion, SteadyDetector, Worst};
+use crate::record::{LogSender, SteadyDetector, Worst, start_log};
 use crate::resolved_load::ResolvedLoad;
 use crate::sample::{self, Counts, SampleReceiver, SharedSampling};
 use crate::summary::{Driven, Outcome};
-use crate::tally::{Shape, Tally};
+use crate::tally::Shape;
+use device::{Device, SimIo};
 
 /// I/Os between two looks at the interrupt and at the blocks that were sampled.
 const LOOK: u64 = 1_024;
@@ -39,64 +44,6 @@ struct SimEvent {
     job: usize,
     /// The I/O that ends; `None` when the job only wants to look again.
     io: Option<SimIo>,
-}
-
-/// One I/O in the model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct SimIo {
-    start_ns: u64,
-    intended_ns: u64,
-    operation: usize,
-    target: u16,
-    slot: usize,
-    bytes: u32,
-    offset: u64,
-    writes: bool,
-}
-
-impl SimIo {
-    fn completion(&self, reaped_ns: u64) -> Completion {
-        Completion {
-            operation: self.operation,
-            target: self.target.into(),
-            offset: self.offset,
-            length: self.bytes,
-            intended_ns: self.intended_ns,
-            submit_ns: self.start_ns,
-            submitted_ns: self.start_ns,
-            reaped_ns,
-            error: 0,
-        }
-    }
-}
-
-struct Device {
-    model: SimModel,
-    /// When each server is free, nanoseconds.
-    free_ns: BinaryHeap<Reverse<u64>>,
-    random: SplitMix64,
-}
-
-impl Device {
-    fn new(model: &SimModel, random: SplitMix64) -> Self {
-        let free_ns = (0..model.channels.max(1)).map(|_| Reverse(0)).collect();
-        Self { model: model.clone(), free_ns, random }
-    }
-
-    /// Returns when an I/O that is submitted at `now_ns` ends.
-    fn serve(&mut self, next: &Next, now_ns: u64) -> u64 {
-        let moved = if next.transfer.verb.moves() { next.transfer.length } else { 0 };
-        let base =
-            if next.transfer.verb == Verb::Read { self.model.read } else { self.model.write };
-        let blocks = f64::from(moved) / reduce::BLOCK as f64;
-        let mean = base.0 as f64 + blocks * self.model.per_block.0 as f64;
-        let spread = self.model.jitter.clamp(0.0, 1.0) * (2.0 * self.random.unit() - 1.0);
-        let service = ((mean * (1.0 + spread)) as u64).max(1);
-        let free_ns = self.free_ns.pop().map_or(0, |Reverse(ns)| ns);
-        let end_ns = free_ns.max(now_ns) + service;
-        self.free_ns.push(Reverse(end_ns));
-        end_ns
-    }
 }
 
 struct Simulation<'a> {
@@ -120,6 +67,10 @@ struct Simulation<'a> {
     buffer: Vec<u8>,
     depth: Vec<Depth>,
     in_flight: Vec<usize>,
+    /// Where each job logs its I/Os, if there is a log.
+    logs: Vec<LogSender>,
+    /// Jobs that have begun all that they were to do.
+    done: Vec<bool>,
     made: u64,
     submitted: u64,
     halt: StopReason,
@@ -160,6 +111,8 @@ impl<'a> Simulation<'a> {
             buffer: vec![0; resolved.block_bytes],
             depth: vec![Depth::new(pace.start_ns); jobs],
             in_flight: vec![0; jobs],
+            logs: Vec::new(),
+            done: vec![false; jobs],
             made: 0,
             submitted: 0,
             halt: StopReason::None,
@@ -204,7 +157,10 @@ impl Simulation<'_> {
                     }
                     break;
                 }
-                NextIo::Over => break,
+                NextIo::Over => {
+                    self.done[job] = true;
+                    break;
+                }
             }
         }
         let (now, fresh) = (self.in_flight[job], self.in_flight[job] - before);
@@ -249,6 +205,13 @@ impl Simulation<'_> {
         self.in_flight[job] -= 1;
         self.jobs[job].gate.ended(now_ns);
         self.free[job].push(io.slot);
+    }
+
+    /// Returns how long each job was at work in a load that ended at `end_ns`, nanoseconds.
+    fn worked_ns(&self, end_ns: u64) -> Vec<u64> {
+        let last_ns = self.depth.iter().zip(&self.done);
+        let last_ns = last_ns.map(|(depth, &done)| if done { depth.since_ns() } else { end_ns });
+        last_ns.map(|ns| ns.min(end_ns).saturating_sub(self.pace.start_ns)).collect()
     }
 
     /// Tells whether nothing is in flight.
@@ -303,6 +266,13 @@ pub(crate) fn run(
         duration_ns: resolved.duration_ns,
     };
     let mut simulation = Simulation::new(load, &models, &resolved, context, pace, make);
+    let header = Header { operations: resolved.names.clone(), targets: resolved.targets.clone() };
+    let target = load.recording.io_log.as_ref();
+    let log = target.map(|target| start_log(target, &header, (resolved.jobs, 1))).transpose()?;
+    let log = log.map(|(senders, log)| {
+        simulation.logs = senders;
+        log
+    });
     on(Event::Started(Started {
         target: resolved.bytes(),
         backend: Driver::Sim.name().into(),
@@ -323,11 +293,12 @@ pub(crate) fn run(
     let (submitted_per_call, reaped_per_call) = sum.per_call();
     let duration_ns = end_ns.saturating_sub(pace.start_ns);
     let outcome = Outcome {
-        worst: Worst::of_all(shape.worst, std::iter::once(&total.worst)),
-        io_log: None,
+        worst: Worst::of_all(shape.worst, std::iter::once(&total.all.worst)),
+        io_log: log.map(|log| log.finish().0),
         steady: steady_detector.as_ref().map(SteadyDetector::facts),
         targets: resolved.targets.clone(),
         total,
+        worked_ns: simulation.worked_ns(end_ns),
         duration_ns,
         halt: simulation.halt,
         by_time: simulation.by_time,
@@ -358,15 +329,16 @@ fn drive(
     begin_ns: u64,
     steady_detector: &mut Option<SteadyDetector>,
     on: &mut dyn FnMut(Event),
-) -> Result<(Tally, u64), EngineError> {
+) -> Result<(JobTallies, u64), EngineError> {
     let pace = simulation.pace;
-    let mut total = Tally::new(shape);
-    let mut tally = Tally::new(shape);
+    let mut total = JobTallies::new(shape);
+    let mut tally = JobTallies::new(shape);
     let (mut interval, mut edge_ns, mut end_ns) = (0, pace.edge_ns(0), pace.start_ns);
     let mut bytes = 0;
-    let mut close = |tally: &mut Tally, interval, end, bytes| {
+    let mut close = |tally: &mut JobTallies, interval, end, bytes| {
         let (start_ns, end_ns) = pace.span_ns(interval, end);
-        let rows = tally.rows(resolved.stage, &resolved.names, start_ns, end_ns)?;
+        let rows = tally.all.rows(resolved.stage, &resolved.names, start_ns, end_ns)?;
+        let jobs = tally.job_rows(resolved.stage, &resolved.names, (start_ns, end_ns))?;
         total.merge(tally);
         tally.clear();
         // An interval that was cut off says nothing about settling.
@@ -374,7 +346,8 @@ fn drive(
             && steady_detector
                 .as_mut()
                 .is_some_and(|steady_detector| steady_detector.see(&rows, pace.start_ns));
-        on(Event::Intervals { rows, progress: resolved.progress(end_ns - pace.start_ns, bytes) });
+        let progress = resolved.progress(end_ns - pace.start_ns, bytes);
+        on(Event::Intervals { rows, jobs, progress });
         Ok::<bool, EngineError>(settled)
     };
     for job in 0..simulation.jobs.len() {
@@ -406,10 +379,12 @@ fn drive(
         bytes += u64::from(io.bytes);
         if at_ns >= pace.start_ns {
             let completion = io.completion(at_ns);
-            tally.completed(&completion);
-            tally.extras(&completion);
-            if tally.worst.concerns(completion.latency_ns()) {
-                tally.worst.add(&completion, job as u16);
+            tally.completed(job, &completion);
+            if let Some(log) = simulation.logs.get_mut(job) {
+                log.put_patiently(&completion);
+            }
+            if tally.all.worst.concerns(completion.latency_ns()) {
+                tally.all.worst.add(&completion, job as u16);
             }
         }
         simulation.refill(job, at_ns);
@@ -427,6 +402,6 @@ fn drive(
     if end_ns > pace.span_ns(interval, None).0 {
         close(&mut tally, interval, Some(end_ns), bytes)?;
     }
-    total.worst = tally.worst;
+    total.all.worst = tally.all.worst;
     Ok((total, end_ns))
 }

@@ -8,7 +8,10 @@ use results::model::{
     LoadSummary, SteadyFacts, TargetSummary, WorstIo,
 };
 
+use units::show;
+
 use crate::asked_rate;
+use crate::by_job::JobTallies;
 use crate::choice::Choice;
 use crate::error::EngineError;
 use crate::load::Load;
@@ -16,7 +19,6 @@ use crate::load_status::StopReason;
 use crate::record::SlowIo;
 use crate::resolved_load::ResolvedLoad;
 use crate::sample::Counts;
-use crate::tally::Tally;
 
 /// How the load was driven.
 #[derive(Debug, Clone)]
@@ -36,7 +38,9 @@ pub(crate) struct Driven {
 
 /// Everything that a summary is made of.
 pub(crate) struct Outcome {
-    pub total: Tally,
+    pub total: JobTallies,
+    /// How long each job was at work, nanoseconds.
+    pub worked_ns: Vec<u64>,
     /// What the load's targets are called, in their order.
     pub targets: Vec<String>,
     pub worst: Vec<SlowIo>,
@@ -71,7 +75,8 @@ impl Outcome {
         self.notices.extend(missing);
         self.notices.extend(nothing);
         self.notices.extend(resolved.tails.iter().cloned());
-        let operations = self.total.summaries(&resolved.names, duration_ns)?;
+        let operations = self.total.all.summaries(&resolved.names, duration_ns)?;
+        let jobs = self.total.summaries(&resolved.names, &self.worked_ns)?;
         let rate = asked_rate::facts(&load.spec, operations.values(), duration_ns, self.by_time);
         self.notices.extend(rate.and_then(|rate| asked_rate::notice(&load.spec, &rate)));
         Ok(LoadSummary {
@@ -84,6 +89,7 @@ impl Outcome {
             cpu: self.cpu,
             engine: facts(&self.driven, resolved),
             targets,
+            jobs,
             worst,
             io_log: self.io_log,
             steady: self.steady,
@@ -95,7 +101,7 @@ impl Outcome {
 
     /// Returns why nothing was measured, where that is so and no failed I/O says it.
     fn nothing(&self, load: &Load, resolved: &ResolvedLoad) -> Option<String> {
-        if self.total.ios() > 0 || self.total.errors() > 0 {
+        if self.total.all.ios() > 0 || self.total.all.errors() > 0 {
             return None;
         }
         let spec = &load.spec;
@@ -124,7 +130,7 @@ impl Outcome {
     ) -> Result<Vec<TargetSummary>, EngineError> {
         let several = self.targets.iter().enumerate().filter(|_| self.targets.len() > 1);
         let apart = several.map(|(place, name)| {
-            let operations = self.total.summaries_of(place, &resolved.names, duration_ns)?;
+            let operations = self.total.all.summaries_of(place, &resolved.names, duration_ns)?;
             Ok(TargetSummary { target: name.clone(), operations })
         });
         apart.collect()
@@ -173,6 +179,19 @@ fn facts(driven: &Driven, resolved: &ResolvedLoad) -> EngineFacts {
 fn missing(log: &IoLogFacts) -> Option<String> {
     let why = match &log.error {
         Some(error) => error,
+        None if log.beyond > 0 => {
+            let (recorded, beyond) = (show::grouped(log.recorded), show::grouped(log.beyond));
+            let slow = match log.dropped - log.beyond {
+                0 => String::new(),
+                n => {
+                    format!("; {} more could not be written as fast as they came", show::grouped(n))
+                }
+            };
+            return Some(format!(
+                "The log {} holds the first {recorded} I/Os, which is as much as is kept of a stage; the {beyond} after them are not in it{slow}",
+                log.path
+            ));
+        }
         None if log.dropped > 0 => "it could not be written as fast as they came",
         None => return None,
     };

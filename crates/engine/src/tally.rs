@@ -9,7 +9,7 @@ use crate::error::EngineError;
 use crate::record::{Buckets, Completion, Errors, Worst};
 
 /// What is to be kept apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Shape {
     /// Operations of the load.
     pub operations: usize,
@@ -23,6 +23,10 @@ pub(crate) struct Shape {
     pub mixed: bool,
     /// How many of the worst I/Os are kept.
     pub worst: usize,
+    /// Jobs of the load.
+    pub jobs: usize,
+    /// Tells whether figures of each job are kept.
+    pub per_job: bool,
 }
 
 /// What one operation did on one target.
@@ -170,6 +174,11 @@ impl Tally {
         self.parts.iter().map(OpTally::ios).sum()
     }
 
+    /// Bytes that were moved, by all operations.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.parts.iter().map(|t| t.bytes).sum()
+    }
+
     /// I/Os that failed, of all operations.
     pub(crate) fn errors(&self) -> u64 {
         self.parts.iter().map(|t| t.errors.total()).sum()
@@ -247,7 +256,7 @@ pub(crate) mod tests {
 
     /// Nothing but `operations` operations on one target.
     pub(crate) fn plain(operations: usize) -> Shape {
-        Shape { operations, targets: 1, split: false, open: false, mixed: false, worst: 0 }
+        Shape { operations, targets: 1, jobs: 1, ..Shape::default() }
     }
 
     /// An I/O that took `latency_ns`.

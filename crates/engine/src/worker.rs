@@ -164,6 +164,7 @@ impl<B: Backend, J: JobHandle> Worker<B, J> {
         if result.is_err() {
             self.setting.status.halt(StopReason::Errors);
         }
+        self.outcome.worker = self.setting.index;
         self.outcome.unfinished = self.backend.in_flight();
         if let (true, Some((_, last))) = (self.outcome.unfinished > 0, &mut self.outcome.span_ns) {
             // The time that was spent waiting in vain is part of the load.

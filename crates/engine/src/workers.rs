@@ -91,7 +91,7 @@ pub(crate) struct WorkerSetup<'a> {
 
 impl WorkerSetup<'_> {
     /// Threads of one job: with plain calls (`sync`) one for each I/O in flight.
-    fn workers_of_a_job(&self) -> usize {
+    pub(crate) fn workers_of_a_job(&self) -> usize {
         if self.driver == Driver::Sync { self.resolved.depth } else { 1 }
     }
 
@@ -328,13 +328,13 @@ impl Workers {
             let rows = collector.rows()?;
             let elapsed_ns = now_ns.saturating_sub(pace.start_ns);
             let (ended_ios, bytes) = (self.status.ended(), self.status.bytes());
-            if !rows.is_empty() {
+            if !rows.all.is_empty() {
                 let mut progress = setup.resolved.progress(elapsed_ns, bytes);
                 progress.cpu_per_io_us = meter.per_io_us(ended_ios);
-                if steady_detector.as_mut().is_some_and(|s| s.see(&rows, pace.start_ns)) {
+                if steady_detector.as_mut().is_some_and(|s| s.see(&rows.all, pace.start_ns)) {
                     self.status.halt(StopReason::Steady);
                 }
-                on(Event::Intervals { rows, progress });
+                on(Event::Intervals { rows: rows.all, jobs: rows.jobs, progress });
             }
             if let Some(notice) = watch.stalled(now_ns, ended_ios, in_flight) {
                 on(Event::Notice(notice.clone()));

@@ -47,7 +47,7 @@ pub use layer::{
     ActionPlan, Allocate, Asked, Growth, Layer, MOUNTS, Offer, Place, Proof, RaisePlan, fresh,
     on_device,
 };
-pub use loads::{COSTS, MACHINE_CPU_PER_IO};
+pub use loads::{COSTS, MACHINE_CPU_PER_IO, SLOWEST_JOB};
 pub use objects::{Fact, FactSource, Objects};
 pub use parse::{ABSENT, ParseError, Parsed};
 pub use planned::{OperationKind, Order, PlannedLoad, PlannedOperation, PlannedStage};

@@ -16,6 +16,9 @@ pub const COSTS: &[&str] = &[MACHINE_CPU_PER_IO, CPU_PER_IO];
 /// The CPU time of the load alone per I/O.
 const CPU_PER_IO: &str = "cpu_per_io_us";
 
+/// How far the slowest job of a load is behind the fastest.
+pub const SLOWEST_JOB: &str = "slowest_job_percent";
+
 /// Metrics of one operation of a load.
 pub(crate) static METRICS: &[Metric] = &[
     Metric {
@@ -84,6 +87,15 @@ pub(crate) static METRICS: &[Metric] = &[
         basis: Basis::Counter,
         test: Test::Occurrence,
         help: "I/Os that failed or moved fewer bytes than asked. The same only where no run of either side has any.",
+    },
+    Metric {
+        id: SLOWEST_JOB,
+        name: "slowest job, of the fastest",
+        unit: Unit::Percent,
+        better: Better::Higher,
+        basis: Basis::Counter,
+        test: Test::Ranked,
+        help: "I/Os per second of the slowest job, of those of the fastest, each while it was at work: 100 % where all did the same, 0 % where one did nothing. There is none of a single job.",
     },
     Metric {
         id: MACHINE_CPU_PER_IO,

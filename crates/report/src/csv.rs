@@ -1,8 +1,10 @@
 //! The figures as CSV (RFC 4180): one line per figure and variant.
 
-use crate::view::{Of, View};
+use units::Metric;
 
-const HEAD: &str = "scope,name,metric,unit,variant,median,low,high,n,base,ratio,ratio_low,ratio_high,p,verdict,p_adjusted,threshold,stage";
+use crate::view::{JobFigures, Of, View};
+
+const HEAD: &str = "scope,name,metric,unit,variant,median,low,high,n,base,ratio,ratio_low,ratio_high,p,verdict,p_adjusted,threshold,stage,job";
 
 /// The table of figures. What is not known is an empty field.
 pub fn csv(view: &View) -> String {
@@ -40,11 +42,39 @@ pub fn csv(view: &View) -> String {
                 number(comparison.and_then(|c| c.p_adjusted)),
                 number(comparison.and_then(|c| c.threshold)),
                 row.scope.stage.as_deref().map(quoted).unwrap_or_default(),
+                String::new(),
             ];
             lines.push(fields.join(","));
         }
     }
+    lines.extend(view.jobs.iter().flat_map(|row| jobs(view, row)));
     lines.join("\r\n") + "\r\n"
+}
+
+/// The figures of one job: `job` in place of `operation`, the number of the job at the end, and nothing that compares.
+fn jobs(view: &View, row: &JobFigures) -> Vec<String> {
+    let variant = view.variants.get(row.variant).map(|variant| quoted(&variant.name));
+    let operation = row.scope.as_operation().map(quoted).unwrap_or_default();
+    let number = |value: Option<f64>| value.map(|v| v.to_string()).unwrap_or_default();
+    let line = |metric: &Metric| {
+        let figure = row.figures.get(metric.id)?;
+        let fields = [
+            "job".to_owned(),
+            operation.clone(),
+            quoted(metric.id),
+            unit(metric.unit),
+            variant.clone().unwrap_or_default(),
+            figure.median.to_string(),
+            number(figure.low),
+            number(figure.high),
+            figure.n.to_string(),
+        ];
+        let stage = row.scope.stage.as_deref().map(quoted).unwrap_or_default();
+        let none = std::iter::repeat_n(String::new(), 8);
+        let all = fields.into_iter().chain(none).chain([stage, row.job.to_string()]);
+        Some(all.collect::<Vec<_>>().join(","))
+    };
+    layers::metrics().filter_map(line).collect()
 }
 
 /// A unit as in JSON: `bytes_per_second`.

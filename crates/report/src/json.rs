@@ -1,6 +1,6 @@
 //! A result as JSON for scripts: what `fathom show --json` prints, as `docs/json.md` says.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{
     Evidence, Expectation, FactorEffect, FactorEffects, LevelChange, MetricComparison, Reported,
@@ -153,6 +153,8 @@ fn variant(view: &View, index: usize, variant: &Variant) -> Value {
         "operations": own("operations"),
         "layers": own("layers"),
         "cpu": own("cpu"),
+        "load": own("load"),
+        "jobs": own("jobs"),
         "command": own("command"),
         "content": own("content"),
         "stages": stages.collect::<Map<_, _>>(),
@@ -164,7 +166,7 @@ fn variant(view: &View, index: usize, variant: &Variant) -> Value {
 fn sweep(name: &str, variant: &Variant) -> Value {
     let mine = variant.points.iter().filter(|(_, sweep)| sweep.stage == name);
     let points = mine.map(|(stage, sweep)| json!({ "stage": stage, "at": sweep.point }));
-    let none = ["operations", "layers", "cpu", "command", "content", "targets"]
+    let none = ["operations", "layers", "cpu", "load", "jobs", "command", "content", "targets"]
         .map(|key| (key, Value::Null));
     let all = none.into_iter().chain([("points", points.collect())]);
     all.map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>().into()
@@ -178,7 +180,7 @@ fn figures(
     stage: Option<&str>,
 ) -> Map<String, Value> {
     let (mut operations, mut layers) = (Map::new(), Map::new());
-    let (mut cpu, mut command) = (Map::new(), Map::new());
+    let (mut cpu, mut command, mut load) = (Map::new(), Map::new(), Map::new());
     for row in view.figures.iter().filter(|row| row.scope.stage.as_deref() == stage) {
         let value = row.values.get(index).and_then(Option::as_ref);
         let (group, name) = match &row.scope.of {
@@ -191,7 +193,8 @@ fn figures(
                 (&mut layers, name)
             }
             Of::Load => {
-                cpu.insert(row.metric.clone(), figure(value));
+                let group = if row.metric.contains("cpu") { &mut cpu } else { &mut load };
+                group.insert(row.metric.clone(), figure(value));
                 continue;
             }
             Of::Command => {
@@ -211,6 +214,8 @@ fn figures(
         ("layers", layers.into()),
         ("cpu", cpu.into()),
         ("command", command.into()),
+        ("load", load.into()),
+        ("jobs", jobs(view, index, stage)),
         (
             "content",
             json!({
@@ -220,6 +225,22 @@ fn figures(
         ),
     ];
     groups.map(|(key, value): (&str, Value)| (key.to_owned(), value)).into_iter().collect()
+}
+
+/// Returns the figures of each job of a stage of a variant; `null` where they were not asked for.
+fn jobs(view: &View, index: usize, stage: Option<&str>) -> Value {
+    let own =
+        view.jobs.iter().filter(|row| row.variant == index && row.scope.stage.as_deref() == stage);
+    let mut jobs: BTreeMap<u32, Map<String, Value>> = BTreeMap::new();
+    for row in own {
+        let figures = row.figures.iter().map(|(id, own)| (id.clone(), figure(Some(own))));
+        let name = row.scope.as_operation().unwrap_or_default().to_owned();
+        jobs.entry(row.job).or_default().insert(name, figures.collect::<Map<_, _>>().into());
+    }
+    if jobs.is_empty() {
+        return Value::Null;
+    }
+    jobs.into_iter().map(|(job, own)| json!({"job": job, "operations": own})).collect()
 }
 
 fn figure(figure: Option<&Figure>) -> Value {

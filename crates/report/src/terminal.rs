@@ -2,6 +2,7 @@
 
 mod crowd;
 mod ink;
+mod jobs;
 mod table;
 
 use std::collections::BTreeSet;
@@ -100,6 +101,7 @@ fn written(view: &View, rows: &[&FigureRow], width: usize, colour: bool) -> Stri
         out.push_str(&line);
         out.push('\n');
     }
+    out.push_str(&jobs::table(view, width, &ink));
     for (name, text) in &view.driven {
         let line = wrapped(&format!("{name}: {text}"), width, "    ");
         out.push_str(&ink.paint(Tint::Dim, &line));

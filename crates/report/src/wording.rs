@@ -85,6 +85,19 @@ pub fn intervals_short(view: &View) -> &'static str {
     }
 }
 
+/// What is shown of each job.
+pub const JOB_METRICS: [&str; 7] = [
+    "iops",
+    "throughput_bytes_per_s",
+    "latency_p50_ns",
+    "latency_p99_ns",
+    "latency_p999_ns",
+    "latency_max_ns",
+    "errors",
+];
+/// What figures of jobs are.
+pub const JOBS: &str = "The jobs of a load all do the same. Rates are over the time that a job was at work; medians over the repeats.";
+
 /// A ratio: `0.37×`.
 pub fn ratio(number: f64) -> String {
     format!("{}×", show::significant(number, 3))

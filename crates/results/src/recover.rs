@@ -40,7 +40,8 @@ pub fn recover(rows: &[Row]) -> Vec<RecoveredStage> {
                 let (_, sums) = stages.entry(row.stage).or_insert_with(|| blank(row.stage));
                 sums.entry(row.operation.clone()).or_default().add(row);
             }
-            Row::Sample(_) => {}
+            // They are in the rows of all jobs.
+            Row::Job(_) | Row::Sample(_) => {}
         }
     }
     let finish = |(mut stage, sums): (RecoveredStage, BTreeMap<String, Sum>)| {

@@ -4,8 +4,12 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::Arc;
 
-use engine::{Alike, Choice, Context, Event as Said, Load, Progress, TargetSpec, Waiting};
+use engine::{
+    Alike, Choice, Context, Event as Said, IoLogKeeper, IoLogTarget, Load, Progress, TargetSpec,
+    Waiting,
+};
 use host::{Executor, Place};
 use results::model::{LoadSummary, Row};
 
@@ -185,6 +189,7 @@ impl Loader for Real<'_> {
             scene.recorder.send(Message::Chosen(chosen));
         }
         load.choice = Some(choice);
+        load.recording.io_log = io_log(scene, plan, turn);
         let (spoiling, mut spoilt) = (std::mem::take(&mut self.spoil), Ok(()));
         let first = load.targets.first().and_then(|aim| aim.target.path());
         let first = first.map(|(_, way)| way.to_owned()).unwrap_or_default();
@@ -270,6 +275,22 @@ pub(crate) fn load_of(plan: &CellPlan, turn: LoadId) -> Load {
     Load { stage: turn.stage, ..Load::new(spec, seed) }
 }
 
+/// The most of a log of I/Os that is kept of a stage, or of one round of a fill, bytes: 1.6 million I/Os.
+const LOGGED: u64 = 64 << 20;
+
+/// Returns where the log of every I/O goes, where the stage asks for one: into the folder of the cell.
+pub(crate) fn io_log(scene: &CellContext, plan: &CellPlan, turn: LoadId) -> Option<IoLogTarget> {
+    plan.stages[turn.stage].driven().filter(|spec| spec.io_log)?;
+    let round = turn.round.map_or_else(String::new, |round| format!("-{}", round.number));
+    let folder = results::cell_folder(plan.index, &plan.variant, plan.repeat);
+    let name = format!("{}/{folder}/ios-{}{round}.log", results::writer::CELLS, turn.stage);
+    let (recorder, path) = (scene.recorder.clone(), name.clone());
+    let add = move |bytes: &[u8]| {
+        recorder.send(Message::Append { path: path.clone(), bytes: bytes.to_vec() });
+    };
+    Some(IoLogTarget::Keeper(IoLogKeeper { name, add: Arc::new(add), most: LOGGED }))
+}
+
 /// Returns why a load was not done within the deadline of its stage, if so.
 pub(crate) fn late(stage: &StagePlan, load: &LoadSummary) -> Option<String> {
     let deadline = stage.deadline.filter(|_| load.ended_by == "duration")?;
@@ -296,9 +317,10 @@ pub(crate) fn hand_in(scene: &CellContext, plan: &CellPlan, turn: LoadId, said: 
         operations,
     };
     match said {
-        Said::Intervals { rows, progress: at } => {
-            for row in rows {
-                scene.recorder.row(&Row::Interval(row.clone()));
+        Said::Intervals { rows, jobs, progress: at } => {
+            let jobs = jobs.iter().map(|row| Row::Job(row.clone()));
+            for row in rows.iter().map(|row| Row::Interval(row.clone())).chain(jobs) {
+                scene.recorder.row(&row);
             }
             let operations = OperationBrief::newest(rows);
             scene.recorder.event(progress(at, operations));

@@ -12,7 +12,7 @@ use sys::clock::Clock;
 use units::{Bytes, Nanos, Seed};
 
 use crate::RunError;
-use crate::loader::{LoadId, Loader, aims, hand_in, load_of};
+use crate::loader::{LoadId, Loader, aims, hand_in, io_log, load_of};
 use crate::reach::reached_from;
 use crate::scene::CellContext;
 use crate::watch::CellSamplers;
@@ -143,6 +143,7 @@ impl Loader for Twin {
                 load.targets.push(engine::Aim { target, share });
             }
         }
+        load.recording.io_log = io_log(scene, plan, turn);
         let context = Context { clock: scene.clock, interrupt: scene.interrupt, foreign_cpu: None };
         engine::run(&load, &context, &mut |said| {
             if matches!(said, Said::Intervals { .. }) {

@@ -50,6 +50,8 @@ impl LoadSpec {
             self.sync.map(|sync| sync.to_string()),
             self.cpus.as_ref().map(|cpus| format!("on CPUs {cpus}")),
             (self.verify != Verify::Off).then(|| format!("verify {}", self.verify)),
+            self.per_job.then(|| "figures per job".to_owned()),
+            self.io_log.then(|| "every I/O logged".to_owned()),
         ];
         for part in parts.into_iter().flatten() {
             let _ = write!(text, ", {part}");

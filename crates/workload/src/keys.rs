@@ -65,6 +65,8 @@ impl LoadSpec {
         key("content", "a table", "{ dedupe = \"50%\", compress = \"2.5x\" }"),
         key("direct", "true or false", "false"),
         key("interval", "a time from 1ms to 1h", "\"1s\""),
+        key("per_job", "true or false", "true"),
+        key("io_log", "true or false", "true"),
         key("last_block", "true or false", "true"),
     ];
 

@@ -80,6 +80,10 @@ pub struct LoadSpec {
     pub direct: bool,
     /// Length of an interval row.
     pub interval: Nanos,
+    /// Figures of each job are kept beside those of all.
+    pub per_job: bool,
+    /// A log of every I/O is kept.
+    pub io_log: bool,
     /// With a stride: visit the last block of the range too.
     pub last_block: bool,
     /// Not a key that people write: where the hot places of a skewed pattern come from; the load's seed when not given. Two loads with the same one have the same
@@ -122,6 +126,8 @@ impl Default for LoadSpec {
             content: ContentSpec::default(),
             direct: true,
             interval: Nanos::from_secs(1),
+            per_job: false,
+            io_log: false,
             last_block: false,
             hot_seed: None,
         }

@@ -23,6 +23,8 @@ const LARGEST_RANGE: Bytes = Bytes(1 << 62);
 const LONGEST: Nanos = Nanos::from_secs(365 * 24 * 3600);
 /// The shortest and the longest interval: each is a row for every operation.
 const INTERVALS: std::ops::RangeInclusive<Nanos> = Nanos(1_000_000)..=Nanos::from_secs(3600);
+/// Most jobs of which each has rows of its own.
+const MOST_PER_JOB: u32 = 64;
 /// Most intervals that a steady-state window is judged by.
 const MOST_INTERVALS: u64 = 1_000_000;
 /// Fewest intervals that a steady-state window is judged by.
@@ -208,6 +210,14 @@ impl LoadSpec {
     }
 
     fn validate_pace(&self) -> Result<(), WorkloadError> {
+        if self.per_job && self.jobs > MOST_PER_JOB {
+            return Err(senseless(
+                "per_job",
+                self.per_job,
+                "figures of each job are kept of at most 64 jobs",
+                "use fewer jobs, or leave per_job out: how far the slowest job is behind is told anyway",
+            ));
+        }
         if let Some(rate) = self.rate {
             validate_rate("rate", rate)?;
             if self.limit.is_some() || self.think.is_some() {

@@ -214,6 +214,9 @@ pub struct RecordArgs {
     /// Keep submission and completion latency apart (one more reading of the clock per call).
     #[arg(long)]
     pub split_latency: bool,
+    /// Keep figures of each job beside those of all: at most 64 jobs.
+    #[arg(long)]
+    pub per_job: bool,
     /// How many of the I/Os that took longest are kept.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=10_000))]
     pub worst: u32,
@@ -318,6 +321,8 @@ impl LoadArgs {
             content: self.content.spec(),
             direct: !io.buffered,
             interval: self.record.interval,
+            per_job: self.record.per_job,
+            io_log: self.record.io_log.is_some(),
             last_block: io.last_block,
             hot_seed: None,
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
-use engine::{Aim, Context, Event, Load, Recording, TargetSpec};
+use engine::{Aim, Context, Event, IoLogTarget, Load, Recording, TargetSpec};
 use host::{Claim, TargetPermit, TargetPresence};
 use report::html::Page;
 use results::model::{LoadSummary, OperationSummary};
@@ -210,7 +210,7 @@ fn inputs(args: &LoadArgs) -> Vec<Input<'_>> {
 /// Returns what is recorded beyond counts.
 fn recording(args: &LoadArgs) -> Recording {
     Recording {
-        io_log: args.record.io_log.clone(),
+        io_log: args.record.io_log.clone().map(IoLogTarget::File),
         split_latency: args.record.split_latency,
         worst: args.record.worst as usize,
     }

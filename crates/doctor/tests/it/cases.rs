@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use results::Seal;
 use results::model::{
-    Accelerator, CellState, MachineLoad, PlanFacts, RateFacts, ResumeFacts, Row, VerifyFigures,
+    Accelerator, CellState, JobSummary, MachineLoad, PlanFacts, RateFacts, ResumeFacts, Row,
+    VerifyFigures,
 };
 use results::read::ResultSet;
 use serde_json::json;
@@ -50,6 +51,21 @@ fn rated(r: &mut ResultSet, percent: f64) {
         kept: percent >= 95.0,
     };
     loads(r, "vdo").for_each(|load| load.rate = Some(rate));
+}
+
+/// Two jobs, of which the second does so many thousandths of what the first does.
+fn jobs(r: &mut ResultSet, thousandths: u64) {
+    for load in loads(r, "vdo") {
+        let job = |job, ios| JobSummary {
+            job,
+            duration_ns: load.duration_ns,
+            ios,
+            bytes: ios * 4096,
+            errors: 0,
+            operations: Default::default(),
+        };
+        load.jobs = vec![job(0, 1_000_000), job(1, 1_000 * thousandths)];
+    }
 }
 
 fn duplicates(r: &mut ResultSet, achieved: f64) {
@@ -185,7 +201,7 @@ fn gone_on(result: &mut ResultSet, kept: usize) {
     result.manifest.resumed = vec![ResumeFacts { started_utc, command: Vec::new(), kept }];
 }
 
-const CASES: [(&str, Spoil, Spoil); 33] = [
+const CASES: [(&str, Spoil, Spoil); 34] = [
     ("changed_files", |r| r.seal = Seal::Broken(vec!["x".into()]), |r| r.seal = Seal::Whole),
     (
         "figures_contradict",
@@ -226,6 +242,7 @@ const CASES: [(&str, Spoil, Spoil); 33] = [
     ("page_cache", |r| direct(r, false), |r| direct(r, true)),
     ("reads_reach_no_disk", |r| delivered(r, 49.0), |r| delivered(r, 51.0)),
     ("rate_not_kept", |r| rated(r, 94.0), |r| rated(r, 96.0)),
+    ("uneven_jobs", |r| jobs(r, 490), |r| jobs(r, 510)),
     ("leftovers", |r| leftovers(r, &["vg0-pool"]), |r| leftovers(r, &[])),
     (
         "cell_notices",

@@ -5,8 +5,7 @@
 
 use std::cell::UnsafeCell;
 use std::fs::File;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
@@ -17,7 +16,7 @@ use results::iolog::{self, Closing, Header, IoRecord, RECORD};
 use results::model::IoLogFacts;
 
 use crate::error::{EngineError, ErrorKind};
-use crate::record::Completion;
+use crate::record::{Completion, IoLogKeeper, IoLogTarget};
 
 /// Records that all queues together hold: 20 MiB.
 const QUEUED: usize = 1 << 19;
@@ -90,6 +89,18 @@ impl LogSender {
     }
 }
 
+impl LogSender {
+    /// Puts one I/O in, and waits for room: in virtual time nothing is dropped.
+    pub(crate) fn put_patiently(&mut self, io: &Completion) {
+        while self.queue.put.load(Ordering::Relaxed) - self.queue.taken.load(Ordering::Acquire)
+            == self.queue.places.len()
+        {
+            std::thread::sleep(PAUSE);
+        }
+        self.put(io);
+    }
+}
+
 impl LogReceiver {
     /// Moves at most `most` records into `bytes`; tells how many there were.
     fn take(&mut self, most: usize, bytes: &mut Vec<u8>) -> usize {
@@ -106,10 +117,61 @@ impl LogReceiver {
     }
 }
 
+/// Where the bytes of a log go.
+enum Out {
+    File(File),
+    Keeper(IoLogKeeper),
+}
+
+impl Write for Out {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file) => file.write(bytes),
+            Self::Keeper(keeper) => {
+                (keeper.add)(bytes);
+                Ok(bytes.len())
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Out {
+    /// Begins the log: what stands in the place of a file is replaced by a new one as soon as that has begun as a log.
+    fn begin(target: &IoLogTarget, header: &Header) -> io::Result<Self> {
+        match target {
+            IoLogTarget::File(path) => {
+                let draft = Draft::begin(path, &iolog::MAGIC)?;
+                iolog::begin(&mut draft.file(), header)?;
+                draft.finish().map(Self::File)
+            }
+            IoLogTarget::Keeper(keeper) => {
+                let mut bytes = Vec::new();
+                iolog::begin(&mut bytes, header)?;
+                (keeper.add)(&bytes);
+                Ok(Self::Keeper(keeper.clone()))
+            }
+        }
+    }
+
+    /// Records that it takes at most.
+    fn most(&self) -> u64 {
+        match self {
+            Self::File(_) => u64::MAX,
+            Self::Keeper(keeper) => keeper.most / RECORD as u64,
+        }
+    }
+}
+
 /// What the thread gives at its end.
 struct Written {
     recorded: u64,
     lost: u64,
+    /// I/Os that ended when the log had reached its bound.
+    beyond: u64,
     error: Option<std::io::Error>,
     /// CPU time that it took, as (user, kernel).
     cpu: (Duration, Duration),
@@ -117,43 +179,47 @@ struct Written {
 
 /// The thread that writes.
 pub(crate) struct IoLog {
-    path: PathBuf,
+    name: String,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Written>>,
 }
 
-/// Starts the log at `path` for `workers` workers; gives the worker's sides. What stands there is replaced by a new file as soon as
-/// that has begun as a log.
+/// Starts the log of `workers` workers of each of `jobs` jobs; gives the workers' sides, in their order.
 pub(crate) fn start(
-    path: &Path,
+    target: &IoLogTarget,
     header: &Header,
-    workers: usize,
+    (jobs, workers): (usize, usize),
 ) -> Result<(Vec<LogSender>, IoLog), EngineError> {
-    let refused = |error: std::io::Error| {
+    let name = match target {
+        IoLogTarget::File(path) => path.display().to_string(),
+        IoLogTarget::Keeper(keeper) => keeper.name.clone(),
+    };
+    let refused = |error: io::Error| {
         let (kind, help) = match error.kind() {
-            std::io::ErrorKind::AlreadyExists => (ErrorKind::Refused, "name another file"),
+            io::ErrorKind::AlreadyExists => (ErrorKind::Refused, "name another file"),
             _ => (ErrorKind::Usage, "name a file in a directory that you may write to"),
         };
-        let message = format!("The log of I/Os cannot be written to {}", path.display());
+        let message = format!("The log of I/Os cannot be written to {name}");
         EngineError::new(kind, message, help).because(error)
     };
-    let draft = Draft::begin(path, &results::iolog::MAGIC).map_err(refused)?;
-    iolog::begin(&mut draft.file(), header).map_err(refused)?;
-    let file = draft.finish().map_err(refused)?;
-    let length = (QUEUED / workers.max(1)).max(1024);
+    let out = Out::begin(target, header).map_err(refused)?;
+    let all = (jobs * workers).max(1);
+    let length = (QUEUED / all).max(1024);
     let (senders, receivers): (Vec<_>, Vec<_>) =
-        (0..workers).map(|job| queue(length, job as u16)).unzip();
+        (0..all).map(|worker| queue(length, (worker / workers.max(1)) as u16)).unzip();
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = stop.clone();
-    let write = move || write(file, receivers, &stopped);
+    let write = move || write(out, receivers, &stopped);
     let thread = std::thread::Builder::new().name("io log".into()).spawn(write).map_err(refused)?;
-    Ok((senders, IoLog { path: path.to_owned(), stop, thread: Some(thread) }))
+    Ok((senders, IoLog { name, stop, thread: Some(thread) }))
 }
 
 /// Writes until it is told to stop and nothing is left.
-fn write(mut file: File, mut receivers: Vec<LogReceiver>, stop: &AtomicBool) -> Written {
+fn write(mut out: Out, mut receivers: Vec<LogReceiver>, stop: &AtomicBool) -> Written {
+    let most = out.most();
     let mut bytes = Vec::with_capacity(BATCH * RECORD);
-    let mut written = Written { recorded: 0, lost: 0, error: None, cpu: Default::default() };
+    let mut written =
+        Written { recorded: 0, lost: 0, beyond: 0, error: None, cpu: Default::default() };
     loop {
         // Looked at before the queues: what was put before the stop is found after it.
         let last = stop.load(Ordering::Acquire);
@@ -162,12 +228,14 @@ fn write(mut file: File, mut receivers: Vec<LogReceiver>, stop: &AtomicBool) -> 
             bytes.clear();
             let count = receiver.take(BATCH, &mut bytes);
             busy |= count == BATCH;
-            if written.error.is_none() {
-                written.error = file.write_all(&bytes).err();
+            let room = (most - written.recorded).min(count as u64);
+            written.beyond += count as u64 - room;
+            if written.error.is_none() && room > 0 {
+                written.error = out.write_all(&bytes[..room as usize * RECORD]).err();
             }
             match written.error {
-                None => written.recorded += count as u64,
-                Some(_) => written.lost += count as u64,
+                None => written.recorded += room,
+                Some(_) => written.lost += room,
             }
         }
         if last && !busy {
@@ -180,8 +248,9 @@ fn write(mut file: File, mut receivers: Vec<LogReceiver>, stop: &AtomicBool) -> 
     let dropped: u64 = receivers.iter().map(|o| o.0.dropped.load(Ordering::Acquire)).sum();
     written.lost += dropped;
     if written.error.is_none() {
-        let closing = Closing { recorded: written.recorded, dropped: written.lost };
-        written.error = iolog::close(&mut file, closing).err();
+        let dropped = written.lost + written.beyond;
+        let closing = Closing { recorded: written.recorded, dropped };
+        written.error = iolog::close(&mut out, closing).err();
     }
     written.cpu = sys::usage::thread();
     written
@@ -191,16 +260,17 @@ impl IoLog {
     /// Ends the log when all workers have ended, or are given up; gives what became of it, and the CPU time it took.
     pub(crate) fn finish(mut self) -> (IoLogFacts, (Duration, Duration)) {
         self.stop.store(true, Ordering::Release);
-        let path = self.path.display().to_string();
+        let path = std::mem::take(&mut self.name);
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(written)) => {
-                let (recorded, dropped) = (written.recorded, written.lost);
-                let error = written.error.map(|e| e.to_string());
-                (IoLogFacts { path, recorded, dropped, error }, written.cpu)
+                let Written { recorded, lost, beyond, error, cpu } = written;
+                let (error, dropped) = (error.map(|e| e.to_string()), lost + beyond);
+                (IoLogFacts { path, recorded, dropped, beyond, error }, cpu)
             }
             _ => {
                 let error = Some("its thread ended before its time".to_owned());
-                (IoLogFacts { path, recorded: 0, dropped: 0, error }, Default::default())
+                let facts = IoLogFacts { path, recorded: 0, dropped: 0, beyond: 0, error };
+                (facts, Default::default())
             }
         }
     }
@@ -230,7 +300,7 @@ mod tests {
     fn what_several_workers_put_is_in_the_file_or_counted_as_dropped() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
-        let (senders, log) = start(&path, &header(), 3).unwrap();
+        let (senders, log) = start(&IoLogTarget::File(path.clone()), &header(), (3, 1)).unwrap();
         let workers: Vec<_> = senders
             .into_iter()
             .map(|mut sender| {
@@ -267,19 +337,40 @@ mod tests {
 
     #[test]
     fn a_disk_that_is_full_is_told_and_what_is_lost_is_counted() {
-        let full = Path::new("/dev/full");
+        let full = std::path::Path::new("/dev/full");
         if !full.exists() {
             return println!("SKIP a_disk_that_is_full_is_told: there is no /dev/full");
         }
         // The header is refused at once.
-        let error = start(full, &header(), 1).err().unwrap();
+        let error = start(&IoLogTarget::File(full.into()), &header(), (1, 1)).err().unwrap();
         assert!(error.to_string().contains("/dev/full") && error.kind() == ErrorKind::Usage);
         // A disk that fills up later.
         let (mut sender, receiver) = queue(64, 0);
         (0..10).for_each(|n| sender.put(&io(n)));
         let file = File::options().write(true).open(full).unwrap();
-        let written = write(file, vec![receiver], &AtomicBool::new(true));
+        let written = write(Out::File(file), vec![receiver], &AtomicBool::new(true));
         assert_eq!((written.recorded, written.lost), (0, 10));
         assert!(written.error.is_some());
+    }
+
+    #[test]
+    fn a_keeper_gets_the_beginning_and_what_is_beyond_is_counted() {
+        let kept = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let add = {
+            let kept = kept.clone();
+            move |bytes: &[u8]| kept.lock().unwrap().extend_from_slice(bytes)
+        };
+        let most = 10 * RECORD as u64;
+        let keeper = IoLogKeeper { name: "cells/x".into(), add: Arc::new(add), most };
+        let (mut senders, log) = start(&IoLogTarget::Keeper(keeper), &header(), (2, 2)).unwrap();
+        // Threads of one job share its number.
+        (0..4).for_each(|worker| (0..5).for_each(|n| senders[worker].put(&io(n))));
+        let (facts, _) = log.finish();
+        assert_eq!((facts.recorded, facts.dropped, facts.beyond), (10, 10, 10));
+        assert_eq!((&*facts.path, facts.error), ("cells/x", None));
+        let bytes = kept.lock().unwrap().clone();
+        let mut reader = iolog::Reader::new(BufReader::new(&bytes[..])).unwrap();
+        assert!(reader.by_ref().all(|record| record.unwrap().job < 2));
+        assert_eq!(reader.closing(), Some(Closing { recorded: 10, dropped: 10 }));
     }
 }

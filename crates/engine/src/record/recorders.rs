@@ -27,8 +27,8 @@ impl Recorders {
     ) -> Result<Self, EngineError> {
         let (mut senders, log) = match &recording.io_log {
             None => (Vec::new(), None),
-            Some(path) => {
-                let (senders, log) = log::start(path, header, jobs * workers)?;
+            Some(target) => {
+                let (senders, log) = log::start(target, header, (jobs, workers))?;
                 (senders, Some(log))
             }
         };

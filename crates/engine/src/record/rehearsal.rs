@@ -13,8 +13,7 @@ pub struct Rehearsal {
 impl Rehearsal {
     /// With two operations on one target, the worst 10 kept; `split` keeps submission and completion latency apart.
     pub fn new(split: bool) -> Self {
-        let shape =
-            Shape { operations: 2, targets: 1, split, open: false, mixed: false, worst: 10 };
+        let shape = Shape { operations: 2, targets: 1, split, worst: 10, ..Shape::default() };
         let (writer, reader) = interval_recorder::pair(shape);
         Self { recorder: Recorder::new(writer, shape, 0, None), _reader: reader }
     }

@@ -88,7 +88,7 @@ fn a_worker_that_runs_allocates_nothing() {
         );
         // Everything that recording can do.
         load.recording = engine::Recording {
-            io_log: Some(folder.path().join("log")),
+            io_log: Some(engine::IoLogTarget::File(folder.path().join("log"))),
             split_latency: true,
             worst: 100,
         };

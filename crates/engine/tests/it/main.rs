@@ -8,6 +8,7 @@ mod carried;
 mod device;
 mod faults;
 mod file;
+mod jobs;
 mod live;
 mod modes;
 mod recording;

@@ -22,7 +22,7 @@ fn the_log_holds_every_io_and_the_worst_of_them_are_in_the_summary() {
     let path = folder.path().join("log");
     let spec = "ops = { randread = 50, randwrite = 50 }\ndepth = 8\njobs = 2\nbytes = \"8M\"";
     let mut load = on(&device.path, spec);
-    load.recording.io_log = Some(path.clone());
+    load.recording.io_log = Some(engine::IoLogTarget::File(path.clone()));
     load.recording.worst = 5;
     let reported = run(&load);
     agree(&reported);
@@ -57,7 +57,7 @@ fn threads_that_claim_random_reads_ahead_do_each_exactly_once_and_sequential_one
     let reads = |op: &str, more: &str| {
         let spec = format!("ops = {{ {op} = 100 }}\ndepth = 8\n{more}");
         let mut load = on(&file, &spec);
-        load.recording.io_log = Some(log.clone());
+        load.recording.io_log = Some(engine::IoLogTarget::File(log.clone()));
         let reported = run(&load);
         agree(&reported);
         log_of(&log, &[op])

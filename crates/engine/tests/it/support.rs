@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use engine::{Context, EngineError, Event, Load, TargetSpec};
-use results::model::{IntervalRow, LoadSummary};
+use results::model::{IntervalRow, JobRow, LoadSummary, OperationSummary};
 use sys::clock::Clock;
 use sys::interrupt::Interrupt;
 use units::{Nanos, Seed};
@@ -191,6 +191,7 @@ pub fn on(path: &Path, spec: &str) -> Load {
 pub struct Reported {
     pub result: Result<LoadSummary, EngineError>,
     pub rows: Vec<IntervalRow>,
+    pub jobs: Vec<JobRow>,
     pub events: Vec<Event>,
 }
 
@@ -204,15 +205,16 @@ impl Reported {
 pub fn run_with(load: &Load, clock: &Clock, look: impl Fn(&Event, &Interrupt)) -> Reported {
     let interrupt = Interrupt::new();
     let context = Context { clock, interrupt: &interrupt, foreign_cpu: None };
-    let (mut rows, mut events) = (Vec::new(), Vec::new());
+    let (mut rows, mut jobs, mut events) = (Vec::new(), Vec::new(), Vec::new());
     let result = engine::run(load, &context, &mut |event| {
         look(&event, &interrupt);
-        if let Event::Intervals { rows: more, .. } = &event {
+        if let Event::Intervals { rows: more, jobs: own, .. } = &event {
             rows.extend(more.iter().cloned());
+            jobs.extend(own.iter().cloned());
         }
         events.push(event);
     });
-    Reported { result, rows, events }
+    Reported { result, rows, jobs, events }
 }
 
 pub fn run(load: &Load) -> Reported {
@@ -222,6 +224,7 @@ pub fn run(load: &Load) -> Reported {
 /// Rows and summary must tell the same: I/Os, bytes, errors, and the histogram.
 pub fn agree(reported: &Reported) {
     let summary = reported.summary();
+    jobs_agree(reported);
     for (name, operation) in &summary.operations {
         let rows: Vec<_> = reported.rows.iter().filter(|r| r.operation == *name).collect();
         assert_eq!(rows.iter().map(|r| r.ios).sum::<u64>(), operation.ios, "{name}");
@@ -234,6 +237,32 @@ pub fn agree(reported: &Reported) {
         for pair in rows.windows(2) {
             assert_eq!(pair[0].end_ns, pair[1].start_ns, "rows leave a gap");
         }
+    }
+}
+
+/// What all jobs did is what the load did; where figures per job are kept, so it is in each interval and each operation.
+fn jobs_agree(reported: &Reported) {
+    let summary = reported.summary();
+    if summary.jobs.is_empty() {
+        return assert!(summary.engine.jobs == 1 && reported.jobs.is_empty());
+    }
+    let all = |of: fn(&OperationSummary) -> u64| summary.operations.values().map(of).sum::<u64>();
+    assert_eq!(summary.jobs.iter().map(|job| job.ios).sum::<u64>(), all(|op| op.ios));
+    assert_eq!(summary.jobs.iter().map(|job| job.bytes).sum::<u64>(), all(|op| op.bytes));
+    let errors = all(|op| op.errors.values().sum());
+    assert_eq!(summary.jobs.iter().map(|job| job.errors).sum::<u64>(), errors);
+    assert!(summary.jobs.iter().all(|job| job.duration_ns <= summary.duration_ns));
+    for row in reported.rows.iter().filter(|_| !reported.jobs.is_empty()) {
+        let of_row = |job: &&JobRow| {
+            (job.part.start_ns, &job.part.operation) == (row.start_ns, &row.operation)
+        };
+        let own: Vec<_> = reported.jobs.iter().filter(of_row).collect();
+        assert_eq!(own.len(), summary.jobs.len());
+        assert_eq!(own.iter().map(|job| job.part.ios).sum::<u64>(), row.ios);
+        assert!(own.iter().all(|job| job.part.end_ns == row.end_ns));
+    }
+    for job in summary.jobs.iter().filter(|job| !job.operations.is_empty()) {
+        assert_eq!(job.operations.values().map(|op| op.ios).sum::<u64>(), job.ios);
     }
 }
 

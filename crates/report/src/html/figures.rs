@@ -5,7 +5,9 @@ use results::model::{CONTENT_SHARES, ContentFigure};
 
 use super::compared;
 use super::inline::{dot, range};
-use crate::view::{Content, Figure, FigureRow, SpreadRow, View};
+use units::Metric;
+
+use crate::view::{Content, Figure, FigureRow, JobFigures, SpreadRow, View};
 use crate::wording::{self, NONE};
 
 /// Medians, intervals, ratios, verdicts; below, how throughput was spread within the runs.
@@ -20,6 +22,34 @@ pub fn results(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
             Spreads { title: "Throughput of the intervals", counted: "Intervals", about: INTERVALS, rows: &view.spread },
             Spreads { title: "Bandwidth of the I/Os", counted: "I/Os", about: IOS, rows: &view.io_bandwidth },
         ] { @if !table.rows.is_empty() { (spread(view, &table)) } }
+        @if !view.jobs.is_empty() { (jobs(view)) }
+    }
+}
+
+/// The figures of each job, where they were asked for.
+fn jobs(view: &View) -> Markup {
+    let metrics: Vec<_> = wording::JOB_METRICS.into_iter().filter_map(layers::metric).collect();
+    let show = |row: &JobFigures, metric: &Metric| {
+        let figure = row.figures.get(metric.id);
+        html! { td { (wording::median(metric.unit, figure)) @if let Some(figure) = figure {
+            @if let (Some(low), Some(high)) = (figure.low, figure.high) {
+                (range(&format!("[{}, {}]", wording::value(metric.unit, low), wording::value(metric.unit, high))))
+            }
+        } } }
+    };
+    html! {
+        h3 { "Each job by itself" }
+        p.reading { (wording::JOBS) }
+        div.scroll tabindex="0" role="region" aria-label="Each job by itself" { table {
+            thead { tr { th.name scope="col" { "Variant" } th.text scope="col" { "Operation" } th scope="col" { "Job" }
+                @for metric in &metrics { th scope="col" { (metric.name) } } } }
+            tbody { @for row in &view.jobs { tr {
+                th.name scope="row" { (dot(row.variant)) (view.variants.get(row.variant).map_or(NONE, |v| v.name.as_str())) }
+                td.text { (row.scope.name()) }
+                td { (row.job) }
+                @for metric in &metrics { (show(row, metric)) }
+            } } }
+        } }
     }
 }
 

@@ -10,7 +10,7 @@ use results::read::ResultSet;
 use super::sentence::Detail;
 use super::{
     Cell, Chart, Content, FigureRow, Of, Part, Variant, View, clock, commands, courses, curves,
-    driven, effects, facts, figures, glossary, latency, layers, machine, pictures, sentence,
+    driven, effects, facts, figures, glossary, jobs, latency, layers, machine, pictures, sentence,
     states, strips, throughput,
 };
 use crate::wording;
@@ -23,6 +23,9 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
     let mut findings = findings.to_vec();
     findings.sort_by_key(|f| Reverse(f.severity));
     let mut charts = curves::charts(plan, &rows);
+    let by_job = jobs::charts(set, None, None);
+    let each: Vec<String> = by_job.iter().map(|chart| chart.id.clone()).collect();
+    charts.extend(by_job);
     charts.extend(throughput::charts(set));
     charts.extend(latency::charts(set));
     charts.extend(strips::charts(set, analysis, &rows));
@@ -31,7 +34,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
     charts.extend(machine::charts(set));
     let mut answers = pictures::first(set, &rows, &mut charts);
     if answers.is_empty() {
-        answers.extend(answer(&rows, &charts));
+        answers.extend(answer(&rows, &charts, &each));
     }
     View {
         experiment: plan.experiment.clone(),
@@ -53,6 +56,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         io_bandwidth: figures::spread(analysis, |variant| &variant.io_bandwidth),
         effects: effects::effects(analysis, &rows),
         courses: courses::courses(analysis),
+        jobs: jobs::rows(analysis),
         expectations: analysis.expectations.clone(),
         reported: analysis.reported.clone(),
         answers,
@@ -73,11 +77,18 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
     }
 }
 
-/// The chart of what is asked first: throughput or latency of its operation, else the first of its layer, else the first of all.
-fn answer(rows: &[FigureRow], charts: &[Chart]) -> Option<String> {
+/// Jobs are seen first of no more variants.
+const BY_JOB: usize = 3;
+
+/// The charts of what is asked first: of each job, `by_job`, where that is asked for; else throughput or latency of its operation, else the
+/// first of its layer, else the first of all.
+fn answer(rows: &[FigureRow], charts: &[Chart], by_job: &[String]) -> Vec<String> {
     // Where a factor has many levels, the curve over them is the answer.
     if let Some(curve) = charts.iter().find(|chart| chart.id.starts_with("curve-")) {
-        return Some(curve.id.clone());
+        return vec![curve.id.clone()];
+    }
+    if !by_job.is_empty() {
+        return by_job.iter().take(BY_JOB).cloned().collect();
     }
     let asked = rows.iter().find(|row| row.headline());
     let of = |wanted: &dyn Fn(&Chart) -> bool| charts.iter().find(|c| wanted(c));
@@ -92,7 +103,7 @@ fn answer(rows: &[FigureRow], charts: &[Chart]) -> Option<String> {
         (Of::Layer(_), _) => of(&|c| c.part == Part::Layers),
         (Of::Load | Of::Command | Of::Content, _) => None,
     });
-    own.or_else(|| charts.first()).map(|chart| chart.id.clone())
+    own.or_else(|| charts.first()).map(|chart| chart.id.clone()).into_iter().collect()
 }
 
 fn variants(set: &ResultSet, analysis: &Analysis) -> Vec<Variant> {

@@ -12,6 +12,7 @@ mod effects;
 mod facts;
 mod figures;
 mod glossary;
+mod jobs;
 mod latency;
 mod layers;
 mod machine;
@@ -31,6 +32,7 @@ pub use clock::{StageStart, of_several};
 pub use courses::{CourseRow, Mark};
 pub use effects::{EffectRow, told};
 pub use glossary::Term;
+pub use jobs::JobFigures;
 pub use marks::marks;
 pub use states::StateRow;
 
@@ -95,6 +97,8 @@ pub struct View {
     pub spread: Vec<SpreadRow>,
     /// The same of the bandwidth of each I/O.
     pub io_bandwidth: Vec<SpreadRow>,
+    /// Each job by itself, where that was asked for.
+    pub jobs: Vec<JobFigures>,
     /// Ids of the charts that are seen first: the pictures of the experiment, else the one that shows what it asks about first.
     pub answers: Vec<String>,
     /// All charts.

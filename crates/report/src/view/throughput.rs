@@ -9,7 +9,7 @@ use units::Unit;
 
 use super::clock::{Window, seconds, stage_axis, windows};
 use super::repeats::{Line, Look, median, with_median};
-use super::{Axis, Chart, Part, Scale, Shape};
+use super::{Axis, Chart, Part, Scale, Shape, jobs};
 
 /// One pair of charts for every operation of every measured stage.
 pub fn charts(set: &ResultSet) -> Vec<Chart> {
@@ -41,7 +41,10 @@ pub fn of_picture(set: &ResultSet, picture: &PictureFacts) -> Vec<Chart> {
         .flat_map(|key| {
             let of = of(key, stages.len() > 1);
             match picture.show {
-                Show::IopsOverTime => vec![iops(set, key, &of)],
+                Show::IopsOverTime => {
+                    let own = jobs::charts(set, Some(&key.stage), Some(&key.operation));
+                    if own.is_empty() { vec![iops(set, key, &of)] } else { own }
+                }
                 Show::ThroughputOverTime => vec![throughput(set, key, &of)],
                 Show::LatencyOverTime => {
                     picture.percentiles.iter().map(|p| latency_at(set, key, &of, *p)).collect()
@@ -85,7 +88,7 @@ fn intervals(cell: &CellData) -> impl Iterator<Item = (Window, &IntervalRow)> {
         Row::Interval(row) => {
             windows.iter().find(|w| w.stage == row.stage).map(|window| (window.clone(), row))
         }
-        Row::Sample(_) | Row::Stage(_) => None,
+        Row::Job(_) | Row::Sample(_) | Row::Stage(_) => None,
     })
 }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use results::ResultSet;
 use results::model::{
-    Criterion, CriterionResult, MachineLoad, Proof, ProofOutcome, ProofRound, Requirement,
-    SequentialFacts, StateFigures, StopReason, StoppedFacts,
+    Criterion, CriterionResult, JobSummary, MachineLoad, Proof, ProofOutcome, ProofRound,
+    Requirement, SequentialFacts, StateFigures, StopReason, StoppedFacts,
 };
 use serde_json::Value;
 
@@ -34,6 +34,7 @@ fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
                     p if p.ends_with("<operation>")
                         || p.ends_with("<layer>")
                         || p.ends_with(".cpu")
+                        || p.ends_with(".load")
                         || p.ends_with(".command") =>
                     {
                         format!("{path}.<metric>")
@@ -89,8 +90,59 @@ fn a_state_stands_on_the_page_and_in_json_with_what_proves_it_and_what_does_not(
     assert!(!none.contains("States before the measurement"));
 }
 
+/// The same, its measured loads by two jobs, of which the second does a fiftieth; their figures where `each` asks for them.
+fn with_jobs(mut set: ResultSet, each: bool) -> ResultSet {
+    for cell in &mut set.cells {
+        let stages = cell.record.iter_mut().flat_map(|record| &mut record.stages);
+        for load in stages.filter(|stage| stage.measured).filter_map(|stage| stage.load.as_mut()) {
+            let operations = if each { load.operations.clone() } else { Default::default() };
+            let all: u64 = load.operations.values().map(|operation| operation.ios).sum();
+            let (duration_ns, bytes, errors) = (load.duration_ns, 0, 0);
+            load.jobs = [(0, all), (1, all / 50)]
+                .map(|(job, ios)| JobSummary {
+                    job,
+                    duration_ns,
+                    ios,
+                    bytes,
+                    errors,
+                    operations: operations.clone(),
+                })
+                .into();
+        }
+    }
+    set
+}
+
+#[test]
+fn each_job_stands_where_figures_stand_where_it_is_asked_for_and_the_slowest_always() {
+    let told = |each| {
+        let view = given::view(&with_jobs(fixture::result(), each));
+        let text = report::terminal::whole(&view, 100, false);
+        let csv = report::csv::csv(&view);
+        (report::json::json(&view), csv, text, report::html::page(&[view]))
+    };
+    let (json, csv, text, page) = told(true);
+    let variant = &json["variants"][0];
+    let slowest = &variant["operations"]["randwrite"]["slowest_job_percent"];
+    assert!((slowest["median"].as_f64().unwrap() - 2.0).abs() < 0.01, "{slowest}");
+    assert_eq!((&slowest["n"], &variant["jobs"][1]["job"]), (&5.into(), &1.into()));
+    let iops = &variant["jobs"][1]["operations"]["randwrite"]["iops"]["median"];
+    assert!(iops.as_f64().unwrap() > 0.0, "{iops}");
+    let own = csv.lines().filter(|line| line.starts_with("job,randwrite,iops,"));
+    let numbers: Vec<&str> = own.filter_map(|line| line.rsplit(',').next()).collect();
+    assert_eq!(numbers, ["0", "1", "0", "1"], "{csv}");
+    let columns = |line: &str| line.split(',').count();
+    assert!(csv.lines().all(|line| columns(line) == columns(csv.lines().next().unwrap())));
+    assert!(text.contains("Jobs of randwrite, plain:") && text.contains("  job 1 "), "{text}");
+    assert!(page.contains("Each job by itself") && page.contains("slowest job, of the fastest"));
+    let (json, csv, text, page) = told(false);
+    assert!(json["variants"][0]["jobs"].is_null() && !csv.contains("\njob,"), "{csv}");
+    assert!(text.contains("slowest job") && !text.contains("Jobs of"), "{text}");
+    assert!(!page.contains("Each job by itself") && page.contains("slowest job, of the fastest"));
+}
+
 fn document() -> Value {
-    let mut set = given::two_operations();
+    let mut set = with_jobs(given::two_operations(), true);
     let planned = SequentialFacts { looks: vec![5, 8], time: None };
     set.manifest.plan.sequential = Some(planned);
     set.manifest.stopped = Some(StoppedFacts { after: 5, why: StopReason::Most });

@@ -92,6 +92,9 @@ pub struct LoadSummary {
     /// The figures of each target, when there are several.
     #[serde(default)]
     pub targets: Vec<TargetSummary>,
+    /// What each job did, when there are several; nothing in results from before 2026-11-26.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<JobSummary>,
     /// Content that was asked for; `None` when nothing was to be written.
     pub asked: Option<AskedContent>,
     /// Content that was achieved, measured from the bytes handed to the kernel.
@@ -129,6 +132,7 @@ impl LoadSummary {
             operations: BTreeMap::new(),
             rate: None,
             targets: Vec::new(),
+            jobs: Vec::new(),
             asked: None,
             achieved: None,
             cpu: None,
@@ -153,6 +157,22 @@ impl LoadSummary {
         let all = self.all_ios() as f64;
         let measured = all - self.cpu.map_or(0.0, |cpu| cpu.ramp_ios as f64);
         if measured > 0.0 { all / measured } else { 1.0 }
+    }
+
+    /// The slowest and the fastest job by their I/Os per second; `None` where there are not several, or one of them was at work for no time.
+    pub fn slowest_and_fastest(&self) -> Option<(&JobSummary, &JobSummary)> {
+        let rates: Option<Vec<_>> = self.jobs.iter().map(|job| Some((job.iops()?, job))).collect();
+        let rates = rates.filter(|rates| rates.len() > 1)?;
+        let by_rate = |a: &&(f64, _), b: &&(f64, _)| a.0.total_cmp(&b.0);
+        Some((rates.iter().min_by(by_rate)?.1, rates.iter().max_by(by_rate)?.1))
+    }
+
+    /// The I/Os per second of the slowest job, percent of the fastest's: 100 where all did the same, 0 where one did nothing. `None` where
+    /// there is one job, and where none did anything.
+    pub fn slowest_job_percent(&self) -> Option<f64> {
+        let (slowest, fastest) = self.slowest_and_fastest()?;
+        let fastest = fastest.iops().filter(|&iops| iops > 0.0)?;
+        Some(100.0 * slowest.iops()? / fastest)
     }
 
     /// Says of something that was asked for that it is not there, or not whole.
@@ -184,6 +204,32 @@ pub struct TargetSummary {
     pub operations: BTreeMap<String, OperationSummary>,
 }
 
+/// What one of several jobs did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JobSummary {
+    /// The job, from 0.
+    pub job: u32,
+    /// How long it was at work, nanoseconds: from the load's start, or the end of its ramp, until its time was over or its last I/O had
+    /// ended. Its rates are over it: a job that has done its part of an amount is not slower for that.
+    pub duration_ns: u64,
+    /// I/Os that completed without error.
+    pub ios: u64,
+    /// Bytes they moved.
+    pub bytes: u64,
+    /// I/Os that failed.
+    pub errors: u64,
+    /// Its figures per operation, where they were asked for.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub operations: BTreeMap<String, OperationSummary>,
+}
+
+impl JobSummary {
+    /// Its I/Os per second while it was at work; `None` where it was not.
+    pub fn iops(&self) -> Option<f64> {
+        (self.duration_ns > 0).then(|| self.ios as f64 * 1e9 / self.duration_ns as f64)
+    }
+}
+
 /// One I/O that took long.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorstIo {
@@ -206,12 +252,15 @@ pub struct WorstIo {
 /// What became of the log of every I/O.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IoLogFacts {
-    /// The file.
+    /// The file; in a result its path inside.
     pub path: String,
     /// I/Os in it.
     pub recorded: u64,
-    /// I/Os that are not: the disk did not keep up.
+    /// I/Os that are not: the disk did not keep up, or the log had reached its bound.
     pub dropped: u64,
+    /// Those of them that came when it had reached its bound.
+    #[serde(default)]
+    pub beyond: u64,
     /// Why the log ended early; `None` when it did not.
     pub error: Option<String>,
 }

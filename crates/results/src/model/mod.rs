@@ -38,14 +38,14 @@ pub use finding::{
     Change, EvidenceFigure, Finding, Proof, ProofOutcome, ProofRound, Severity, TimeRange,
 };
 pub use load::{
-    CpuFigures, IoLogFacts, LatencySummary, LoadSummary, OperationSummary, RateFacts, SteadyFacts,
-    TargetSummary, WorstIo,
+    CpuFigures, IoLogFacts, JobSummary, LatencySummary, LoadSummary, OperationSummary, RateFacts,
+    SteadyFacts, TargetSummary, WorstIo,
 };
 pub use machine::MachineFacts;
 pub use machine_load::MachineLoad;
 pub use picture::{PictureFacts, Show};
 pub use reason::plain_and_raw;
-pub use rows::{Fields, IntervalRow, Row, SampleRow, StageEdge};
+pub use rows::{Fields, IntervalRow, JobRow, Row, SampleRow, StageEdge};
 pub use state::{Criterion, CriterionResult, Requirement, StateFigures};
 pub use target::TargetFacts;
 pub use verify::{VerifyFigures, WrongBlock, WrongKind};

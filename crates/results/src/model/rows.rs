@@ -15,6 +15,8 @@ pub type Fields = BTreeMap<String, Option<f64>>;
 pub enum Row {
     /// What one operation did in one interval.
     Interval(IntervalRow),
+    /// What one job did of one operation in one interval, where that was asked for.
+    Job(JobRow),
     /// What one source said at one moment.
     Sample(SampleRow),
     /// A stage began or ended.
@@ -42,6 +44,16 @@ pub struct IntervalRow {
     pub latency: Option<LatencySummary>,
     /// Their HDR histogram in nanoseconds: V2 with deflate, base64.
     pub histogram: Option<String>,
+}
+
+/// What one job did of one operation in one interval: a part of the [`IntervalRow`] of the same time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JobRow {
+    /// The job, from 0.
+    pub job: u32,
+    /// Its part.
+    #[serde(flatten)]
+    pub part: IntervalRow,
 }
 
 /// What one source said at one moment.

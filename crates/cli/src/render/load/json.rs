@@ -1,7 +1,9 @@
 //! A load for programs (docs/json.md).
 
 use engine::{Progress, Started, Waiting};
-use results::model::{IntervalRow, LatencySummary, LoadSummary, OperationSummary};
+use results::model::{
+    IntervalRow, JobRow, JobSummary, LatencySummary, LoadSummary, OperationSummary,
+};
 use serde_json::{Map, Value, json};
 
 /// The target is open, the first I/O follows.
@@ -32,6 +34,14 @@ pub fn interval(row: &IntervalRow) -> Value {
     })
 }
 
+/// One operation of one job in one interval.
+pub fn job_interval(row: &JobRow) -> Value {
+    let mut said = interval(&row.part);
+    said["event"] = json!("job_interval");
+    said["job"] = json!(row.job);
+    said
+}
+
 /// Intervals whose rows have to wait.
 pub fn waiting(waiting: &Waiting) -> Value {
     let seconds = waiting.end_ns.saturating_sub(waiting.start_ns).max(1) as f64 / 1e9;
@@ -50,6 +60,19 @@ pub fn summary(summary: &LoadSummary) -> Value {
         .iter()
         .map(|t| json!({"target": t.target, "operations": operations(t.operations.iter())}))
         .collect();
+    // Each has its operations where they were asked for.
+    let told =
+        |job: &JobSummary| (!job.operations.is_empty()).then(|| operations(job.operations.iter()));
+    let jobs: Vec<Value> = summary
+        .jobs
+        .iter()
+        .map(|job| {
+            json!({
+                "job": job.job, "duration_ns": job.duration_ns, "ios": job.ios, "bytes": job.bytes,
+                "errors": job.errors, "iops": job.iops(), "operations": told(job),
+            })
+        })
+        .collect();
     json!({
         "event": "summary",
         "schema": results::model::SCHEMA,
@@ -59,6 +82,8 @@ pub fn summary(summary: &LoadSummary) -> Value {
         "operations": operations(summary.operations.iter()),
         "rate": summary.rate,
         "targets": targets,
+        "jobs": jobs,
+        "slowest_job_percent": summary.slowest_job_percent(),
         "content": summary.asked.as_ref().map(|asked| json!({
             "asked": asked, "achieved": summary.achieved,
         })),

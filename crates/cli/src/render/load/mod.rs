@@ -44,9 +44,10 @@ impl LoadView {
                     json_line(&json::started(started));
                 }
             }
-            Event::Intervals { rows, progress } => {
+            Event::Intervals { rows, jobs, progress } => {
                 if self.json {
                     rows.iter().for_each(|row| json_line(&json::interval(row)));
+                    jobs.iter().for_each(|row| json_line(&json::job_interval(row)));
                     json_line(&json::progress(progress));
                 }
                 self.intervals(rows, progress);

@@ -1,8 +1,8 @@
 //! What a load did, for people.
 
 use results::model::{
-    CONTENT_SHARES, ContentFigure, LatencySummary, LoadSummary, OperationSummary, SteadyFacts,
-    VerifyFigures,
+    CONTENT_SHARES, ContentFigure, JobSummary, LatencySummary, LoadSummary, OperationSummary,
+    SteadyFacts, VerifyFigures,
 };
 use units::{Nanos, Unit, show};
 
@@ -36,6 +36,12 @@ pub fn table(summary: &LoadSummary, width: usize) -> Text {
             show(&mut text, &format!("  {name}"), op);
         }
     }
+    for job in summary.jobs.iter().filter(|job| !job.operations.is_empty()) {
+        let _ = writeln!(text, "job {}", job.job);
+        for (name, op) in &job.operations {
+            show(&mut text, &format!("  {name}"), op);
+        }
+    }
     rest(&mut text, summary);
     text
 }
@@ -50,6 +56,7 @@ fn rest(text: &mut Text, summary: &LoadSummary) {
         verified(text, verify);
     }
     worst(text, summary);
+    jobs(text, summary);
     driven(text, summary);
     if let Some(steady) = &summary.steady {
         settled(text, steady);
@@ -159,6 +166,22 @@ fn worst(text: &mut Text, summary: &LoadSummary) {
     if !listed.is_empty() {
         let _ = writeln!(text, "longest    {}", listed.join(", "));
     }
+}
+
+/// How far the slowest job is behind the fastest.
+fn jobs(text: &mut Text, summary: &LoadSummary) {
+    let Some((slowest, fastest)) = summary.slowest_and_fastest() else { return };
+    let Some(percent) = summary.slowest_job_percent() else { return };
+    let rate = |job: &JobSummary| or_dash(job.iops().map(per_second));
+    let _ = writeln!(
+        text,
+        "jobs       the slowest (job {}) did {} IOPS, {} of the fastest's (job {}): {}",
+        slowest.job,
+        rate(slowest),
+        Unit::Percent.show(percent),
+        fastest.job,
+        rate(fastest),
+    );
 }
 
 fn driven(text: &mut Text, summary: &LoadSummary) {

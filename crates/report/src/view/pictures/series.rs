@@ -182,7 +182,7 @@ fn metric_line(
     let samples = || {
         let rows = cell.rows.iter().filter_map(|row| match row {
             Row::Sample(sample) => Some(sample),
-            Row::Interval(_) | Row::Stage(_) => None,
+            Row::Interval(_) | Row::Job(_) | Row::Stage(_) => None,
         });
         rows.filter(own)
     };

@@ -1,0 +1,49 @@
+//! Each job by itself, on a terminal.
+
+use units::printable;
+
+use super::ink::{Ink, Tint, wrapped};
+use super::table::short;
+use crate::view::{JobFigures, View};
+use crate::wording;
+
+/// Jobs of one operation that are listed; of more those that are slowest and fastest.
+const LISTED: usize = 16;
+
+/// A line for each job of each operation of each variant; nothing where figures of jobs were not asked for.
+pub(super) fn table(view: &View, width: usize, ink: &Ink) -> String {
+    let mut out = String::new();
+    for own in view.jobs.chunk_by(|a, b| (a.variant, &a.scope) == (b.variant, &b.scope)) {
+        let Some(first) = own.first() else { continue };
+        let variant = view.variants.get(first.variant).map_or("", |v| v.name.as_str());
+        let head = format!("Jobs of {}, {variant}:", first.scope.name());
+        out.push_str(&wrapped(&printable(&head), width, ""));
+        out.push('\n');
+        let mut listed: Vec<&JobFigures> = own.iter().collect();
+        if own.len() > LISTED {
+            let rate = |row: &JobFigures| row.figures.get("iops").map_or(0.0, |f| f.median);
+            listed.sort_by(|a, b| rate(a).total_cmp(&rate(b)));
+            listed.drain(LISTED / 2..own.len() - LISTED / 2);
+        }
+        for row in listed {
+            out.push_str(&wrapped(&line(row), width, "          "));
+            out.push('\n');
+        }
+        if own.len() > LISTED {
+            let text = format!("  The slowest and the fastest of {} jobs; all: --csv", own.len());
+            out.push_str(&ink.paint(Tint::Dim, &wrapped(&text, width, "  ")));
+            out.push('\n');
+        }
+        out.push('\n');
+    }
+    out
+}
+
+fn line(row: &JobFigures) -> String {
+    let figures = wording::JOB_METRICS.into_iter().filter_map(layers::metric);
+    let told = figures.filter_map(|metric| {
+        let figure = row.figures.get(metric.id)?;
+        Some(format!("{} {}", short(metric.name), wording::value(metric.unit, figure.median)))
+    });
+    format!("  job {:<3} {}", row.job, told.collect::<Vec<_>>().join(", "))
+}

@@ -1,0 +1,207 @@
+//! Each job of a load by itself, where the experiment asks for it: its figures, and how it went on over time.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use analysis::{Analysis, Scope};
+use results::model::{JobRow, Row};
+use results::read::{CellData, ResultSet};
+use units::Unit;
+
+use super::clock::{Window, seconds, stage_axis, windows};
+use super::repeats::{Line, Look, with_median};
+use super::{Axis, Chart, Figure, Part, Scale, Series, Shape, figures};
+
+/// More jobs than this are not drawn one by one: the fastest and the slowest stand for all.
+const DRAWN: usize = 8;
+/// Rates of jobs that are further apart stand on a logarithmic axis, where the slowest is not a line on the ground.
+const FAR: f64 = 20.0;
+
+/// What one job of a variant did of an operation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JobFigures {
+    /// Index of the variant.
+    pub variant: usize,
+    /// The operation, of its stage.
+    pub scope: Scope,
+    /// The job, from 0.
+    pub job: u32,
+    /// Its figures by id of their metric.
+    pub figures: BTreeMap<String, Figure>,
+}
+
+/// The figures of every job that has its own: by variant, stage and operation.
+pub(super) fn rows(analysis: &Analysis) -> Vec<JobFigures> {
+    let stage =
+        |scope: &Scope| analysis.stages.iter().position(|s| Some(s) == scope.stage.as_ref());
+    let mut rows = Vec::new();
+    for (variant, own) in analysis.variants.iter().enumerate() {
+        for (scope, jobs) in &own.jobs {
+            rows.extend(jobs.iter().map(|(&job, all)| {
+                JobFigures {
+                    variant,
+                    scope: scope.clone(),
+                    job,
+                    figures: all
+                        .iter()
+                        .filter_map(|(id, figure)| Some((id.clone(), figures::figure(figure)?)))
+                        .collect(),
+                }
+            }));
+        }
+    }
+    rows.sort_by_key(|row| (row.variant, stage(&row.scope)));
+    rows
+}
+
+/// I/Os per second of each job over time: a chart for each operation, of `operation` alone if it is given, of each measured stage, or of
+/// `stage`, of each variant.
+pub(super) fn charts(set: &ResultSet, stage: Option<&str>, operation: Option<&str>) -> Vec<Chart> {
+    let stages = set.manifest.plan.measured_stages();
+    let several = stages.len() > 1;
+    let mut charts = Vec::new();
+    for own in stages.into_iter().filter(|own| stage.is_none_or(|stage| stage == *own)) {
+        for (variant, facts) in set.manifest.plan.variants.iter().enumerate() {
+            let cells: Vec<_> = set.cells_of(&facts.name).map(|cell| of_cell(cell, own)).collect();
+            let names: BTreeSet<&str> =
+                cells.iter().flat_map(|cell| cell.keys().map(|(name, _)| *name)).collect();
+            for name in names.into_iter().filter(|name| operation.is_none_or(|o| o == *name)) {
+                let place = if several { format!(" in stage {own}") } else { String::new() };
+                let title = format!("I/Os per second of each job: {name}{place}, {}", facts.name);
+                charts.extend(chart(format!("{variant}-jobs-{own}-{name}"), title, &cells, name));
+            }
+        }
+    }
+    charts
+}
+
+/// The lines of a cell, by operation and job.
+type Lines<'a> = BTreeMap<(&'a str, u32), Line>;
+
+fn of_cell<'a>(cell: &'a CellData, stage: &str) -> Lines<'a> {
+    let mut lines = Lines::new();
+    let Some(window) = windows(cell).into_iter().find(|window| window.name == stage) else {
+        return lines;
+    };
+    let rows = cell.rows.iter().filter_map(|row| match row {
+        Row::Job(row) if row.part.stage == window.stage => Some(row),
+        _ => None,
+    });
+    for row in whole(rows.collect()) {
+        let line = lines.entry((&*row.part.operation, row.job)).or_default();
+        line.repeat = cell.entry.repeat;
+        push(line, &window, row);
+    }
+    lines
+}
+
+/// All but what is left of a run after its last whole interval, which is no point like the others.
+fn whole(rows: Vec<&JobRow>) -> impl Iterator<Item = &JobRow> {
+    let length = |row: &JobRow| row.part.end_ns.saturating_sub(row.part.start_ns);
+    let usual = rows.iter().map(|row| length(row)).max().unwrap_or(0);
+    rows.into_iter().filter(move |row| length(row) * 2 >= usual)
+}
+
+fn push(line: &mut Line, window: &Window, row: &JobRow) {
+    let length = seconds(row.part.start_ns, row.part.end_ns);
+    let rate = (length > 0.0).then(|| row.part.ios as f64 / length);
+    line.push(seconds(window.start_ns, row.part.end_ns), rate);
+}
+
+fn chart(id: String, title: String, cells: &[Lines], operation: &str) -> Option<Chart> {
+    let jobs: BTreeSet<u32> = cells
+        .iter()
+        .flat_map(|cell| cell.keys().filter(|(name, _)| *name == operation).map(|(_, job)| *job))
+        .collect();
+    let done = |job: &u32| -> f64 {
+        let own = cells.iter().filter_map(|cell| cell.get(&(operation, *job)));
+        own.flat_map(|line| line.y.iter().flatten()).sum()
+    };
+    let by_rate = |a: &&u32, b: &&u32| done(a).total_cmp(&done(b));
+    let (slowest, fastest) = (*jobs.iter().min_by(by_rate)?, *jobs.iter().max_by(by_rate)?);
+    let few = jobs.len() <= DRAWN;
+    let drawn = jobs.iter().filter(|job| few || [slowest, fastest].contains(job));
+    let mut series: Vec<Series> = Vec::new();
+    for (hue, job) in drawn.enumerate() {
+        let name = match few {
+            true => format!("job {job}"),
+            false if *job == fastest => format!("job {job}, the fastest"),
+            false => format!("job {job}, the slowest"),
+        };
+        let look = Look { name, variant: None, hue };
+        let lines = cells.iter().filter_map(|cell| cell.get(&(operation, *job)).cloned());
+        series.extend(with_median(&look, lines.collect()));
+    }
+    let all = || series.iter().flat_map(|own| own.y.iter().flatten().copied());
+    let (least, most) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+    let far = least > 0.0 && most > FAR * least;
+    let others = if few { "" } else { " The fastest and the slowest of all jobs are drawn." };
+    Some(Chart {
+        id,
+        title,
+        part: Part::Load,
+        reading: format!(
+            "A line for each job of the load, which all do the same. Thin lines are repeats, the bold line is their median.{others}"
+        ),
+        shape: Shape::Lines,
+        names: Vec::new(),
+        x: stage_axis(),
+        y: Axis {
+            label: "I/Os per second of a job".to_owned(),
+            scale: if far { Scale::Log } else { Scale::Linear },
+            unit: Unit::PerSecond,
+        },
+        series,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use results::model::IntervalRow;
+
+    use super::*;
+
+    /// The made-up result, each row of which two jobs did: the second the given part.
+    fn set(jobs: u32, part: f64) -> ResultSet {
+        let mut set = fixture::result();
+        for cell in &mut set.cells {
+            let rows: Vec<IntervalRow> = cell
+                .rows
+                .iter()
+                .filter_map(
+                    |row| if let Row::Interval(row) = row { Some(row.clone()) } else { None },
+                )
+                .collect();
+            for row in rows {
+                for job in 0..jobs {
+                    let share = if job == 1 { part } else { 1.0 };
+                    let ios = (row.ios as f64 * share) as u64;
+                    let part = IntervalRow { ios, ..row.clone() };
+                    cell.rows.push(Row::Job(JobRow { job, part }));
+                }
+            }
+        }
+        set
+    }
+
+    #[test]
+    fn each_job_has_a_line_and_a_slow_one_is_none_on_the_ground() {
+        assert_eq!(charts(&fixture::result(), None, None), []);
+        let all = charts(&set(2, 0.02), None, None);
+        assert_eq!(all.len(), 2, "a chart for each variant");
+        assert_eq!((all[0].of_variant(), all[1].of_variant()), (Some(0), Some(1)));
+        let bold: Vec<&str> =
+            all[0].series.iter().filter(|s| s.bold()).map(|s| s.name.as_str()).collect();
+        assert_eq!((bold, all[0].y.scale), (vec!["job 0", "job 1"], Scale::Log));
+        assert_eq!(charts(&set(2, 0.9), None, None)[0].y.scale, Scale::Linear);
+        assert_eq!(charts(&set(2, 0.9), None, Some("randread")), []);
+    }
+
+    #[test]
+    fn of_many_jobs_the_fastest_and_the_slowest_stand_for_all() {
+        let all = charts(&set(12, 0.5), None, None);
+        let bold: Vec<&str> =
+            all[0].series.iter().filter(|s| s.bold()).map(|s| s.name.as_str()).collect();
+        assert_eq!(bold.len(), 2, "{bold:?}");
+        assert!(bold.contains(&"job 1, the slowest"), "{bold:?}");
+    }
+}
