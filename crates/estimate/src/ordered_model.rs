@@ -258,6 +258,7 @@ mod tests {
             names: vec!["/".into()],
             sources: Sources::default(),
             comparison: Records::default().comparison(),
+            sequences: Vec::new(),
             complete: true,
             elapsed: std::time::Duration::ZERO,
         };

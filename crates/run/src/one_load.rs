@@ -77,6 +77,7 @@ impl OneLoad {
             facts: BTreeMap::new(),
             leftovers: Some(Vec::new()),
             notices: Vec::new(),
+            ran_on: host::facts(),
             machine: None,
         };
         let outcome = if complete { RunOutcome::Complete } else { RunOutcome::Incomplete };
@@ -102,7 +103,6 @@ impl OneLoad {
             outcome: Some(outcome.word().to_owned()),
             stopped: None,
         };
-        let (damage, recovered) = (Vec::new(), Vec::new());
         ResultSet {
             path: PathBuf::from(STAGE),
             manifest,
@@ -112,7 +112,7 @@ impl OneLoad {
             proofs: Vec::new(),
             incomplete,
             seal: Seal::Whole,
-            cells: vec![CellData { entry, record: Some(record), rows, damage, recovered }],
+            cells: vec![CellData::new(entry, Some(record), rows)],
         }
     }
 }
@@ -173,6 +173,7 @@ fn facts(load: &Load, targets: &[(String, Option<u64>)], variant: String) -> Pla
         stages: vec![stage],
         stack: targets.iter().map(device).collect(),
         levels: BTreeMap::new(),
+        machine: BTreeMap::new(),
     };
     PlanFacts {
         experiment: "a load".to_owned(),
