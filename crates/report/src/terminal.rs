@@ -1,6 +1,6 @@
 //! A result on a terminal: verdict, figures, findings; nothing that a log could not hold.
 
-mod crowd;
+mod grid;
 mod ink;
 mod jobs;
 mod table;
@@ -17,7 +17,7 @@ use units::show::significant;
 use self::ink::{Ink, Tint, tint, wrapped};
 use self::table::{short, table};
 
-use crate::view::{EffectRow, FigureRow, View, told};
+use crate::view::{EffectRow, FigureRow, Grid, View, told};
 use crate::wording::{self, NONE};
 
 /// Lines of figures that a reader still scrolls through.
@@ -28,19 +28,26 @@ const MAIN: [&str; 4] = ["iops", "throughput_bytes_per_s", "latency_p99_ns", "el
 /// The summary, lines of at most `width` characters where words allow it; colour only when asked. Where the tables would be long, they
 /// have what the experiment asks about and the main figures of each operation.
 pub fn text(view: &View, width: usize, colour: bool) -> String {
-    let lines = view.figures.len() * (view.variants.len().max(2) - 1);
+    let lines = view.rows_alone().count() * (view.variants.len().max(2) - 1);
     let main = |row: &&FigureRow| row.headline() || row.part || MAIN.contains(&row.metric.as_str());
-    let few: Vec<&FigureRow> =
-        view.figures.iter().filter(|row| lines <= MANY || main(row)).collect();
-    written(view, &few, width, colour)
+    let few: Vec<&FigureRow> = view.rows_alone().filter(|row| lines <= MANY || main(row)).collect();
+    let grids: Vec<&Grid> = view.grids.iter().filter(|grid| grid.headline).collect();
+    written(view, &few, &grids, width, colour)
 }
 
 /// As [`text`], with every figure.
 pub fn whole(view: &View, width: usize, colour: bool) -> String {
-    written(view, &view.figures.iter().collect::<Vec<_>>(), width, colour)
+    let rows: Vec<&FigureRow> = view.rows_alone().collect();
+    written(view, &rows, &view.grids.iter().collect::<Vec<_>>(), width, colour)
 }
 
-fn written(view: &View, rows: &[&FigureRow], width: usize, colour: bool) -> String {
+fn written(
+    view: &View,
+    rows: &[&FigureRow],
+    grids: &[&Grid],
+    width: usize,
+    colour: bool,
+) -> String {
     let ink = Ink { colour };
     let width = width.max(40);
     let mut out = String::new();
@@ -53,17 +60,17 @@ fn written(view: &View, rows: &[&FigureRow], width: usize, colour: bool) -> Stri
     let tint = if view.seal == "broken" { Tint::Red } else { tint(verdict) };
     out.push_str(&ink.paint(tint, &wrapped(&view.summary, width, "")));
     out.push('\n');
-    if view.crowded() {
-        out.push_str(&crowd::grid(view, width, &ink));
-    } else if view.variants.len() < 2 {
+    out.push_str(&grid::grids(view, grids, width, &ink));
+    if view.variants.len() < 2 {
         out.push_str(&table(view, rows, width, &ink, None));
     } else {
         for index in 1..view.variants.len() {
             out.push_str(&table(view, rows, width, &ink, Some(index)));
         }
     }
-    let left_out = view.figures.len() - rows.len();
-    if left_out > 0 && !view.crowded() {
+    let gridded: BTreeSet<usize> = grids.iter().flat_map(|grid| grid.rows()).collect();
+    let left_out = view.figures.len() - rows.len() - gridded.len();
+    if left_out > 0 {
         let text = format!("{left_out} more figures of each variant: fathom show RESULT --all");
         out.push_str(&ink.paint(Tint::Dim, &wrapped(&text, width, "")));
         out.push_str("\n\n");

@@ -4,10 +4,10 @@ use analysis::{
     Evidence, Expectation, ExpectationOutcome, MetricComparison, Reported, ReportedRow,
 };
 use results::model::{Bound, ExpectedFigure, FigureName, Grounds, ReportedSpread};
-use stats::{LEAST_REPEATS, RANGE_BELOW, Spread};
+use stats::{LEAST_REPEATS, RANGE_BELOW, Spread, Verdict};
 use units::{Test, Unit, show};
 
-use crate::view::{Figure, View};
+use crate::view::{Figure, GridCell, View};
 
 /// What stands where there is no figure.
 pub const NONE: &str = "–";
@@ -187,14 +187,65 @@ pub fn rests_on(comparison: &MetricComparison) -> Option<String> {
 
 /// A verdict with a mark that does not rest on colour: `▲ better`.
 pub fn verdict(word: &str) -> String {
-    let mark = match word {
+    format!("{} {word}", mark(word))
+}
+
+fn mark(verdict: &str) -> &'static str {
+    match verdict {
         "better" => "▲",
         "worse" => "▼",
         "same" => "=",
         "differs" => "≠",
         _ => "?",
+    }
+}
+
+/// A cell of a table of many.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cell {
+    /// The figure.
+    pub value: String,
+    /// It over that of the base; empty of the base itself.
+    pub ratio: String,
+    /// The mark of its verdict; empty where none is decided.
+    pub mark: &'static str,
+    /// Its verdict.
+    pub verdict: Option<&'static str>,
+}
+
+/// A figure of a table of many: `5,800/s`, `0.88×`, `▼`.
+pub fn cell(view: &View, of: Option<GridCell>) -> Cell {
+    let row = of.and_then(|of| Some((of, view.figures.get(of.row)?)));
+    let Some((of, row)) = row else {
+        return Cell { value: NONE.to_owned(), ratio: String::new(), mark: "", verdict: None };
     };
-    format!("{mark} {word}")
+    let comparison = row.comparisons.get(of.variant).and_then(Option::as_ref);
+    // Shares that nobody asks about are read off side by side.
+    let apart = |c: &MetricComparison| c.verdict.is_some() && c.difference.is_some() && !equal(c);
+    let told = comparison.filter(|c| c.ratio.is_some() || apart(c));
+    let verdict = comparison.and_then(|c| c.verdict);
+    Cell {
+        value: median(row.unit, row.values.get(of.variant).copied().flatten().as_ref()),
+        ratio: told.map_or_else(String::new, |c| compared(row.unit, c)),
+        mark: verdict.filter(|_| decided(view)).map_or("", |verdict| mark(verdict.word())),
+        verdict: verdict.map(Verdict::word),
+    }
+}
+
+/// Tells whether any figure has a verdict that is not open.
+fn decided(view: &View) -> bool {
+    let all = view.figures.iter().flat_map(|row| row.comparisons.iter().flatten());
+    all.filter_map(|c| c.verdict).any(|verdict| verdict != Verdict::Unclear)
+}
+
+/// What the marks of verdicts mean, or that none is decided.
+pub fn marks(view: &View) -> &'static str {
+    let asked = view.figures.iter().flat_map(|row| row.comparisons.iter().flatten());
+    match (asked.clone().any(|c| c.verdict.is_some()), decided(view)) {
+        (false, _) => "",
+        (true, false) => "All verdicts are open.",
+        (true, true) => "▲ better, ▼ worse, = same, ≠ differs, ? open.",
+    }
 }
 
 /// An expectation in words.

@@ -17,7 +17,7 @@ const FOLDED: usize = 24;
 
 /// All figures: first what every variant has, then what only some have.
 pub fn tables(view: &View) -> Markup {
-    let mut sets: Vec<Vec<usize>> = view.figures.iter().map(having).collect();
+    let mut sets: Vec<Vec<usize>> = view.rows_alone().map(having).collect();
     sets.sort_by_key(|set| Reverse(set.len()));
     sets.dedup();
     // Sets of one size may alternate.
@@ -27,9 +27,9 @@ pub fn tables(view: &View) -> Markup {
             met.push(set);
         }
     }
-    let unknown: Vec<_> = view.figures.iter().filter(|row| having(row).is_empty()).collect();
+    let unknown: Vec<_> = view.rows_alone().filter(|row| having(row).is_empty()).collect();
     html! {
-        @if met.is_empty() { p.soft { "No variant has any figure yet." } }
+        @if met.is_empty() && view.grids.is_empty() { p.soft { "No variant has any figure yet." } }
         @for (place, set) in met.iter().enumerate() { (of_set(view, set, place > 0)) }
         @if !unknown.is_empty() {
             details { summary { "What could not be told of any variant" } ul.soft { @for text in unknown_of(&unknown) { li { (text) } } } }
@@ -57,7 +57,7 @@ fn having(row: &FigureRow) -> Vec<usize> {
 
 /// The rows that these variants have, folded where they are many and `folds`.
 fn of_set(view: &View, set: &[usize], folds: bool) -> Markup {
-    let rows: Vec<_> = view.figures.iter().filter(|row| having(row) == set).collect();
+    let rows: Vec<_> = view.rows_alone().filter(|row| having(row) == set).collect();
     let all = set.len() == view.variants.len();
     let names: Vec<_> = set.iter().map(|index| name(view, *index)).collect();
     let title = match &names[..] {

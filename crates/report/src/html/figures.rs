@@ -3,10 +3,10 @@
 use maud::{Markup, html};
 use results::model::{CONTENT_SHARES, ContentFigure};
 
-use super::compared;
 use super::inline::{dot, range};
 use units::Metric;
 
+use super::{compared, grids};
 use crate::view::{Content, Figure, FigureRow, JobFigures, SpreadRow, View};
 use crate::wording::{self, NONE};
 
@@ -17,6 +17,7 @@ pub fn results(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
         p.reading { "Each figure is the median over the repeats, its " (wording::intervals_name(view)) " below it. A ratio is that variant over "
             @match view.variants.first() { Some(base) => (base.name), None => "the base" }
             "; " (wording::claims()) " p is of that figure alone, the adjusted p below a verdict of all that is asked together. " (wording::TESTS) (wording::sequential(view)) }
+        (grids::grids(view))
         (compared::tables(view))
         @for table in [
             Spreads { title: "Throughput of the intervals", counted: "Intervals", about: INTERVALS, rows: &view.spread },

@@ -34,7 +34,7 @@ pub fn hero(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
         }
         // Many variants would make closed boxes of them: the picture and the table say more.
         @if !view.crowded() {
-            div.tiles { @for row in view.figures.iter().filter(|row| row.headline() && told(view, row)) { (tile(view, row)) } }
+            div.tiles { @for row in view.rows_alone().filter(|row| row.headline() && told(view, row)) { (tile(view, row)) } }
         }
         (findings(id, view))
     }

@@ -10,6 +10,7 @@ mod compared;
 mod effects;
 mod expected;
 mod figures;
+mod grids;
 mod hero;
 mod inline;
 mod library;

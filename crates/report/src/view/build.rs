@@ -10,7 +10,7 @@ use results::read::ResultSet;
 use super::sentence::Detail;
 use super::{
     Cell, Chart, Content, FigureRow, Of, Part, Variant, View, clock, commands, courses, curves,
-    driven, effects, facts, figures, glossary, jobs, latency, layers, machine, pictures, sentence,
+    driven, effects, facts, figures, glossary, grids, jobs, latency, layers, machine, pictures, sentence,
     states, strips, throughput,
 };
 use crate::wording;
@@ -54,6 +54,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         glossary: glossary::terms(plan, &rows),
         spread: figures::spread(analysis, |variant| &variant.thesis),
         io_bandwidth: figures::spread(analysis, |variant| &variant.io_bandwidth),
+        grids: grids::grids(plan, &rows),
         effects: effects::effects(analysis, &rows),
         courses: courses::courses(analysis),
         jobs: jobs::rows(analysis),

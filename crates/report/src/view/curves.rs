@@ -82,15 +82,23 @@ fn over_factor(plan: &PlanFacts, rows: &[FigureRow], wanted: &Wanted) -> Vec<Cha
     rows.iter().filter(|row| (wanted.rows)(row)).map(of_row).collect()
 }
 
+/// The level of a factor that a variant was crossed with.
+pub(super) fn level<'a>(factor: &FactorFacts, variant: &'a VariantFacts) -> Option<&'a str> {
+    variant.levels.get(&factor.name).map(String::as_str)
+}
+
+/// The name that the file gives a variant: it is crossed with the factors, and stands before their levels.
+pub(super) fn own_name(plan: &PlanFacts, variant: &VariantFacts) -> String {
+    let level = |factor: &FactorFacts| Some(format!("{} {}", factor.name, level(factor, variant)?));
+    let levels: Vec<String> = plan.factors.iter().filter_map(level).collect();
+    let own = variant.name.strip_suffix(&levels.join(", ")).unwrap_or_default();
+    own.trim_end_matches(", ").to_owned()
+}
+
 /// The levels of all other factors: `dedupe on, compression off`; `None` where there are no others.
 fn others(plan: &PlanFacts, factor: &FactorFacts, variant: &VariantFacts) -> Option<String> {
-    let level = |factor: &FactorFacts| {
-        Some(format!("{} {}", factor.name, variant.levels.get(&factor.name)?))
-    };
-    // The file's own variants are crossed with the factors: their names come first.
-    let all: Vec<String> = plan.factors.iter().filter_map(level).collect();
-    let own = variant.name.strip_suffix(&all.join(", ")).unwrap_or_default();
-    let own = own.trim_end_matches(", ").to_owned();
+    let level = |factor: &FactorFacts| Some(format!("{} {}", factor.name, level(factor, variant)?));
+    let own = own_name(plan, variant);
     let others = plan.factors.iter().filter(|other| other.name != factor.name);
     let named = [own].into_iter().filter(|own| !own.is_empty()).chain(others.filter_map(level));
     let named = named.collect::<Vec<_>>().join(", ");

@@ -12,6 +12,7 @@ mod effects;
 mod facts;
 mod figures;
 mod glossary;
+mod grids;
 mod jobs;
 mod latency;
 mod layers;
@@ -32,6 +33,7 @@ pub use clock::{StageStart, of_several};
 pub use courses::{CourseRow, Mark};
 pub use effects::{EffectRow, told};
 pub use glossary::Term;
+pub use grids::{Grid, GridCell, GridLine};
 pub use jobs::JobFigures;
 pub use marks::marks;
 pub use states::StateRow;
@@ -85,6 +87,8 @@ pub struct View {
     pub variants: Vec<Variant>,
     /// Every figure of every operation and layer.
     pub figures: Vec<FigureRow>,
+    /// Rows that have many like them, in one table each: what is asked first.
+    pub grids: Vec<Grid>,
     /// What each factor does, and what two of them do together.
     pub effects: Vec<EffectRow>,
     /// How throughput went on within the runs.
@@ -139,6 +143,17 @@ pub struct Sequential {
 }
 
 impl View {
+    /// The rows that stand in no table of many, with their indexes.
+    pub fn rows_alone(&self) -> impl Iterator<Item = &FigureRow> {
+        let rows = self.figures.iter().enumerate();
+        rows.filter(|(index, _)| !self.gridded(*index)).map(|(_, row)| row)
+    }
+
+    /// Tells whether the row of this index stands in a table of many.
+    fn gridded(&self, row: usize) -> bool {
+        self.grids.iter().any(|grid| grid.rows().any(|of| of == row))
+    }
+
     /// Tells whether there are so many variants that a page names them where it is opened, not on its first screen.
     pub fn crowded(&self) -> bool {
         self.variants.len() > CROWD

@@ -7,6 +7,8 @@ mod chromium;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
+mod many;
+#[cfg(test)]
 mod page;
 #[cfg(test)]
 mod recomputed;
@@ -21,7 +23,7 @@ mod given {
     use report::view::View;
     use results::model::{
         Bound, CommandFigures, ExpectedFigure, FigureName, PictureFacts, ReportedFacts,
-        ReportedValue, Row, Show,
+        ReportedValue, Row, Show, SweepFacts,
     };
     use results::read::ResultSet;
 
@@ -108,6 +110,32 @@ mod given {
             metric: None,
             by: None,
         }
+    }
+
+    /// The fixture with a sweep of two points, the second at a third of the speed in both variants.
+    pub fn swept() -> ResultSet {
+        let mut result = fixture::result();
+        result.manifest.simulated = false;
+        let point = |depth: &str| SweepFacts {
+            stage: "random-write".into(),
+            point: [("depth".to_owned(), depth.to_owned())].into(),
+        };
+        for variant in &mut result.manifest.plan.variants {
+            let mut again = variant.stages[1].clone();
+            again.name = "random-write depth=1".into();
+            again.sweep = Some(point("1"));
+            variant.stages[1].sweep = Some(point("32"));
+            variant.stages[1].name = "random-write depth=32".into();
+            variant.stages.push(again);
+        }
+        for record in result.cells.iter_mut().filter_map(|cell| cell.record.as_mut()) {
+            let mut again = record.stages[1].clone();
+            (again.index, again.name) = (2, "random-write depth=1".into());
+            again.load.as_mut().unwrap().duration_ns *= 3;
+            record.stages[1].name = "random-write depth=32".into();
+            record.stages.push(again);
+        }
+        result
     }
 
     /// One picture of every kind that the made-up result can show.

@@ -1,7 +1,7 @@
 //! What is said of a result: on the page what differs, on the terminal also how surely.
 
 use results::ResultSet;
-use results::model::{Accelerator, CellState, SweepFacts};
+use results::model::{Accelerator, CellState};
 
 use crate::given;
 
@@ -123,37 +123,12 @@ fn of_many_variants_the_headline_says_what_surely_differs_and_from_few_runs_that
     assert!(none && !page.contains("best"), "{page}");
 }
 
-/// The fixture with a sweep of two points, the second at a third of the speed in both variants.
-fn swept() -> ResultSet {
-    let mut result = measured();
-    let point = |depth: &str| SweepFacts {
-        stage: "random-write".into(),
-        point: [("depth".to_owned(), depth.to_owned())].into(),
-    };
-    for variant in &mut result.manifest.plan.variants {
-        let mut again = variant.stages[1].clone();
-        again.name = "random-write depth=1".into();
-        again.sweep = Some(point("1"));
-        variant.stages[1].sweep = Some(point("32"));
-        variant.stages[1].name = "random-write depth=32".into();
-        variant.stages.push(again);
-    }
-    for record in result.cells.iter_mut().filter_map(|cell| cell.record.as_mut()) {
-        let mut again = record.stages[1].clone();
-        (again.index, again.name) = (2, "random-write depth=1".into());
-        again.load.as_mut().unwrap().duration_ns *= 3;
-        record.stages[1].name = "random-write depth=32".into();
-        record.stages.push(again);
-    }
-    result
-}
-
 #[test]
 fn the_points_of_a_sweep_are_one_clause_and_the_best_and_the_worst_where_nothing_is_asked() {
-    let (_, page) = said(&swept());
+    let (_, page) = said(&given::swept());
     let start = "With “vdo”, over 2 points, randwrite in random-write ran at 0.38× the IOPS of “plain”, with 2.6× the p99 latency";
     assert!(page.starts_with(start), "{page}");
-    let mut alone = swept();
+    let mut alone = given::swept();
     alone.manifest.plan.variants.truncate(1);
     alone.manifest.plan.questions.clear();
     alone.cells.retain(|cell| cell.entry.variant == "plain");
@@ -167,7 +142,7 @@ fn the_points_of_a_sweep_are_one_clause_and_the_best_and_the_worst_where_nothing
 
 #[test]
 fn a_point_of_a_sweep_that_is_asked_about_alone_is_told_by_its_name() {
-    let mut result = swept();
+    let mut result = given::swept();
     for question in &mut result.manifest.plan.questions {
         question.stage = Some("random-write depth=32".into());
     }

@@ -1,0 +1,76 @@
+//! Figures that are alike in one table: points of a sweep by variants, levels of factors against each other, many variants by figures.
+
+use maud::{Markup, html};
+
+use super::inline::{dot, range};
+use crate::view::{Grid, GridCell, View};
+use crate::wording::{self, NONE};
+
+/// All tables of many: what is asked first is open, the others are folded.
+pub fn grids(view: &View) -> Markup {
+    let (first, others): (Vec<&Grid>, Vec<&Grid>) =
+        view.grids.iter().partition(|grid| grid.headline);
+    html! { @if !view.grids.is_empty() {
+        @if let Some(base) = view.variants.first().filter(|_| view.variants.len() > 1) {
+            p.reading { "Below each figure stands what it is of that of " (base.name) ". " (wording::marks(view)) }
+        }
+        @for grid in &first { (table(view, grid)) }
+        @if !others.is_empty() { details {
+            summary { (others.len()) " more tables of this kind" } @for grid in &others { (table(view, grid)) }
+        } }
+    } }
+}
+
+fn table(view: &View, grid: &Grid) -> Markup {
+    let keys = grid.keys.len();
+    html! {
+        h3 { (grid.title) @if let Some(across) = &grid.across { span.soft { " by " (across) } } }
+        div.scroll.grid tabindex="0" role="region" aria-label=(grid.title) { table {
+            thead { tr {
+                @for key in &grid.keys { th.text scope="col" { (key) } }
+                @for (at, head) in grid.columns.iter().enumerate() { th.name scope="col" {
+                    @if of_variant(view, grid, at) { (dot(at)) } (head) } }
+            } }
+            tbody { @for (place, line) in grid.lines.iter().enumerate() {
+                // A name stands once for the lines that share it.
+                @let new = |at: usize| at + 1 == keys || place == 0 || grid.lines[place - 1].names[..=at] != line.names[..=at];
+                tr {
+                    @for (at, name) in line.names.iter().enumerate() { th.text scope="row" { @if new(at) { (name) } @else { span.sr { (name) } } } }
+                    @for cell in &line.cells { (figure(view, *cell)) }
+                }
+            } }
+        } }
+    }
+}
+
+/// Tells whether a column is of one variant alone.
+fn of_variant(view: &View, grid: &Grid, at: usize) -> bool {
+    let cells = grid.lines.iter().filter_map(|line| *line.cells.get(at)?);
+    view.variants.len() > 1
+        && grid.columns.len() == view.variants.len()
+        && cells.clone().all(|cell| cell.variant == at)
+}
+
+fn figure(view: &View, of: Option<GridCell>) -> Markup {
+    let cell = wording::cell(view, of);
+    let row = of.and_then(|of| Some((of, view.figures.get(of.row)?)));
+    let Some((of, row)) = row else { return html! { td { (NONE) } } };
+    let verdict = cell.verdict.filter(|_| !cell.mark.is_empty());
+    let value = row.values.get(of.variant).copied().flatten();
+    let interval = row
+        .comparisons
+        .get(of.variant)
+        .and_then(Option::as_ref)
+        .and_then(|c| wording::ratio_interval(row.unit, c));
+    let p = row.comparisons.get(of.variant).and_then(Option::as_ref).and_then(|c| {
+        Some(format!("p {}, {}", wording::p_value(Some(c.p?)), wording::rests_on(c)?))
+    });
+    let own = value
+        .and_then(|value| wording::interval(row.unit, &value))
+        .filter(|_| cell.ratio.is_empty());
+    html! { td {
+        (cell.value)
+        @if !cell.ratio.is_empty() { span.over.(verdict.unwrap_or("open")) title=[p] { (cell.ratio) " " (cell.mark) } @if let Some(text) = interval { (range(&text)) } }
+        @if let Some(text) = own { (range(&text)) }
+    } }
+}

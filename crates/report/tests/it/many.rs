@@ -1,0 +1,79 @@
+//! Points of a sweep, levels of factors and many variants: one table instead of many.
+
+use report::view::View;
+
+use crate::given;
+
+/// The figures of a page: from their heading to the next part.
+fn figures(page: &str) -> &str {
+    let from = page.split_once("id=\"r0-figures\"").unwrap().1;
+    from.split_once("id=\"r0-load\"").map_or(from, |parts| parts.0)
+}
+
+fn told(view: &View) -> (String, String) {
+    (report::terminal::text(view, 100, false), report::html::page(std::slice::from_ref(view)))
+}
+
+#[test]
+fn a_sweep_is_one_table_of_points_by_variants_on_the_terminal_and_the_page() {
+    let view = given::view(&given::swept());
+    let (terminal, page) = told(&view);
+    let start = terminal.lines().position(|l| l == "IOPS of randwrite in random-write").unwrap();
+    let table: Vec<&str> = terminal.lines().skip(start + 1).take(3).collect();
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(words(table[0]), ["depth", "plain", "vdo"]);
+    for (line, depth) in table[1..].iter().zip(["32", "1"]) {
+        let cells = words(line);
+        assert!(
+            cells[0] == depth && cells[1].ends_with("/s") && cells[3..] == ["0.382×", "▼"],
+            "{line}"
+        );
+    }
+    // No point has rows of its own beside that.
+    assert!(!terminal.contains("randwrite in random-write depth="), "{terminal}");
+    assert!(!figures(&page).contains("Operation randwrite"), "rows of points");
+    assert_eq!(figures(&page).matches("IOPS of randwrite in random-write</h3>").count(), 1);
+    assert!(!page.contains("<div class=\"tile\"><h3><span>IOPS"), "a card for each point");
+}
+
+#[test]
+fn a_sweep_of_one_variant_has_its_figures_side_by_side() {
+    let mut alone = given::swept();
+    alone.manifest.plan.variants.truncate(1);
+    alone.cells.retain(|cell| cell.entry.variant == "plain");
+    let (terminal, _) = told(&given::view(&alone));
+    let head = terminal.lines().find(|line| line.starts_with("depth")).unwrap();
+    assert!(head.contains("IOPS") && head.contains("p99 latency"), "{terminal}");
+}
+
+#[test]
+fn factors_are_one_table_of_levels_against_levels() {
+    let view = given::view(&fixture::crossed(5));
+    let (terminal, page) = told(&view);
+    let start = terminal.lines().position(|line| line == "IOPS of randwrite by depth").unwrap();
+    let table: Vec<Vec<&str>> =
+        terminal.lines().skip(start + 1).take(3).map(|l| l.split_whitespace().collect()).collect();
+    assert_eq!(table[0], ["dedupe", "1", "2", "4"]);
+    assert!(table[1][0] == "off" && table[1][2].ends_with("/s"), "{terminal}");
+    assert!(table[2][0] == "on" && table[2].len() == 10, "{terminal}");
+    assert!(!terminal.contains("only dedupe"), "a table for each pair: {terminal}");
+    assert_eq!(
+        figures(&page).matches(">over dedupe off, depth 1").count(),
+        0,
+        "a table for each pair"
+    );
+}
+
+#[test]
+fn many_variants_without_factors_are_lines_of_one_table_and_no_figure_is_lost() {
+    let view = given::view(&given::variants(7));
+    let (terminal, page) = told(&view);
+    let vdo6: Vec<&str> = terminal.lines().filter(|line| line.starts_with("vdo 6")).collect();
+    assert!(vdo6[0].contains("/s  0.38"), "{terminal}");
+    let known = view.figures.iter().enumerate().filter(|(_, row)| row.known());
+    for (index, row) in known {
+        let shown = view.grids.iter().filter(|grid| grid.rows().any(|of| of == index)).count();
+        assert_eq!(shown, 1, "{} of {}", row.label, row.scope.name());
+    }
+    assert!(figures(&page).contains("more tables of this kind"), "the others are folded");
+}
