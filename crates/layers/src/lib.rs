@@ -53,8 +53,8 @@ pub use parse::{ABSENT, ParseError, Parsed};
 pub use planned::{OperationKind, Order, PlannedLoad, PlannedOperation, PlannedStage};
 pub use readings::Readings;
 pub use registry::{
-    MetricOwners, any_reduces, facts, headline_words, is_headline, kind, kinds, measured, metric,
-    metrics, objects, parse, register,
+    MetricOwners, any_reduces, facts, headline_does, headline_words, is_headline, kind, kinds,
+    measured, metric, metrics, objects, parse, register,
 };
 pub use rule::{
     Check, LayerRule, MeasuredStage, Observation, PlannedFacts, Rule, RuleFacts, Span, Threshold,

@@ -78,6 +78,11 @@ pub fn headline_words(id: &str) -> Option<&'static str> {
     headlines().find(|headline| headline.metric == id)?.words
 }
 
+/// Verb and object around the value of a headline metric, where its layer does it.
+pub fn headline_does(id: &str) -> Option<(&'static str, &'static str)> {
+    headlines().find(|headline| headline.metric == id)?.does
+}
+
 fn headlines() -> impl Iterator<Item = Headline> {
     kinds().iter().filter_map(|kind| kind.headline)
 }

@@ -38,7 +38,7 @@ pub const KIND: Kind = Kind {
         name: "mirrorctl",
         from: FactSource::Command { argv: &["mirrorctl", "--version"], after: "", needs: "/dev" },
     }],
-    headline: Some(Headline { metric: "mirrored_writes", words: None }),
+    headline: Some(Headline { metric: "mirrored_writes", words: None, does: None }),
     metrics: &[Metric {
         id: "mirrored_writes",
         name: "writes to both sides",

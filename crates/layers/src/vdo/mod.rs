@@ -66,7 +66,11 @@ pub(crate) const KIND: Kind = Kind {
         single: &["journalQ", "packerQ", "dedupeQ", threads::REQUESTS],
         marks: Some((threads::IDLE_PERCENT, threads::BUSY_PERCENT)),
     },
-    headline: Some(Headline { metric: "saving_percent", words: Some("of the space was saved") }),
+    headline: Some(Headline {
+        metric: "saving_percent",
+        words: Some("of the space was saved"),
+        does: Some(("saves", "of the space")),
+    }),
     metrics: catalogue::METRICS,
     fills: &[
         FillLevel { of: "physical", metric: "physical_used_percent", part: None },

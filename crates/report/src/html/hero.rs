@@ -12,6 +12,9 @@ use crate::wording;
 /// Verdict, notes that must be read first, and one tile for each question.
 pub fn hero(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let fact = |name: &str| view.run.iter().find(|(n, _)| n == name).map(|(_, value)| value);
+    let first = view.verdicts.first().map(|first| first.text.as_str());
+    // Where the headline is none of the sentences, all of them follow it.
+    let also = &view.verdicts[usize::from(view.headline.is_none()).min(view.verdicts.len())..];
     html! {
         header.top style="padding-left:0;padding-right:0" {
             p.kicker {
@@ -20,13 +23,13 @@ pub fn hero(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
                 @if view.crowded() { span { (view.variants.len()) " variants" } }
                 @else { @for variant in view.variants.iter().enumerate() { (key(variant.0, &variant.1.name, variant.1.repeats)) } }
             }
-            @if let Some(first) = view.verdicts.first() { h1 id=(id("verdict")) { (first.text.replace(" %", "\u{a0}%")) } }
+            @if let Some(said) = view.headline.as_deref().or(first) { h1 id=(id("verdict")) { (said.replace(" %", "\u{a0}%")) } }
             @if !view.about.is_empty() { p.soft { (view.about) } }
             (expected::in_short(id, view))
-            @if view.verdicts.len() > 1 {
-                @let also = html! { ul.also { @for sentence in &view.verdicts[1..] { li { (sentence.text) } } } };
-                @if view.crowded() { details { summary { "Each variant against " (view.variants[0].name) } (also) } }
-                @else { (also) }
+            @if !also.is_empty() {
+                @let all = html! { ul.also { @for sentence in also { li { (sentence.text) } } } };
+                @if view.crowded() { details { summary { "Each variant against " (view.variants[0].name) } (all) } }
+                @else { (all) }
             }
         }
         @for banner in &view.banners {

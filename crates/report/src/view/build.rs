@@ -10,8 +10,8 @@ use results::read::ResultSet;
 use super::sentence::Detail;
 use super::{
     Cell, Chart, Content, FigureRow, Of, Part, Variant, View, clock, commands, courses, curves,
-    driven, effects, facts, figures, glossary, grids, jobs, latency, layers, machine, pictures, sentence,
-    states, strips, throughput,
+    driven, effects, facts, figures, glossary, grids, headline, jobs, latency, layers, machine,
+    pictures, sentence, states, strips, throughput,
 };
 use crate::wording;
 
@@ -36,6 +36,8 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
     if answers.is_empty() {
         answers.extend(answer(&rows, &charts, &each));
     }
+    let effects = effects::effects(analysis, &rows);
+    let headline = headline::headline(&variants, &rows, &effects);
     View {
         experiment: plan.experiment.clone(),
         about: plan.about.clone(),
@@ -43,7 +45,8 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         simulated: set.manifest.simulated,
         complete: set.complete(),
         seal: set.seal.word(),
-        summary: sentence::summary(analysis, &variants, &rows),
+        summary: sentence::summary(analysis, &variants, &rows, headline.as_deref()),
+        headline,
         verdicts: sentence::verdicts(&variants, &rows, Detail::Short),
         banners: facts::banners(set),
         findings,
@@ -55,7 +58,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         spread: figures::spread(analysis, |variant| &variant.thesis),
         io_bandwidth: figures::spread(analysis, |variant| &variant.io_bandwidth),
         grids: grids::grids(plan, &rows),
-        effects: effects::effects(analysis, &rows),
+        effects,
         courses: courses::courses(analysis),
         jobs: jobs::rows(analysis),
         expectations: analysis.expectations.clone(),

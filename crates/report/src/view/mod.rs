@@ -13,6 +13,7 @@ mod facts;
 mod figures;
 mod glossary;
 mod grids;
+mod headline;
 mod jobs;
 mod latency;
 mod layers;
@@ -34,6 +35,7 @@ pub use courses::{CourseRow, Mark};
 pub use effects::{EffectRow, told};
 pub use glossary::Term;
 pub use grids::{Grid, GridCell, GridLine};
+pub use headline::WORDS as HEADLINE_WORDS;
 pub use jobs::JobFigures;
 pub use marks::marks;
 pub use states::StateRow;
@@ -65,7 +67,9 @@ pub struct View {
     pub seal: &'static str,
     /// What was found and how surely, after what must be known before.
     pub summary: String,
-    /// One sentence for each variant against the base, without intervals and p-values; the first is the headline.
+    /// What was asked and found, in at most [`HEADLINE_WORDS`] words; `None` where no figure is asked that it could tell of.
+    pub headline: Option<String>,
+    /// One sentence for each variant against the base, without intervals and p-values.
     pub verdicts: Vec<Sentence>,
     /// What must be known before any figure is read.
     pub banners: Vec<Banner>,

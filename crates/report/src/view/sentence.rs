@@ -32,8 +32,16 @@ pub enum Detail {
 
 /// Returns what was found and how surely, after what must be known before: that the result is changed, incomplete, simulated or from an
 /// emulated CPU.
-pub fn summary(analysis: &Analysis, variants: &[Variant], figures: &[FigureRow]) -> String {
+pub fn summary(
+    analysis: &Analysis,
+    variants: &[Variant],
+    figures: &[FigureRow],
+    headline: Option<&str>,
+) -> String {
     let mut texts = caveats(analysis);
+    // Of many points or variants the sentences below are long: first what they come to.
+    let many = variants.len() > CROWD || variants.iter().any(|variant| !variant.points.is_empty());
+    texts.extend(headline.filter(|_| many).map(str::to_owned));
     let told = verdicts(variants, figures, Detail::Sure).into_iter().map(|said| said.text);
     if variants.len() > CROWD {
         // One by one they would fill the terminal: counted here, each stands in the table.
@@ -270,7 +278,11 @@ fn against_base(
             Detail::Sure => surely_on_scope(scope, base, &own, runs),
         });
     }
-    for row in asked.iter().filter(|r| r.comparisons.get(index).is_none_or(Option::is_none)) {
+    // Points of a sweep that the base lacks stand in its table.
+    let lone = |row: &&&FigureRow| {
+        row.comparisons.get(index).is_none_or(Option::is_none) && sweep(row).is_none()
+    };
+    for row in asked.iter().filter(lone) {
         let Some(Some(figure)) = row.values.get(index) else { continue };
         let value = wording::value(row.unit, figure.median);
         parts.push(match layers::headline_words(&row.metric) {

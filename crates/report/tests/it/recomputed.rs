@@ -347,10 +347,20 @@ fn one_figure_of_each_chart_equals_what_rows_log_says() {
             "1-vdo-space" => field("vdo.stats", "dataBlocksUsed", "data", false),
             "1-vdo-overhead" => field("vdo.stats", "overheadBlocksUsed", "overhead", false),
             "1-vdo-duplicates" => {
-                field("vdo.stats", "hashLock.concurrentDataMatches", "concurrent matches", false);
+                field(
+                    "vdo.stats",
+                    "hashLock.concurrentDataMatches",
+                    "duplicates under way together (concurrent matches)",
+                    false,
+                );
             }
             "1-vdo-compression" => {
-                field("vdo.stats", "packer.compressedBlocksWritten", "packed blocks", false);
+                field(
+                    "vdo.stats",
+                    "packer.compressedBlocksWritten",
+                    "blocks shared by compressed ones (packed)",
+                    false,
+                );
             }
             "1-vdo-writes" => field("vdo.stats", "biosIn.write", "in", true),
             "1-vdo-slabs" => field("vdo.stats", "allocator.slabsOpened", "slabs opened", false),

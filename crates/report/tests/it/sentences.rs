@@ -150,3 +150,52 @@ fn a_point_of_a_sweep_that_is_asked_about_alone_is_told_by_its_name() {
     let start = "With “vdo”, randwrite in random-write depth=32 ran at 0.38× the IOPS of “plain”";
     assert!(page.starts_with(start), "{page}");
 }
+
+/// The headline of a page, which is of few words.
+fn headline(result: &ResultSet) -> String {
+    let view = given::view(result);
+    let said = view.headline.clone().unwrap();
+    assert!(said.split_whitespace().count() <= report::view::HEADLINE_WORDS, "{said}");
+    let page = report::html::page(&[view]);
+    let heading = page.split_once("<h1").unwrap().1.split_once("</h1>").unwrap().0;
+    assert!(heading.contains(&said.replace(" %", "\u{a0}%")), "{heading}");
+    said
+}
+
+#[test]
+fn a_headline_says_what_the_thing_does_and_what_it_costs_in_few_words() {
+    assert_eq!(
+        headline(&measured()),
+        "vdo saves 75 % of the space and does 0.38 times the random writes of plain; \
+         it has 2.6 times the p99 latency."
+    );
+    // Without a verdict, what is counted comes first and what is open last.
+    let open = headline(&fixture::with(3, 7_600.0));
+    assert!(open.ends_with("; 3 runs of each decide nothing."), "{open}");
+}
+
+#[test]
+fn headlines_of_sweeps_factors_many_variants_and_one_keep_within_their_words() {
+    let swept = headline(&given::swept());
+    assert!(
+        swept.starts_with("From depth 1 to 32, all 2 variants do 3 times the random writes"),
+        "{swept}"
+    );
+    let factors = headline(&fixture::crossed(5));
+    assert!(
+        factors.starts_with("Up to 75 % of the space was saved; depth from 1 to 2 does"),
+        "{factors}"
+    );
+    let many = headline(&crowd(5));
+    assert!(
+        many.starts_with("5 of 6 variants are worse than plain in random writes, most "),
+        "{many}"
+    );
+    let open = headline(&crowd(3));
+    assert!(open.starts_with("None of 6 variants surely differs from plain"), "{open}");
+    let mut alone = measured();
+    alone.manifest.plan.variants.truncate(1);
+    assert!(headline(&alone).contains(" random writes a second; p99 latency of random writes "));
+    let long = given::named(&measured(), "a name that somebody made of very many words, indeed ");
+    assert!(headline(&long).contains("“a name that somebody made …”"));
+}

@@ -32,7 +32,7 @@ fn not_packable(facts: &RuleFacts, threshold: ThresholdTest) -> Option<Observati
     let size = facts.achieved.and_then(|achieved| achieved.lz4_size_mean_bytes);
     let said = size.map_or(String::new(), |s| format!(", mean LZ4 size {s:.0} bytes"));
     let mut figures = vec![
-        threshold.figure("compressed fragments", fragments),
+        threshold.figure("blocks stored compressed (fragments)", fragments),
         figure("data blocks", data, Unit::Blocks),
         figure("LZ4 was to save", asked, Unit::Percent),
     ];
@@ -182,7 +182,7 @@ fn matches_without_dedupe(
         ),
         figures: vec![
             threshold.figure("writes stored once with others", share),
-            figure("concurrent matches", matches, Unit::Count),
+            figure("duplicates under way together (concurrent matches)", matches, Unit::Count),
         ],
         ..Observation::default()
     })
@@ -262,7 +262,7 @@ fn packer_idle(
     Some(Observation {
         figures: vec![
             threshold.figure("new blocks that were packed", share),
-            figure("compressed fragments", fragments, Unit::Count),
+            figure("blocks stored compressed (fragments)", fragments, Unit::Count),
             figure("blocks stored whole", alone, Unit::Blocks),
             figure("flushes and FUA writes", flushes, Unit::Count),
         ],
