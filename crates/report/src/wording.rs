@@ -31,8 +31,22 @@ pub fn sequential(view: &View) -> String {
 
 /// A figure without its interval: `41.2k/s`, or a dash.
 pub fn median(unit: Unit, figure: Option<&Figure>) -> String {
-    figure.map_or_else(|| NONE.to_owned(), |f| value(unit, f.median))
+    figure.map_or_else(
+        || NONE.to_owned(),
+        |f| format!("{}{}", value(unit, f.median), bytes(unit, f.median)),
+    )
 }
+
+/// ` (256 MiB)` beside a number of blocks, which few people multiply by 4 KiB; nothing beside other figures.
+pub fn bytes(unit: Unit, number: f64) -> String {
+    match unit {
+        Unit::Blocks if number != 0.0 => format!(" ({})", Unit::Bytes.show(number * BLOCK)),
+        _ => String::new(),
+    }
+}
+
+/// Bytes of a block.
+const BLOCK: f64 = 4096.0;
 
 /// A number in its unit. Counts that are medians may have a fraction; they keep three digits then.
 pub fn value(unit: Unit, number: f64) -> String {

@@ -104,9 +104,5 @@ fn figures_of_the_page_equal_what_the_rows_of_the_real_run_say() {
     let field = |name: &str| stats.fields[name].unwrap();
     same(shown(&charts, "vdo-space", "data", x), field("dataBlocksUsed"), "data blocks");
     let packed = field("packer.compressedBlocksWritten");
-    same(
-        shown(&charts, "vdo-compression", "blocks shared by compressed ones (packed)", x),
-        packed,
-        "packed blocks",
-    );
+    same(shown(&charts, "vdo-compression", "shared blocks (packed)", x), packed, "packed blocks");
 }

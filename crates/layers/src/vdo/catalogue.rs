@@ -76,7 +76,7 @@ pub(super) static METRICS: &[Metric] = &[
     ),
     metric(
         "compressed_blocks",
-        "blocks shared by compressed ones (packed)",
+        "shared blocks (packed)",
         Blocks,
         Neither,
         "Physical blocks that hold compressed fragments.",
@@ -118,7 +118,7 @@ pub(super) static METRICS: &[Metric] = &[
     ),
     metric(
         "concurrent_data_matches",
-        "duplicates under way together (concurrent matches)",
+        "duplicates written together (concurrent matches)",
         Count,
         Neither,
         "Equal data in flight at the same time: found without the index (hashLock.concurrentDataMatches).",

@@ -32,10 +32,7 @@ pub(super) const CHARTS: &[Chart] = &[
         help: "By the index (valid advice), or by a write of the same data under way at the same time. Stale advice costs a read and saves nothing.",
         series: &[
             stats("hashLock.dedupeAdviceValid", "duplicates confirmed by reading (valid advice)"),
-            stats(
-                "hashLock.concurrentDataMatches",
-                "duplicates under way together (concurrent matches)",
-            ),
+            stats("hashLock.concurrentDataMatches", "written together (concurrent matches)"),
             stats("hashLock.dedupeAdviceStale", "guesses that were wrong (stale advice)"),
         ],
         unit: Unit::Count,
@@ -47,7 +44,7 @@ pub(super) const CHARTS: &[Chart] = &[
         help: "Fragments divided by blocks is what one packed block holds.",
         series: &[
             stats("packer.compressedFragmentsWritten", "fragments"),
-            stats("packer.compressedBlocksWritten", "blocks shared by compressed ones (packed)"),
+            stats("packer.compressedBlocksWritten", "shared blocks (packed)"),
         ],
         unit: Unit::Count,
         rate: false,

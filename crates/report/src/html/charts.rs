@@ -4,7 +4,7 @@
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
-use super::inline::dot;
+use super::inline::{self, dot};
 use super::sketch::{colour, sketch};
 use crate::view::{Axis, Chart, Mark, Part, Scale, Series, View, marks, of_several};
 use crate::wording::{self, NONE};
@@ -205,7 +205,7 @@ fn each_thread(view: &View) -> Markup {
                 th.name scope="row" { code { (row.thread) } @if row.percent.iter().flatten().count() > 1 {
                     " " span.faint { (view.variants.get(index).map_or(NONE, |v| v.name.as_str())) } } }
                 td.text { div.bars.marked style="grid-template-columns:1fr" {
-                    i style={ "--c:var(--v" (index % 8) ");width:" (format!("{:.1}", place(*percent))) "%" } {}
+                    i style={ "--c:" (inline::colour(index)) ";width:" (format!("{:.1}", place(*percent))) "%" } {}
                     @if let Some((few, many)) = view.thread_marks { @for mark in [few, many] {
                         b style={ "left:" (format!("{:.1}", place(mark))) "%" } {}
                     } }

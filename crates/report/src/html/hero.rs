@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use stats::Verdict;
 
 use super::expected;
-use super::inline::{chip, dot};
+use super::inline::{chip, colour, dot};
 use super::parts::{findings, why};
 use crate::view::{FigureRow, View};
 use crate::wording;
@@ -104,7 +104,7 @@ fn bars(view: &View, row: &FigureRow) -> Markup {
     html! {
         @for (index, variant) in view.variants.iter().enumerate() {
             @let figure = row.values.get(index).copied().flatten();
-            div.bar style={ "--c:var(--v" (index % 8) ")" } {
+            div.bar style={ "--c:" (colour(index)) } {
                 span { (variant.name) } b { (wording::median(row.unit, figure.as_ref())) }
                 div.track aria-hidden="true" { @if let Some(figure) = figure {
                     i style={ "width:" (format!("{:.2}", share(figure.median))) "%" } {}

@@ -4,9 +4,23 @@ use maud::{Markup, html};
 
 use crate::wording;
 
+/// Variants that have a colour of the style sheet.
+const COLOURS: usize = 8;
+
+/// The colour of a variant, each its own: from the ninth on hues a golden angle apart.
+pub fn colour(index: usize) -> String {
+    match index {
+        of if of < COLOURS => format!("var(--v{of})"),
+        more => format!("hsl({:.0},60%,var(--more))", (more as f64 * GOLDEN_ANGLE) % 360.0),
+    }
+}
+
+/// Degrees between hues, of which no two come close soon.
+const GOLDEN_ANGLE: f64 = 137.508;
+
 /// The dot in a variant's colour.
 pub fn dot(index: usize) -> Markup {
-    html! { i.dot style={ "--c:var(--v" (index % 8) ")" } {} }
+    html! { i.dot style={ "--c:" (colour(index)) } {} }
 }
 
 /// A verdict as a coloured word with a mark.

@@ -33,7 +33,8 @@ const load = () => library ??= (async () => {
 })();
 
 const css = name => getComputedStyle(root).getPropertyValue(name).trim();
-const colour = s => css(s.variant === null ? `--h${s.hue % 10}` : `--v${s.variant % 8}`);
+const colour = s => s.variant === null ? css(`--h${s.hue % 10}`) : s.variant < 8 ? css(`--v${s.variant}`)
+  : `hsl(${Math.round(s.variant * 137.508 % 360)},60%,${css("--more")})`;
 const scaled = (v, step, units) => {
   let i = 0;
   while (Math.abs(v) >= step && i + 1 < units.length) { v /= step; i++; }
@@ -70,12 +71,17 @@ const ticks = (unit, low, high) => {
 const logTicks = (unit, low, high) => {
   const out = [];
   if (unit.startsWith("bytes")) {
-    for (let t = 16 ** Math.floor(Math.log(low) / Math.log(16)); t <= high * 1.25; t *= 16) if (t >= low * .8) out.push(t);
-    return out.length ? out : [low];
+    // Fewer than three ticks tell no scale.
+    for (const base of [16, 4, 2]) {
+      out.length = 0;
+      for (let t = base ** Math.floor(Math.log(low) / Math.log(base)); t <= high * 1.25; t *= base) if (t >= low * .8) out.push(t);
+      if (out.length > 2) return out;
+    }
+    return ticks(unit, low, high);
   }
   for (let e = Math.floor(Math.log10(low)); e <= Math.log10(high) + 1; e++)
     for (const m of [1, 2, 5]) { const t = m * 10 ** e; if (t >= low * .8 && t <= high * 1.25) out.push(t); }
-  if (!out.length) out.push(low);
+  if (out.length < 3) return ticks(unit, low, high);
   return out.length > 9 ? out.filter(t => /^1/.test(t.toExponential())) : out;
 };
 const nines = [[0, "0 %"], [.3010299957, "50 %"], [1, "90 %"], [2, "99 %"], [3, "99.9 %"], [4, "99.99 %"], [5, "99.999 %"], [6, "99.9999 %"]];
@@ -121,10 +127,12 @@ const figure = spec => {
       visible: !spec.hidden?.has(group(s)), ...(marked && { marker: { color: c, size: alone.map(a => a || named ? (bold ? 9 : 6) : 0) } }), hoverinfo: bold ? "text" : "skip",
       text: bold ? s.y.map((y, i) => `${s.name}: ${show(spec.y.unit, y)}${spec.x.scale === "nines" ? " at " + share(s.x[i]) : ""}`) : undefined,
       opacity: bold ? 1 : .38, stackgroup: stacked ? "one" : undefined, fillcolor: stacked ? c + "99" : undefined,
-      line: { color: c, width: stacked ? .8 : bold ? (repeats ? 2.6 : 2) : 1, dash: !stacked && s.variant !== null && s.hue % 2 ? "dot" : undefined } };
+      line: { color: c, width: stacked ? .8 : bold ? (repeats ? 2.6 : 2) : 1, dash: stacked || s.variant === null ? undefined : s.hue % 2 ? "dot" : s.variant >= 8 ? "dash" : undefined } };
   });
   const [xl, xh] = extent(spec.series.map(s => s.x));
-  let [yl, yh] = extent(spec.series.map(s => s.y));
+  // By the logarithm, what is nothing has no place.
+  const place = y => spec.y.scale === "log" && y !== null && y <= 0 ? null : y;
+  let [yl, yh] = extent(spec.series.map(s => s.y.map(place)));
   if (stacked) {
     const sums = new Map();
     for (const s of spec.series) s.x.forEach((x, i) => sums.set(x, (sums.get(x) ?? 0) + (s.y[i] ?? 0)));

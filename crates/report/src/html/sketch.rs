@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::inline;
 use crate::view::{Chart, Mark, Scale, Series, Shape};
 use crate::wording::NONE;
 
@@ -24,11 +25,16 @@ pub fn sketch(chart: &Chart, marks: &[Mark]) -> Markup {
         return bars(chart, y_high);
     }
     let stacked = chart.shape == Shape::Stacked;
-    let y_low = if chart.y.scale == Scale::Log { y_low.max(1.0) } else { y_low.min(0.0) };
+    let y_low = if chart.y.scale == Scale::Log {
+        chart.least_above_zero().unwrap_or(1.0)
+    } else {
+        y_low.min(0.0)
+    };
     let lines = if stacked { piled(&chart.series) } else { chart.series.clone() };
     let y_high = lines.iter().flat_map(|s| s.y.iter().flatten()).copied().fold(y_high, f64::max);
     let at = |series: &Series| path(series, chart, (x_low, x_high), (y_low, y_high));
-    let across = |x: f64| LEFT + (x - x_low) / (x_high - x_low) * (WIDTH - LEFT - RIGHT);
+    let span = if x_high > x_low { x_high - x_low } else { 1.0 };
+    let across = |x: f64| LEFT + (x - x_low) / span * (WIDTH - LEFT - RIGHT);
     html! {
         svg.sketch viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } aria-hidden="true" {
             @for mark in marks { (marked(mark, &across)) }
@@ -39,7 +45,7 @@ pub fn sketch(chart: &Chart, marks: &[Mark]) -> Markup {
                 (chart.x.label) " to " (right_end(chart, x_high)) }
             @for series in &lines {
                 @let (line, all, alone) = at(series);
-                path d=(line) fill="none" stroke-linejoin="round" style={ "stroke:" (colour(series)) }
+                path d=(line) fill="none" stroke-linejoin="round" stroke-dasharray=[dash(series)] style={ "stroke:" (colour(series)) }
                     stroke-width=(if series.bold() { 2.4 } else { 0.9 }) opacity=(if series.bold() { 1.0 } else { 0.4 }) {}
                 @for (x, y) in if chart.shape == Shape::Marked { &all } else { &alone } { circle.alone cx=(format!("{x:.1}")) cy=(format!("{y:.1}")) r="4" style={ "fill:" (colour(series)) } {} }
             }
@@ -49,7 +55,7 @@ pub fn sketch(chart: &Chart, marks: &[Mark]) -> Markup {
 
 /// A place as a broken line, and where it may be as a band.
 fn marked(mark: &Mark, across: &dyn Fn(f64) -> f64) -> Markup {
-    let (high, colour) = (HEIGHT - TOP - BOTTOM, format!("var(--v{})", mark.variant % 8));
+    let (high, colour) = (HEIGHT - TOP - BOTTOM, inline::colour(mark.variant));
     html! {
         @if let (Some(from), Some(to)) = (mark.low, mark.high) {
             rect x=(format!("{:.1}", across(from))) y=(TOP) width=(format!("{:.1}", (across(to) - across(from)).max(0.0))) height=(high)
@@ -114,12 +120,14 @@ fn piled(series: &[Series]) -> Vec<Series> {
     piled
 }
 
+/// The dash of a variant's line whose colour no style sheet chose.
+fn dash(series: &Series) -> Option<&'static str> {
+    series.variant.is_some_and(|variant| variant >= 8).then_some("9 4")
+}
+
 /// The CSS colour of a series, the same that the script takes.
 pub fn colour(series: &Series) -> String {
-    series.variant.map_or_else(
-        || format!("var(--h{})", series.hue % 10),
-        |variant| format!("var(--v{})", variant % 8),
-    )
+    series.variant.map_or_else(|| format!("var(--h{})", series.hue % 10), inline::colour)
 }
 
 /// A line, where its points stand, and those of them that have no neighbour: a line does not show them.
@@ -127,15 +135,19 @@ type Drawn = (String, Vec<(f64, f64)>, Vec<(f64, f64)>);
 
 fn path(series: &Series, chart: &Chart, x: (f64, f64), y: (f64, f64)) -> Drawn {
     let place = |value: f64, scale: Scale, (low, high): (f64, f64)| {
-        let bend = |v: f64| if scale == Scale::Log { v.max(1.0).ln() } else { v };
+        let bend = |v: f64| if scale == Scale::Log { v.max(f64::MIN_POSITIVE).ln() } else { v };
         let span = bend(high) - bend(low);
         if span > 0.0 { (bend(value) - bend(low)) / span } else { 0.5 }
     };
-    let known = |place: Option<usize>| place.and_then(|at| *series.y.get(at)?).is_some();
+    // By the logarithm, what is nothing has no place.
+    let has_place = |y: &f64| chart.y.scale != Scale::Log || *y > 0.0;
+    let known = |place: Option<usize>| {
+        place.and_then(|at| *series.y.get(at)?).is_some_and(|y| has_place(&y))
+    };
     let mut text = String::new();
     let (mut all, mut alone) = (Vec::new(), Vec::new());
     for (at, (px, py)) in series.x.iter().zip(&series.y).enumerate() {
-        let Some(py) = py else { continue };
+        let Some(py) = py.as_ref().filter(|y| has_place(y)) else { continue };
         let right = LEFT + place(*px, chart.x.scale, x) * (WIDTH - LEFT - RIGHT);
         let down = HEIGHT - BOTTOM - place(*py, chart.y.scale, y) * (HEIGHT - TOP - BOTTOM);
         all.push((right, down));

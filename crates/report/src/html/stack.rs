@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use results::model::LayerFacts;
 
-use super::inline::dot;
+use super::inline::{colour, dot};
 use crate::view::{Variant, View};
 
 const WIDTH: f64 = 420.0;
@@ -100,7 +100,7 @@ fn drawing(index: usize, variant: &Variant) -> Markup {
     let names: Vec<_> = boxes.iter().map(|b| b.layer.name.as_str()).collect();
     html! {
         svg viewBox={ "0 0 " (WIDTH) " " (total) } role="img" aria-label={ "load on " (names.join(" on ")) } {
-            rect x="120" y="1" width="180" height=(LOAD - 2.0) rx="14" style={ "fill:var(--v" (index % 8) ")" } {}
+            rect x="120" y="1" width="180" height=(LOAD - 2.0) rx="14" style={ "fill:" (colour(index)) } {}
             text x=(WIDTH / 2.0) y="20" font-size="13" text-anchor="middle" style="fill:var(--bg);font-weight:600" { "load" }
             @for one in &boxes { (block(one, index)) }
         }
@@ -116,7 +116,7 @@ fn block(one: &Placed, index: usize) -> Markup {
         top = y - GAP + 1.0,
         end = y - 2.0
     );
-    let edge = if device { "var(--faint)".to_owned() } else { format!("var(--v{})", index % 8) };
+    let edge = if device { "var(--faint)".to_owned() } else { colour(index) };
     // Boxes side by side stay apart.
     let inner = if *width < WIDTH { width - 6.0 } else { width - 2.0 };
     let fits = |letters: usize| (letters as f64 * width / WIDTH) as usize;

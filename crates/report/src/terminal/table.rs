@@ -250,7 +250,7 @@ const SKEWED: f64 = 3.0;
 /// or `−8/+2 %` where there is no room for that.
 fn spread(row: &FigureRow, figure: Option<Figure>, detail: Detail) -> String {
     let Some(figure) = figure else { return NONE.to_owned() };
-    let value = wording::value(row.unit, figure.median);
+    let value = wording::median(row.unit, Some(&figure));
     match (figure.low, figure.high) {
         (Some(low), Some(high)) if figure.median != 0.0 && detail >= Detail::Spread => {
             let (up, down) = (high - figure.median, figure.median - low);

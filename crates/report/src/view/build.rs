@@ -9,9 +9,9 @@ use results::read::ResultSet;
 
 use super::sentence::Detail;
 use super::{
-    Cell, Chart, Content, FigureRow, Of, Part, Variant, View, clock, commands, courses, curves,
-    driven, effects, facts, figures, glossary, grids, headline, jobs, latency, layers, machine,
-    pictures, sentence, states, strips, throughput,
+    Cell, Chart, Content, FigureRow, Of, Part, Scale, Variant, View, clock, commands, courses,
+    curves, driven, effects, facts, figures, glossary, grids, headline, jobs, latency, layers,
+    machine, pictures, sentence, states, strips, throughput,
 };
 use crate::wording;
 
@@ -32,7 +32,14 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
     let threads = layers::threads(set);
     charts.extend(layers::charts(set, &threads));
     charts.extend(machine::charts(set));
+    charts.retain(|chart| !chart.is_of_a_moment());
     let mut answers = pictures::first(set, &rows, &mut charts);
+    if answers.is_empty() {
+        answers.extend(pictures::of_commands(set, &rows, &mut charts));
+    }
+    for chart in charts.iter_mut().filter(|chart| chart.lies_on_the_axis()) {
+        chart.y.scale = Scale::Log;
+    }
     if answers.is_empty() {
         answers.extend(answer(&rows, &charts, &each));
     }

@@ -94,6 +94,12 @@ pub struct Series {
     pub y: Vec<Option<f64>>,
 }
 
+/// How many times as high a line is beside which another lies on the axis.
+const LOW: f64 = 50.0;
+
+/// Points that a line over time needs: fewer are a figure, or two.
+const POINTS: usize = 3;
+
 impl Series {
     /// Tells whether it sums up all repeats and is drawn bold.
     pub fn bold(&self) -> bool {
@@ -115,6 +121,33 @@ impl Chart {
     /// Least and greatest of all finite values; `None` when there are none.
     pub fn y_range(&self) -> Option<(f64, f64)> {
         range(self.series.iter().flat_map(|s| s.y.iter().flatten().copied()))
+    }
+
+    /// The least value that is more than nothing.
+    pub fn least_above_zero(&self) -> Option<f64> {
+        let values = self.series.iter().flat_map(|s| s.y.iter().flatten().copied());
+        values.filter(|y| *y > 0.0).min_by(f64::total_cmp)
+    }
+
+    /// Tells whether a line lies on the axis beside one that is very much higher: both are read by the logarithm alone. A line that begins with
+    /// nothing counts from where it has something.
+    pub(super) fn lies_on_the_axis(&self) -> bool {
+        let begun = |s: &Series| -> Vec<f64> {
+            s.y.iter().flatten().copied().skip_while(|y| *y == 0.0).collect()
+        };
+        let lines: Vec<Vec<f64>> =
+            self.series.iter().filter(|s| s.bold()).map(begun).filter(|y| !y.is_empty()).collect();
+        let tops = || lines.iter().map(|y| y.iter().copied().fold(0.0, f64::max));
+        let (least, most) = (tops().fold(f64::INFINITY, f64::min), tops().fold(0.0, f64::max));
+        let known = lines.iter().flatten().all(|y| *y > 0.0);
+        matches!(self.shape, Shape::Lines | Shape::Marked) && known && most >= LOW * least
+    }
+
+    /// Tells whether so few points of time say nothing of how it went on.
+    pub(super) fn is_of_a_moment(&self) -> bool {
+        let known = |s: &Series| s.y.iter().flatten().count();
+        let over_time = self.x.unit == units::Unit::Seconds && self.part != Part::Load;
+        over_time && self.series.iter().all(|s| known(s) < POINTS)
     }
 
     /// Returns what stands at a horizontal position, where the axis has names.

@@ -76,6 +76,10 @@ fn sweep_of<'a>(plan: &'a PlanFacts, row: &FigureRow) -> Option<&'a SweepFacts> 
     stages.find(|known| known.name == stage && known.sweep.is_some())?.sweep.as_ref()
 }
 
+/// What the rows of one table have in common: what they are of, their metric where there is one, whether they are told first; and these rows
+/// with their points.
+type Swept<'a> = (Scope, Option<&'a str>, bool, Vec<(usize, &'a SweepFacts)>);
+
 /// A figure of a sweep at all of its points, by variant; of one variant several figures side by side.
 fn of_sweeps(
     plan: &PlanFacts,
@@ -83,23 +87,20 @@ fn of_sweeps(
     first: &dyn Fn(&FigureRow) -> bool,
 ) -> Vec<Grid> {
     let alone = plan.variants.len() < 2;
-    // What the rows of one table have in common.
-    let mut tables: Vec<(Scope, Option<&str>, bool, Vec<(usize, &SweepFacts)>)> = Vec::new();
+    let mut tables: Vec<Swept> = Vec::new();
     for (index, row) in rows.iter().enumerate().filter(|(_, row)| row.known()) {
         let Some(sweep) = sweep_of(plan, row) else { continue };
         let scope = Scope { stage: Some(sweep.stage.clone()), of: row.scope.of.clone() };
         let metric = (!alone).then_some(row.metric.as_str());
         let headline = first(row);
-        let same = |(of, other, head, _): &(Scope, Option<&str>, bool, _)| {
-            (of, *other, *head) == (&scope, metric, headline)
-        };
+        let same = |(of, other, head, _): &Swept| (of, *other, *head) == (&scope, metric, headline);
         match tables.iter_mut().find(|table| same(table)) {
             Some((.., all)) => all.push((index, sweep)),
             None => tables.push((scope, metric, headline, vec![(index, sweep)])),
         }
     }
-    let table = |(scope, metric, headline, all): (Scope, Option<&str>, bool, Vec<_>)| {
-        let label = all.first().map_or("", |(row, _): &(usize, _)| rows[*row].label.as_str());
+    let table = |(scope, metric, headline, all): Swept| {
+        let label = all.first().map_or("", |(row, _)| rows[*row].label.as_str());
         let mut grid = Grid {
             title: metric.map_or_else(|| scope.name(), |_| format!("{label} of {}", scope.name())),
             keys: keys(&all),

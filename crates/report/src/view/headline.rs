@@ -255,7 +255,7 @@ fn over_sweep(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>> {
         let known = |level| Some((level, at(level)?.values.get(index).copied().flatten()?));
         let mut ends = levels.iter().copied().filter_map(known);
         let Some((from, low)) = ends.next() else { continue };
-        let Some((to, high)) = ends.last() else { continue };
+        let Some((to, high)) = ends.next_back() else { continue };
         if low.median > 0.0 {
             let ratio = high.median / low.median;
             gains.push(Gain { variant: &variant.name, from, to, ratio, runs: low.n });

@@ -7,6 +7,8 @@ mod chromium;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
+mod drawn;
+#[cfg(test)]
 mod many;
 #[cfg(test)]
 mod page;

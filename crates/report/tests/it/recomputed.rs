@@ -350,7 +350,7 @@ fn one_figure_of_each_chart_equals_what_rows_log_says() {
                 field(
                     "vdo.stats",
                     "hashLock.concurrentDataMatches",
-                    "duplicates under way together (concurrent matches)",
+                    "written together (concurrent matches)",
                     false,
                 );
             }
@@ -358,7 +358,7 @@ fn one_figure_of_each_chart_equals_what_rows_log_says() {
                 field(
                     "vdo.stats",
                     "packer.compressedBlocksWritten",
-                    "blocks shared by compressed ones (packed)",
+                    "shared blocks (packed)",
                     false,
                 );
             }

@@ -182,7 +182,7 @@ fn matches_without_dedupe(
         ),
         figures: vec![
             threshold.figure("writes stored once with others", share),
-            figure("duplicates under way together (concurrent matches)", matches, Unit::Count),
+            figure("duplicates written together (concurrent matches)", matches, Unit::Count),
         ],
         ..Observation::default()
     })

@@ -92,19 +92,36 @@ pub(super) fn comparison(
         (Some(stage), true) => stage.clone(),
         _ => row.scope.name(),
     };
+    let (common, names) = apart(own.iter().map(name).collect());
+    let common = common.map_or_else(String::new, |common| format!(", {common}"));
     vec![Chart {
         id: format!("bars-{}-{}", first.metric, picture.stage.as_deref().unwrap_or("all")),
-        title: format!("{}{of}", capitalised(&first.label)),
+        title: format!("{}{of}{common}", capitalised(&first.label)),
         part: Part::Load,
         reading: format!(
             "Each bar is one variant, the median over its repeats; the tables have the spread.{way}"
         ),
         shape: Shape::Bars,
-        names: own.iter().map(name).collect(),
+        names,
         x: Axis { label: String::new(), scale: Scale::Linear, unit: Unit::Count },
         y: Axis { label: capitalised(&first.label), scale: Scale::Linear, unit: first.unit },
         series: series.filter(|series| series.y.iter().any(Option::is_some)).collect(),
     }]
+}
+
+/// Names without the words that all begin with, which a narrow page has no room for, and these words.
+fn apart(names: Vec<String>) -> (Option<String>, Vec<String>) {
+    let words = |name: &String| name.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let all: Vec<Vec<String>> = names.iter().map(words).collect();
+    let Some((first, others)) = all.split_first().filter(|(_, others)| !others.is_empty()) else {
+        return (None, names);
+    };
+    let shared = |at: &usize| others.iter().all(|other| other.get(*at) == first.get(*at));
+    // The last word of the shortest stays: something has to stand there.
+    let most = all.iter().map(Vec::len).min().unwrap_or(1).saturating_sub(1);
+    let count = (0..most).take_while(shared).count();
+    let rest = all.iter().map(|words| words[count..].join(" ")).collect();
+    ((count > 0).then(|| first[..count].join(" ")), rest)
 }
 
 fn bars(name: &str, variant: usize, y: Vec<Option<f64>>) -> Series {

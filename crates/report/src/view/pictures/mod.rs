@@ -7,7 +7,7 @@ use analysis::asks;
 use results::model::{AskedMetric, PictureFacts, Show};
 use results::read::ResultSet;
 
-use super::{Chart, FigureRow, curves, throughput};
+use super::{Chart, FigureRow, Of, curves, throughput};
 
 /// Ids of the charts that are seen first, in order; those that the page has not yet are added to `charts`.
 pub(super) fn first(set: &ResultSet, rows: &[FigureRow], charts: &mut Vec<Chart>) -> Vec<String> {
@@ -23,6 +23,31 @@ pub(super) fn first(set: &ResultSet, rows: &[FigureRow], charts: &mut Vec<Chart>
         }
     }
     ids
+}
+
+/// The chart of what is asked first of commands, in each stage that has one, added to `charts`; `None` where something else is asked first.
+pub(super) fn of_commands(
+    set: &ResultSet,
+    rows: &[FigureRow],
+    charts: &mut Vec<Chart>,
+) -> Option<String> {
+    let asked = rows.iter().find(|row| row.headline() && row.known())?;
+    let picture = PictureFacts {
+        show: Show::Comparison,
+        stage: None,
+        operation: None,
+        layer: None,
+        series: Vec::new(),
+        percentiles: Vec::new(),
+        metric: Some(asked.metric.clone()),
+        by: None,
+    };
+    let of_commands =
+        |row: &FigureRow| row.scope.of == Of::Command && row.metric == asked.metric && row.known();
+    let chart = bars::comparison(set, rows, &picture, &of_commands).pop()?;
+    let id = (asked.scope.of == Of::Command).then(|| chart.id.clone())?;
+    charts.push(chart);
+    Some(id)
 }
 
 fn drawn(set: &ResultSet, rows: &[FigureRow], picture: &PictureFacts) -> Vec<Chart> {
