@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod comparisons;
+mod counters;
 mod courses;
 mod effects;
 mod expectations;

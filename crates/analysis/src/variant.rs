@@ -6,6 +6,7 @@ use results::model::{AskedContent, CellState};
 use results::read::{CellData, ResultSet};
 use stats::{Figure, Spread};
 
+use crate::counters;
 use crate::courses::{self, RunCourse};
 use crate::scope::{Of, Scope};
 use crate::values::{self, Figures, MetricValues, of_jobs};
@@ -78,6 +79,7 @@ pub(crate) fn figures(result: &ResultSet, name: &str, apart: bool) -> VariantFig
     let done: Vec<&CellData> = cells.into_iter().filter(|cell| cell.done()).collect();
     let within_run = within::spreads(&done, apart);
     let mut values = values::collect(&done, apart);
+    values.extend(counters::collect(&result.manifest.plan, name, &done, apart));
     values.extend(unpicked(result, name, apart, &values));
     let mut figures: BTreeMap<Scope, Figures> = BTreeMap::new();
     for values in &values {

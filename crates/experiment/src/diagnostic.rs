@@ -161,6 +161,15 @@ fn without_orders(text: &str) -> String {
 
 /// The known name nearest to `word`, when it is near enough to be meant.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let known: Vec<&str> = known.into_iter().collect();
+    // A part before a dot that lacks or is another: `dirtyPages` or `vdo.dirtyPages` for `stats.dirtyPages`.
+    let behind = |name: &'a str, end: &str| {
+        name.strip_suffix(end).is_some_and(|before| before.ends_with('.'))
+    };
+    let end = word.split_once('.').map_or(word, |(_, end)| end);
+    if let Some(so) = known.iter().find(|k| **k == end || behind(k, word) || behind(k, end)) {
+        return Some(so);
+    }
     known
         .into_iter()
         .map(|k| (strsim::damerau_levenshtein(word, k), k))

@@ -75,8 +75,18 @@ impl<'a> Window<'a> {
     /// A stage that ran from `start_ns` to `end_ns`; to where the stack had come to rest after it, before `next_ns`, where that
     /// was waited for.
     pub fn of_stage(samples: &'a [SampleRow], start_ns: u64, end_ns: u64, next_ns: u64) -> Self {
-        Self::between(
-            samples,
+        Self { samples, ..Self::of_stage_rows(samples, start_ns, end_ns, next_ns) }
+    }
+
+    /// As [`Self::of_stage`], of rows that stand among others: it has both ends, and nothing between them.
+    pub fn of_stage_rows(
+        rows: impl IntoIterator<Item = &'a SampleRow>,
+        start_ns: u64,
+        end_ns: u64,
+        next_ns: u64,
+    ) -> Self {
+        Self::among(
+            rows,
             |row| marked(row, STAGE_START) && (start_ns..=end_ns).contains(&row.at_ns),
             |row| ends_stage(row, start_ns, end_ns, next_ns),
         )
@@ -140,8 +150,16 @@ impl<'a> Window<'a> {
         begins: impl Fn(&SampleRow) -> bool,
         ends: impl Fn(&SampleRow) -> bool,
     ) -> Self {
-        let mut window = Self { samples, ..Self::default() };
-        for row in samples.iter().filter(|row| row.error.is_none()) {
+        Self { samples, ..Self::among(samples, begins, ends) }
+    }
+
+    fn among(
+        rows: impl IntoIterator<Item = &'a SampleRow>,
+        begins: impl Fn(&SampleRow) -> bool,
+        ends: impl Fn(&SampleRow) -> bool,
+    ) -> Self {
+        let mut window = Self::default();
+        for row in rows.into_iter().filter(|row| row.error.is_none()) {
             if begins(row) {
                 window.before.entry(&row.source).or_insert(row);
             }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use results::model::LayerFigures;
 use units::{Metric, Unit};
 
-use crate::figures::{FigureFacts, Followed};
+use crate::counter::Overview;
+use crate::figures::{Endpoints, FigureFacts, Followed};
 use crate::objects::{Fact, Objects};
 use crate::recorded::Recorded;
 use crate::rule::LayerRule;
@@ -95,6 +96,12 @@ pub struct Kind {
     pub manual: &'static str,
     /// Its figures from the samples of a cell; every metric is a key, `None` where the samples do not say.
     pub figures: fn(&FigureFacts) -> LayerFigures,
+    /// Every number that its probes read of it, in groups, under the layer's own names: `PROBE.FIELD`.
+    pub counters: &'static [&'static [Metric]],
+    /// Growth of such a number that grows, by its field; `None` where it began anew meanwhile.
+    pub counting: fn(&Endpoints, &str) -> Option<f64>,
+    /// What its own tool says first of it, from one reading.
+    pub overview: Option<Overview>,
     /// Fields that its figures follow between marks; of all others only what is read at marks stays in memory.
     pub followed: &'static [Followed],
     /// What the doctor knows about it.
@@ -146,6 +153,9 @@ impl Kind {
             needs: LayerNeeds::NONE,
             manual,
             figures: no_figures,
+            counters: &[],
+            counting: crate::counter::grew,
+            overview: None,
             followed: &[],
             rules: &[],
             commands: |_, _| Vec::new(),

@@ -8,6 +8,7 @@ mod absence;
 mod argv;
 mod caching;
 mod commands;
+mod counter;
 pub mod criterion;
 mod dm;
 mod figures;
@@ -34,6 +35,7 @@ mod vdo;
 mod xfs;
 
 pub use absence::is_absent;
+pub use counter::{Column, Overview, place_of};
 pub use figures::{
     ALLOCATED, Endpoints, FigureFacts, Followed, ROUND_END, SETTLED, STAGE_END, STAGE_SETTLED,
     STAGE_START, Window,
@@ -53,8 +55,8 @@ pub use parse::{ABSENT, ParseError, Parsed};
 pub use planned::{OperationKind, Order, PlannedLoad, PlannedOperation, PlannedStage};
 pub use readings::Readings;
 pub use registry::{
-    MetricOwners, any_reduces, facts, headline_does, headline_words, is_headline, kind, kinds,
-    measured, metric, metrics, objects, parse, register,
+    MetricOwners, any_reduces, counters, facts, headline_does, headline_words, is_headline, kind,
+    kinds, measured, metric, metrics, objects, parse, register,
 };
 pub use rule::{
     Check, LayerRule, MeasuredStage, Observation, PlannedFacts, Rule, RuleFacts, Span, Threshold,

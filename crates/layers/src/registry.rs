@@ -36,11 +36,16 @@ pub fn any_reduces<'a>(names: impl IntoIterator<Item = &'a str>) -> bool {
     names.into_iter().filter_map(kind).any(|kind| kind.reduces)
 }
 
-/// Every metric there is: of loads, of commands, of devices and of every kind of layer.
+/// Every metric of the catalogue: of loads, of commands, of devices and of every kind of layer; its counters are apart.
 pub fn metrics() -> impl Iterator<Item = &'static Metric> {
     let common = loads::METRICS.iter().chain(commands::METRICS);
     let of_devices = machine::metrics();
     common.chain(of_devices).chain(kinds().iter().flat_map(|kind| kind.metrics))
+}
+
+/// Every counter of every kind of layer.
+pub fn counters() -> impl Iterator<Item = &'static Metric> {
+    kinds().iter().flat_map(Kind::counters)
 }
 
 /// What has a figure of a metric.
@@ -59,7 +64,8 @@ pub struct MetricOwners {
 /// Returns what has a figure of the metric with this id; nothing where there is no such metric.
 pub fn measured(id: &str) -> MetricOwners {
     let among = |metrics: &[Metric]| metrics.iter().any(|metric| metric.id == id);
-    let kinds = kinds().iter().filter(|kind| among(kind.metrics));
+    let has = |kind: &&Kind| among(kind.metrics) || kind.counter(id).is_some();
+    let kinds = kinds().iter().filter(has);
     MetricOwners {
         loads: among(loads::METRICS),
         commands: among(commands::METRICS),
@@ -87,9 +93,9 @@ fn headlines() -> impl Iterator<Item = Headline> {
     kinds().iter().filter_map(|kind| kind.headline)
 }
 
-/// The metric with this id.
+/// The metric with this id: one of the catalogue, or a counter of a layer.
 pub fn metric(id: &str) -> Option<&'static Metric> {
-    metrics().find(|metric| metric.id == id)
+    metrics().chain(counters()).find(|metric| metric.id == id)
 }
 
 /// Reads `text` with the parser called `parser`.
@@ -133,6 +139,7 @@ mod tests {
 
     #[test]
     fn an_id_means_the_same_wherever_it_stands() {
+        let metrics = || metrics().chain(counters());
         for one in metrics() {
             assert!(
                 metrics().filter(|other| other.id == one.id).all(|other| other == one),

@@ -84,6 +84,22 @@ pub enum Better {
 }
 
 impl Unit {
+    /// Its name beside a bare number.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Count => "count",
+            Self::Blocks => "blocks of 4 KiB",
+            Self::Bytes => "bytes",
+            Self::BytesPerSecond => "bytes per second",
+            Self::PerSecond => "per second",
+            Self::Nanos => "nanoseconds",
+            Self::Micros => "microseconds",
+            Self::Seconds => "seconds",
+            Self::Percent => "percent",
+            Self::Ratio => "ratio",
+        }
+    }
+
     /// `value` as people read it, with its unit.
     pub fn show(self, value: f64) -> String {
         use crate::show;

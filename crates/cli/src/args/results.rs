@@ -14,6 +14,10 @@ pub struct ShowArgs {
     /// Every figure, also where the tables are long.
     #[arg(long, conflicts_with_all = ["json", "csv"])]
     pub all: bool,
+    /// What the layers counted themselves, at each edge of the stages of each cell, as their own tools tell it (`vdostats`, `dmsetup
+    /// status`); with --all every counter (`vdostats --verbose`), with --json as JSON.
+    #[arg(long, conflicts_with_all = ["csv", "strict", "fail_on"])]
+    pub layer_counters: bool,
     /// The figures as JSON (docs/json.md).
     #[arg(long, conflicts_with = "csv")]
     pub json: bool,

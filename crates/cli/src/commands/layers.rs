@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use layers::Kind;
 use serde_json::Value;
+use units::Basis;
 
 use crate::args::LayersArgs;
 use crate::failure::Failure;
@@ -66,6 +67,17 @@ fn page(kind: &Kind) -> Text {
     if kind.metrics.is_empty() {
         text.line("  none of its own");
     }
+    if !kind.counters.is_empty() {
+        head(
+            &mut text,
+            "Counters (metric = \"...\", series = [\"...\"]; fathom show RESULT --layer-counters)",
+        );
+        for counter in kind.counters() {
+            let grows = if counter.basis == Basis::Level { "level" } else { "growth" };
+            text.line(format!("  {} ({grows}, {})", counter.id, counter.unit.words()));
+            text.line(Line::from("   ").and(style.dim(counter.help)));
+        }
+    }
     if !kind.actions.is_empty() {
         head(&mut text, "Actions (a stage with do = \"layer\")");
         for action in kind.actions {
@@ -120,6 +132,7 @@ fn described(kind: &Kind) -> Value {
     let (actions, fills): (Vec<Value>, Vec<Value>) = (actions.collect(), fills.collect());
     serde_json::json!({
         "name": kind.name, "actions": actions, "states": states, "fills": fills, "about": kind.about, "settings": settings, "metrics": kind.metrics,
+        "counters": kind.counters().collect::<Vec<_>>(),
         "needs": {
             "packages": kind.needs.packages, "modules": kind.needs.modules, "programs": kind.needs.tools,
         },

@@ -20,6 +20,9 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
         refuse_others(args, "comparison of engines", "--json")?;
         return engines(&path, args.json);
     }
+    if args.layer_counters {
+        return layer_counters(args);
+    }
     let view = super::report::view_of(&args.result)?;
     if args.json {
         json(&serde_json::to_string_pretty(&report::json::json(&view)).map_err(Failure::data)?);
@@ -34,10 +37,24 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
     Ok(super::report::gated(&view, &args.gates, code))
 }
 
+/// What the layers of a result counted themselves.
+fn layer_counters(args: &ShowArgs) -> Result<ExitCode, Failure> {
+    let set = results::open(&args.result)?;
+    if args.json {
+        let counters = report::counters::json(&set);
+        json(&serde_json::to_string_pretty(&counters).map_err(Failure::data)?);
+    } else {
+        answer(&Text::made(report::counters::text(&set, width(), args.all)));
+    }
+    // Its files are not as the run left them: the figures are shown, and must not pass for good.
+    Ok(ExitCode::from(if set.seal.broken().is_some() { 5 } else { 0 }))
+}
+
 /// Refuses options of a result that a file of another `kind` has not; it has `own` alone.
 fn refuse_others(args: &ShowArgs, kind: &str, own: &str) -> Result<(), Failure> {
     let given = [
         ("--all", args.all),
+        ("--layer-counters", args.layer_counters),
         ("--json", args.json),
         ("--csv", args.csv),
         ("--strict", args.gates.strict),

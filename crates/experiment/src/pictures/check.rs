@@ -140,11 +140,13 @@ impl Picture {
             let message = format!("No stack has a layer or device '{layer}'");
             return Some(Diagnostic::unknown(self.places.at("layer"), message, layer, names));
         }
+        let counters: Vec<&str> =
+            kinds.iter().flat_map(|kind| kind.counters()).map(|counter| counter.id).collect();
         let mut known: Vec<&str> = Vec::new();
         if kinds.is_empty() {
             known.extend(layers::machine::metrics().map(|metric| metric.id));
         }
-        for kind in kinds {
+        for kind in &kinds {
             let lines = kind.charts.iter().flat_map(|chart| chart.series);
             let lines = lines.filter(|line| line.field != "*").map(|line| line.label);
             for name in kind.metrics.iter().map(|metric| metric.id).chain(lines) {
@@ -153,7 +155,8 @@ impl Picture {
                 }
             }
         }
-        let strange = self.facts.series.iter().find(|name| !known.contains(&name.as_str()));
+        let is_known = |name: &&String| known.contains(&&***name) || counters.contains(&&***name);
+        let strange = self.facts.series.iter().find(|name| !is_known(name));
         let Some(strange) = strange else {
             let series = self.facts.series.iter();
             return series
@@ -162,10 +165,16 @@ impl Picture {
                 .next();
         };
         let message = format!("'{layer}' has no series '{strange}'");
-        let series = self.facts.series.iter().filter(|name| known.contains(&name.as_str()));
-        let near = nearest(strange, known.iter().copied()).map(str::to_owned);
-        let others: Vec<String> = series.cloned().chain(near).collect();
-        let mistake = Diagnostic::unknown(self.places.at("series"), message, strange, known);
+        let series = self.facts.series.iter().filter(is_known);
+        let all = || known.iter().chain(&counters).copied();
+        let near = nearest(strange, all());
+        let others: Vec<String> = series.cloned().chain(near.map(str::to_owned)).collect();
+        let meant = near.map_or_else(String::new, |near| format!("did you mean '{near}'? "));
+        let mut help = format!("{meant}There are: {}", known.join(", "));
+        for kind in kinds.iter().filter(|kind| !kind.counters.is_empty()) {
+            help.push_str(&format!(", and the counters that fathom layers {} lists", kind.name));
+        }
+        let mistake = Diagnostic::at(self.places.at("series"), message, help).near(strange, all());
         Some(mistake.with(format!("{others:?}")))
     }
 }

@@ -132,11 +132,14 @@ impl Subject {
             }
             _ => format!("There is no metric '{metric}'"),
         };
-        let known = layers::metrics().map(|m| m.id).chain(picked.iter().map(String::as_str));
-        let known: Vec<&str> = known.collect();
+        let of_layers = layers::metrics().chain(layers::counters()).map(|m| m.id);
+        let known: Vec<&str> = of_layers.chain(picked.iter().map(String::as_str)).collect();
         let near = nearest(metric, known.iter().copied());
         let near = near.map_or_else(
-            || "docs/json.md lists the metrics".to_owned(),
+            || {
+                "docs/json.md lists the metrics, and fathom layers NAME the counters of a layer"
+                    .to_owned()
+            },
             |near| format!("did you mean '{near}'?"),
         );
         let own = match &picked[..] {

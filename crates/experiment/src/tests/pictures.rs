@@ -58,8 +58,32 @@ fn pictures_travel_into_the_result_in_their_order() {
 }
 
 #[test]
+fn a_counter_of_a_layer_is_drawn_and_asked_about_by_its_probe_and_its_own_name() {
+    let counter = "[[question]]\nmetric = \"status.read_hits\"\nlayer = \"cache\"\n\
+         [[picture]]\nshow = \"series\"\nlayer = \"cache\"\nseries = [\"status.dirty_chunks\", \"hit_percent\"]\n";
+    let facts = planned(counter).facts;
+    assert_eq!(facts.questions[0].metric, "status.read_hits");
+    assert_eq!(facts.pictures[0].series, ["status.dirty_chunks", "hit_percent"]);
+    for (written, told) in [
+        ("metric = \"read_hits\"", "did you mean 'status.read_hits'?"),
+        ("metric = \"cache.read_hits\"", "did you mean 'status.read_hits'?"),
+        ("metric = \"blockMap.dirtyPages\"", "did you mean 'stats.blockMap.dirtyPages'?"),
+        ("metric = \"stats.blockMap.dirtyPages\"", "is a figure of vdo, of which there is none"),
+        ("metric = \"status.read_hits\"\nlayer = \"slow\"", "'slow' is a device"),
+    ] {
+        let error = plan(&text(&format!("[[question]]\n{written}"))).unwrap_err().render(false);
+        assert!(error.contains(told), "{written}: {error}");
+    }
+}
+
+#[test]
 fn what_cannot_be_drawn_is_told_at_its_line() {
     for (picture, line, told) in [
+        (
+            "show = \"series\"\nlayer = \"cache\"\nseries = [\"dirty_chunks\"]",
+            "series",
+            "did you mean 'status.dirty_chunks'?",
+        ),
         ("stage = \"warm\"", "[[picture]]", "no key 'show', which it needs"),
         ("show = \"iops over tim\"", "show", "did you mean 'iops over time'?"),
         ("show = \"iops over time\"\nstage = \"wram\"", "stage", "did you mean 'warm'?"),

@@ -2,7 +2,7 @@
 
 use results::model::LayerFigures;
 
-use crate::figures::{FigureFacts, ratio};
+use crate::figures::{Endpoints, FigureFacts, ratio};
 
 /// Counters of dm-cache are 32 bits wide and wrap (`atomic_t` in dm-cache-target.c).
 const WRAP: f64 = 4_294_967_296.0;
@@ -12,15 +12,7 @@ const QUARTER: f64 = WRAP / 4.0;
 /// Every figure of the catalogue; all `None` when one of the two marked samples is missing.
 pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
     let ends = facts.ends("status");
-    let grew = |field: &str| {
-        let (growth, end) = (ends?.growth(field)?, ends?.end(field)?);
-        if growth >= 0.0 {
-            return Some(growth);
-        }
-        // Full ones begin anew at 0. Others do when the cache is brought up again (a restart): what they had counted is lost.
-        let is_full = end - growth > 3.0 * QUARTER && end < QUARTER;
-        is_full.then_some(growth + WRAP)
-    };
+    let grew = |field: &str| counted(&ends?, field);
     let end = |field: &str| ends.and_then(|ends| ends.end(field));
     let sum = |a: Option<f64>, b: Option<f64>| Some(a? + b?);
     let percent = |share: Option<f64>| share.map(|share| 100.0 * share);
@@ -41,6 +33,17 @@ pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
     ]
     .map(|(id, value)| (id.to_owned(), value))
     .into()
+}
+
+/// Growth of a counter, also where it was full and began anew at 0; `None` where the cache was brought up again (a restart), and what it had
+/// counted is lost.
+pub(super) fn counted(ends: &Endpoints, field: &str) -> Option<f64> {
+    let (growth, end) = (ends.growth(field)?, ends.end(field)?);
+    if growth >= 0.0 {
+        return Some(growth);
+    }
+    let is_full = end - growth > 3.0 * QUARTER && end < QUARTER;
+    is_full.then_some(growth + WRAP)
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 mod actions;
 mod catalogue;
+mod counters;
 mod figures;
 mod layer;
 mod names;
@@ -44,6 +45,9 @@ pub(crate) const KIND: Kind = Kind {
         guest_files: crate::lvm::GUEST_FILES,
     },
     figures: figures::figures,
+    counters: counters::COUNTERS,
+    counting: figures::counted,
+    overview: Some(counters::OVERVIEW),
     rules: rules::RULES,
     ..Kind::new(
         NAME,

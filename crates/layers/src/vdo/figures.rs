@@ -41,8 +41,7 @@ const MOST_GROWN: f64 = 0.95;
 pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
     let stats = facts.ends("stats");
     let growth = |field: &str| stats.and_then(|s| s.growth(field));
-    let counted = stats.filter(|stats| !restarted(stats));
-    let counted = |field: &str| counted.and_then(|stats| stats.growth(field));
+    let counted = |field: &str| counted(&stats?, field);
     let held = HELD.iter().map(|(id, field)| ((*id).to_owned(), growth(field)));
     let counters = COUNTED.iter().map(|(id, field)| ((*id).to_owned(), counted(field)));
     let mut figures: LayerFigures = held.chain(counters).collect();
@@ -84,6 +83,11 @@ pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
     figures.extend(derived.map(|(id, value)| (id.to_owned(), value)));
     figures.extend(threads::figures(facts));
     figures
+}
+
+/// Growth of a counter; `None` where the volume was brought up anew meanwhile.
+pub(super) fn counted(stats: &Endpoints, field: &str) -> Option<f64> {
+    stats.growth(field).filter(|growth| *growth >= 0.0 && !restarted(stats))
 }
 
 /// Tells whether the volume was brought up anew meanwhile: its counters say less than they did, or it has another number.

@@ -6,6 +6,7 @@ mod by_table;
 mod catalogue;
 mod charts;
 mod commands;
+mod counters;
 mod figures;
 mod fits;
 mod geometry;
@@ -13,6 +14,7 @@ mod growth;
 mod keys;
 mod layer;
 mod names;
+mod overview;
 mod parsers;
 mod raise;
 mod rules;
@@ -88,6 +90,9 @@ pub(crate) const KIND: Kind = Kind {
         guest_files: crate::lvm::GUEST_FILES,
     },
     figures: figures::figures,
+    counters: counters::COUNTERS,
+    counting: figures::counted,
+    overview: Some(overview::OVERVIEW),
     followed: &[figures::METADATA],
     rules: rules::RULES,
     commands: commands::commands,

@@ -25,7 +25,8 @@ pub fn rows(analysis: &Analysis, plan: &PlanFacts) -> Vec<FigureRow> {
     scopes.sort_by_key(|scope| (stage(scope), scope.of.clone()));
     let mut rows = Vec::new();
     for scope in scopes {
-        let known: Vec<Described> = layers::metrics().map(Described::from).collect();
+        let catalogue = layers::metrics().chain(layers::counters());
+        let known: Vec<Described> = catalogue.map(Described::from).collect();
         let all = known.into_iter().chain(picked(plan, scope));
         rows.extend(all.filter_map(|metric| row(analysis, plan, scope, &metric)));
     }

@@ -20,7 +20,8 @@ pub struct Term {
 
 /// Those of `rows`, each once, the catalogue's first and in its order.
 pub(super) fn terms(plan: &PlanFacts, rows: &[FigureRow]) -> Vec<Term> {
-    let known = layers::metrics().filter(|m| rows.iter().any(|row| row.metric == m.id));
+    let known = layers::metrics().chain(layers::counters());
+    let known = known.filter(|m| rows.iter().any(|row| row.metric == m.id));
     let known = known.map(|metric| Term {
         id: metric.id.to_owned(),
         name: metric.name.to_owned(),

@@ -90,10 +90,15 @@ fn series_hue(series: &[Series]) -> usize {
 }
 
 pub(super) fn y_label(described: &Described) -> String {
-    if described.rate && described.unit == Unit::Ratio {
+    axis_label(described.unit, described.rate)
+}
+
+/// Returns what an axis says of values of this unit, or of how much they grow in a second.
+pub(super) fn axis_label(unit: Unit, rate: bool) -> String {
+    if rate && unit == Unit::Ratio {
         return "Seconds per second".to_owned();
     }
-    let unit = match described.unit {
+    let name = match unit {
         Unit::Blocks => "Blocks of 4 KiB",
         Unit::Bytes => "Bytes",
         Unit::BytesPerSecond => "Bytes per second",
@@ -103,16 +108,8 @@ pub(super) fn y_label(described: &Described) -> String {
         Unit::Count => "Count",
         Unit::PerSecond => "Per second",
     };
-    if described.rate
-        && !matches!(
-            described.unit,
-            Unit::Percent | Unit::Ratio | Unit::BytesPerSecond | Unit::PerSecond
-        )
-    {
-        format!("{unit} per second")
-    } else {
-        unit.to_owned()
-    }
+    let of_time = [Unit::Percent, Unit::Ratio, Unit::BytesPerSecond, Unit::PerSecond];
+    if rate && !of_time.contains(&unit) { format!("{name} per second") } else { name.to_owned() }
 }
 
 /// Every field that a source of a variant ever had.

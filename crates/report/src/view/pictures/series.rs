@@ -9,7 +9,7 @@ use results::read::{CellData, ResultSet};
 use units::{Basis, Metric, Unit};
 
 use crate::view::clock::{measured_span, seconds, span_axis, stage_axis, windows};
-use crate::view::layers::y_label;
+use crate::view::layers::{axis_label, y_label};
 use crate::view::repeats::{Line, Look, with_median};
 use crate::view::samples::line_within;
 use crate::view::{Axis, Chart, Part, Scale, Series, Shape};
@@ -21,16 +21,21 @@ enum Drawn {
     Field(&'static layers::Chart, &'static layers::Series),
     /// A metric of the kind.
     Metric(&'static Metric),
+    /// A counter of the kind.
+    Counter(&'static Metric),
 }
 
 impl Drawn {
-    /// A metric's id, or the label or field of a line; of a device there are metrics alone.
+    /// A metric's id, that of a counter, or the label or field of a line; of a device there are metrics alone.
     fn find(layer: &str, name: &str) -> Option<Self> {
         let Some(kind) = layers::kind(layer) else {
             return machine::metrics().find(|metric| metric.id == name).map(Self::Metric);
         };
         if let Some(metric) = kind.metrics.iter().find(|metric| metric.id == name) {
             return Some(Self::Metric(metric));
+        }
+        if let Some(counter) = kind.counter(name) {
+            return Some(Self::Counter(counter));
         }
         kind.charts.iter().find_map(|chart| {
             let line = chart.series.iter().find(|s| s.label == name || s.field == name)?;
@@ -41,7 +46,7 @@ impl Drawn {
     fn name(self) -> &'static str {
         match self {
             Self::Field(_, line) => line.label,
-            Self::Metric(metric) => metric.name,
+            Self::Metric(metric) | Self::Counter(metric) => metric.name,
         }
     }
 
@@ -56,6 +61,12 @@ impl Drawn {
                     Basis::Level => "",
                 };
                 (metric.name.to_owned(), metric.unit, format!("{}{since}", metric.help))
+            }
+            Self::Counter(counter) => {
+                let grows = counter.basis != Basis::Level;
+                let rate = if grows { " Growth per second." } else { "" };
+                let help = format!("{}: {}{rate}", counter.name, counter.help);
+                (axis_label(counter.unit, grows), counter.unit, help)
             }
         }
     }
@@ -150,6 +161,11 @@ fn of_cell(
         Drawn::Field(chart, line) => {
             let source = format!("{layer}.{}", line.probe);
             Some(line_within(cell, span, &source, line.field, chart.rate))
+        }
+        Drawn::Counter(counter) => {
+            let (probe, field) = layers::place_of(counter);
+            let grows = counter.basis != Basis::Level;
+            Some(line_within(cell, span, &format!("{layer}.{probe}"), field, grows))
         }
         Drawn::Metric(metric) => {
             let stack = &set.manifest.plan.variants.get(variant)?.stack;
