@@ -11,6 +11,14 @@ use crate::variant::VariantFigures;
 /// Most questions: with Holm's correction over more, five repeats a side could decide none.
 const QUESTIONS: usize = 6;
 
+/// I/Os of a run that must lie beyond a percentile: of fewer the next run has others.
+const BEYOND: f64 = 10.0;
+/// Why no verdict is given on a percentile beyond which there are fewer.
+const FEW_BEYOND: &str =
+    "not compared: fewer than 10 I/Os of a run lie beyond this percentile; let the load do more";
+/// The part of the I/Os that lies beyond each percentile.
+const PERCENTILES: [(&str, f64); 2] = [("latency_p99_ns", 0.01), ("latency_p999_ns", 0.001)];
+
 /// One variant against the base in one metric.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetricComparison {
@@ -71,6 +79,15 @@ struct Draft<'a> {
     pairs: Vec<Pair>,
     comparison: Comparison,
     dropped: usize,
+    /// Too few I/Os of a run lie beyond the percentile that it is.
+    few_beyond: bool,
+}
+
+impl Draft<'_> {
+    /// The question that it gives a verdict on.
+    fn judged(&self) -> Option<&AskedMetric> {
+        self.question.filter(|_| !self.few_beyond).map(|(_, asked)| asked)
+    }
 }
 
 /// All comparisons. `looks` are those of a run that takes as many repeats as are needed.
@@ -174,7 +191,17 @@ fn pair<'a>(
     let threshold = question.map(|(_, asked)| asked.threshold);
     let numbers: Vec<_> = pairs.iter().map(|(_, pair)| *pair).collect();
     let comparison = stats::compare(&numbers, test, threshold);
-    Some(Draft { new, values, question, better, test, pairs, comparison, dropped })
+    let few_beyond = few_beyond([base, new], &old.scope, &old.metric);
+    Some(Draft { new, values, question, better, test, pairs, comparison, dropped, few_beyond })
+}
+
+/// Tells whether a metric is a percentile beyond which fewer I/Os lie, in some run of one of the variants, than it takes to compare it.
+fn few_beyond(variants: [&VariantFigures; 2], scope: &Scope, metric: &str) -> bool {
+    let beyond = PERCENTILES.iter().find(|(id, _)| *id == metric);
+    beyond.is_some_and(|(_, share)| {
+        let least = variants.iter().filter_map(|variant| variant.least_ios.get(scope)).min();
+        least.is_some_and(|ios| *ios as f64 * share < BEYOND)
+    })
 }
 
 /// Returns which direction of a metric is good and how it is compared. What neither the catalogue nor the plan describes is not shown, so it
@@ -212,21 +239,21 @@ pub fn asks(asked: &AskedMetric, scope: &Scope, metric: &str) -> bool {
 
 /// Gives the verdicts on what is asked, with one correction over all of it.
 fn judge(drafts: &mut [Draft]) {
-    let asked = drafts.iter_mut().filter(|draft| draft.question.is_some());
+    let asked = drafts.iter_mut().filter(|draft| draft.judged().is_some());
     let mut family: Vec<_> = asked.map(|draft| (&mut draft.comparison, draft.better)).collect();
     stats::judge(&mut family);
 }
 
 /// Judges a sequential run, looked at while repeats came in: all that is asked shares the error of each look.
 fn judge_at(looks: &[u32], drafts: &mut [Draft]) {
-    let claims = drafts.iter().filter(|draft| draft.question.is_some()).count();
+    let claims = drafts.iter().filter(|draft| draft.judged().is_some()).count();
     for draft in drafts {
-        let Some((_, AskedMetric { threshold, .. })) = draft.question else { continue };
+        let Some(threshold) = draft.judged().map(|asked| asked.threshold) else { continue };
         draft.comparison = stats::compare_at_looks(&AtLooks {
             repeats: &draft.pairs,
             looks,
             test: draft.test,
-            threshold: *threshold,
+            threshold,
             better: draft.better,
             claims,
         });
@@ -235,7 +262,12 @@ fn judge_at(looks: &[u32], drafts: &mut [Draft]) {
 
 impl Draft<'_> {
     fn finish(self, base: &str) -> MetricComparison {
-        let comparison = self.comparison;
+        let mut comparison = self.comparison;
+        if self.question.is_some() && self.few_beyond {
+            comparison.verdict = Some(Verdict::Unclear);
+            comparison.repeats_that_would_decide = None;
+            comparison.method = FEW_BEYOND.to_owned();
+        }
         MetricComparison {
             metric: self.values.metric.clone(),
             scope: self.values.scope.clone(),

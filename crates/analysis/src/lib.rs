@@ -31,7 +31,7 @@ pub use trends::{
 };
 pub use values::{Figures, MetricValues, Point};
 pub use variant::VariantFigures;
-pub use within::{RunSpread, io_bandwidth};
+pub use within::{RunSpread, TypicalSpread, io_bandwidth};
 
 /// What a result says.
 #[derive(Debug, Clone, PartialEq)]

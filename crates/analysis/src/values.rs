@@ -72,6 +72,26 @@ pub(crate) fn collect(cells: &[&CellData], apart: bool) -> Vec<MetricValues> {
     all.into_iter().map(make).collect()
 }
 
+/// The fewest I/Os that each operation did in a run of these cells; of each measured stage `apart`, or of all.
+pub(crate) fn least_ios(cells: &[&CellData], apart: bool) -> BTreeMap<Scope, u64> {
+    let mut least: BTreeMap<Scope, u64> = BTreeMap::new();
+    for record in cells.iter().filter_map(|cell| cell.record.as_ref()) {
+        let mut own: BTreeMap<Scope, u64> = BTreeMap::new();
+        for stage in record.stages.iter().filter(|stage| stage.measured) {
+            let operations = stage.load.iter().flat_map(|load| &load.operations);
+            for (name, operation) in operations {
+                let stage = apart.then(|| stage.name.clone());
+                *own.entry(Scope { stage, of: Of::Operation(name.clone()) }).or_default() +=
+                    operation.ios;
+            }
+        }
+        for (scope, ios) in own {
+            least.entry(scope).and_modify(|least| *least = ios.min(*least)).or_insert(ios);
+        }
+    }
+    least
+}
+
 const CPU_PER_IO: &str = "cpu_per_io_us";
 const IO_BANDWIDTH: &str = "io_bandwidth_p50_bytes_per_s";
 

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use results::model::{AskedContent, CellState};
 use results::read::{CellData, ResultSet};
-use stats::{Figure, Spread};
+use stats::Figure;
 
 use crate::counters;
 use crate::courses::{self, RunCourse};
 use crate::scope::{Of, Scope};
 use crate::values::{self, Figures, MetricValues, of_jobs};
-use crate::within::{self, RunSpread};
+use crate::within::{self, RunSpread, TypicalSpread};
 
 /// What one variant did.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,14 +28,16 @@ pub struct VariantFigures {
     /// Per operation and run: the spread of the throughput of its intervals, bytes per second.
     pub within_run: BTreeMap<Scope, Vec<RunSpread>>,
     /// Per operation: of each figure of the spread within a run the median over the runs, bytes per second.
-    pub thesis: BTreeMap<Scope, Spread>,
+    pub thesis: BTreeMap<Scope, TypicalSpread>,
     /// Per operation: the bandwidth of each I/O, its length over its latency, bytes per second: of each figure of its spread within a run the
     /// median over the runs. Nothing of results that do not say it.
-    pub io_bandwidth: BTreeMap<Scope, Spread>,
+    pub io_bandwidth: BTreeMap<Scope, TypicalSpread>,
     /// Per operation: how throughput went on within the runs; nothing of those with few intervals.
     pub courses: BTreeMap<Scope, RunCourse>,
     /// Per operation the figures of each job, by its number from 0, where they were asked for.
     pub jobs: BTreeMap<Scope, BTreeMap<u32, Figures>>,
+    /// Per operation: the fewest I/Os that a run did.
+    pub least_ios: BTreeMap<Scope, u64>,
     /// The values behind every figure.
     pub values: Vec<MetricValues>,
 }
@@ -106,6 +108,7 @@ pub(crate) fn figures(result: &ResultSet, name: &str, apart: bool) -> VariantFig
         within_run,
         courses: courses::courses(&done, apart),
         jobs: of_jobs(&done, apart),
+        least_ios: values::least_ios(&done, apart),
         values,
     }
 }

@@ -126,12 +126,23 @@ fn of_histogram(all: &Histogram<u64>) -> Option<Spread> {
     })
 }
 
+/// What the spreads within several runs have in common.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TypicalSpread {
+    /// Of each figure the median over the runs.
+    pub spread: Spread,
+    /// The fewest and the most values of a run.
+    pub counts: (usize, usize),
+}
+
 /// Of each figure of the spreads of all runs the median.
-pub(crate) fn typical(runs: &[&Spread]) -> Option<Spread> {
+pub(crate) fn typical(runs: &[&Spread]) -> Option<TypicalSpread> {
     let median = |figure: fn(&Spread) -> Option<f64>| {
         runs.iter().filter_map(|run| figure(run)).collect::<Sorted>().median()
     };
-    Some(Spread {
+    let counts = || runs.iter().map(|run| run.n);
+    let counts = (counts().min()?, counts().max()?);
+    let spread = Spread {
         n: median(|s| Some(s.n as f64))? as usize,
         median: median(|s| Some(s.median))?,
         q1: median(|s| Some(s.q1))?,
@@ -140,5 +151,6 @@ pub(crate) fn typical(runs: &[&Spread]) -> Option<Spread> {
         max: median(|s| Some(s.max))?,
         mean: median(|s| Some(s.mean))?,
         std_dev: median(|s| s.std_dev),
-    })
+    };
+    Some(TypicalSpread { spread, counts })
 }

@@ -243,6 +243,7 @@ impl Over<'_> {
                 (resolved.jobs, setup.workers_of_a_job()),
                 (self.start_ns, end_ns),
             ),
+            are_files: setup.files.are_files(),
             total: collector.into_total(),
             duration_ns: end_ns - self.start_ns,
             halt,

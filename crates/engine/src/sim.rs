@@ -297,6 +297,7 @@ pub(crate) fn run(
         io_log: log.map(|log| log.finish().0),
         steady: steady_detector.as_ref().map(SteadyDetector::facts),
         targets: resolved.targets.clone(),
+        are_files: Vec::new(),
         total,
         worked_ns: simulation.worked_ns(end_ns),
         duration_ns,

@@ -43,6 +43,8 @@ pub(crate) struct Outcome {
     pub worked_ns: Vec<u64>,
     /// What the load's targets are called, in their order.
     pub targets: Vec<String>,
+    /// Tells of each whether it is a file; empty where they are nothing real.
+    pub are_files: Vec<bool>,
     pub worst: Vec<SlowIo>,
     pub io_log: Option<IoLogFacts>,
     pub steady: Option<SteadyFacts>,
@@ -138,13 +140,15 @@ impl Outcome {
 
     fn worst(&self, long: &SlowIo, resolved: &ResolvedLoad) -> WorstIo {
         let target = self.targets.get(usize::from(long.target));
+        let file = self.are_files.get(usize::from(long.target)).copied().unwrap_or(false);
         WorstIo {
             latency_ns: long.latency_ns,
             at_ns: long.at_ns,
             offset: long.offset,
             length: long.length,
             operation: resolved.names.get(usize::from(long.operation)).cloned().unwrap_or_default(),
-            target: target.filter(|_| self.targets.len() > 1).cloned(),
+            target: target.filter(|_| file || self.targets.len() > 1).cloned(),
+            file: Some(file),
             job: long.job.into(),
         }
     }

@@ -165,9 +165,18 @@ impl Samplers {
     /// come later. Slow readings missing since the mark before are included, with the reason.
     pub fn mark(&self, mark: &str) -> Vec<SampleRow> {
         let late: Vec<_> = self.slow.iter().filter_map(|slow| slow.ask(mark)).collect();
+        late.into_iter().chain(self.look(mark)).collect()
+    }
+
+    /// Reads every quick probe now and gives the samples with this mark; slow ones are not asked.
+    pub fn look(&self, mark: &str) -> Vec<SampleRow> {
         let mut reader = lock(&self.shared.reader);
-        let read = |probe| sample(probe, Some(mark), &self.clock, |source| reader.read(source));
-        late.into_iter().chain(self.probes.iter().map(read)).collect()
+        let mut read = |probe| sample(probe, Some(mark), &self.clock, |source| reader.read(source));
+        let rows = self.probes.iter().map(&mut read).collect();
+        if layers::begins_figures(mark) {
+            reader.begin();
+        }
+        rows
     }
 
     /// CPU time of the threads so far as (user, kernel).
@@ -269,6 +278,13 @@ impl TickedSamplers {
             rows.push(sample(probe, None, &self.clock, |source| executor.read(source)));
         }
         rows
+    }
+
+    /// Reads every quick probe now and gives the samples with this mark.
+    pub fn look(&mut self, executor: &mut Executor, mark: &str) -> Vec<SampleRow> {
+        let quick = self.schedule.probes.iter().filter(|probe| probe.reading == Reading::Edge);
+        let read = |probe| sample(probe, Some(mark), &self.clock, |source| executor.read(source));
+        quick.map(read).collect()
     }
 
     /// Reads every probe now and gives the samples with this mark.

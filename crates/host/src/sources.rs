@@ -16,6 +16,9 @@ use crate::trace::WriteRuns;
 pub trait SourceReader: Send {
     /// The text of a source whose names are resolved.
     fn read(&mut self, source: &Source) -> io::Result<String>;
+
+    /// A stretch of which figures are told begins now, after all that was read so far.
+    fn begin(&mut self) {}
 }
 
 /// How long a command may take that is read as a source.
@@ -71,6 +74,11 @@ impl SourceReader for Reader {
             Source::Threads { prefix } => Ok(self.threads(prefix)),
             Source::Diskstats { devices } => diskstats(devices),
         }
+    }
+
+    /// A run of writes that goes on from before is one of its own in what begins.
+    fn begin(&mut self) {
+        self.writes.values_mut().flatten().for_each(WriteRuns::cut);
     }
 }
 

@@ -68,7 +68,7 @@ impl Kind {
         let ends = window.ends(&format!("{layer}.{probe}"))?;
         match counter.basis {
             Basis::Level => ends.end(field),
-            Basis::Counter | Basis::Cell => (self.counting)(&ends, field),
+            Basis::Counter | Basis::Cell | Basis::Load => (self.counting)(&ends, field),
         }
     }
 }

@@ -14,6 +14,15 @@ pub const STAGE_START: &str = "stage_start";
 pub const STAGE_END: &str = "stage_end";
 /// Mark of the samples taken when the stack has come to rest after a stage that asks for it.
 pub const STAGE_SETTLED: &str = "stage_settled";
+/// Mark of the samples taken when the load of a stage begins, or with a ramp when its first interval is over.
+pub const LOAD_START: &str = "load_start";
+/// Mark of the samples taken when the load of a stage is over.
+pub const LOAD_END: &str = "load_end";
+
+/// Tells whether figures begin at this mark.
+pub fn begins_figures(mark: &str) -> bool {
+    [ALLOCATED, STAGE_START, ROUND_END].contains(&mark)
+}
 
 /// Mark of the samples taken before and after each round of a fill.
 pub const ROUND_END: &str = "round_end";
@@ -90,6 +99,23 @@ impl<'a> Window<'a> {
             |row| marked(row, STAGE_START) && (start_ns..=end_ns).contains(&row.at_ns),
             |row| ends_stage(row, start_ns, end_ns, next_ns),
         )
+    }
+
+    /// The load of a stage that ran from `start_ns` to `end_ns`; the stage itself where it has none, and in results from before 2026-11-28.
+    /// Neither what is prepared for it nor the wait for rest after it is in it.
+    pub fn of_load(samples: &'a [SampleRow], start_ns: u64, end_ns: u64) -> Self {
+        let within =
+            |row: &SampleRow, mark| marked(row, mark) && (start_ns..=end_ns).contains(&row.at_ns);
+        let ends =
+            |begin, end| Self::between(samples, |row| within(row, begin), |row| within(row, end));
+        let (mut stage, load) = (ends(STAGE_START, STAGE_END), ends(LOAD_START, LOAD_END));
+        for (source, after) in load.after {
+            if let Some(before) = load.before.get(source) {
+                stage.before.insert(source, before);
+                stage.after.insert(source, after);
+            }
+        }
+        stage
     }
 
     /// From the end of allocation to the end of that stage.
@@ -393,5 +419,28 @@ mod tests {
         assert_eq!(growth(Window::of_stage(&rows, 29, 41, u64::MAX)), Some(16.0));
         assert_eq!(growth(Window::until_stage(&rows, 29, 41, u64::MAX)), Some(31.0));
         assert_eq!(growth(Window::of_cell(&rows)), Some(63.0));
+    }
+
+    #[test]
+    fn the_window_of_a_load_leaves_out_what_was_prepared_and_the_wait_for_rest() {
+        let mut rows = vec![
+            row(10, Some(STAGE_START), 2.0),
+            row(15, Some(LOAD_START), 3.0),
+            row(20, Some(LOAD_END), 8.0),
+            row(25, Some(STAGE_END), 9.0),
+            row(30, Some(STAGE_SETTLED), 16.0),
+        ];
+        let growth = |rows: &[SampleRow]| {
+            let window = Window::of_load(rows, 9, 26);
+            let grown = window.ends("vdo.stats").unwrap().growth("n").unwrap();
+            (grown, window.seconds("vdo.stats").unwrap() * 1e9)
+        };
+        assert_eq!(growth(&rows), (5.0, 5.0));
+        rows.remove(1);
+        assert_eq!(
+            growth(&rows),
+            (7.0, 15.0),
+            "a result of an earlier version has the stage alone"
+        );
     }
 }

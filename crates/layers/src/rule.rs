@@ -8,6 +8,7 @@ use results::model::{
 };
 use units::Unit;
 
+use crate::figures::{LOAD_END, LOAD_START};
 use crate::planned::PlannedStage;
 
 /// A rule. What its predicate is a function of differs: a layer's looks at one cell or plan, a common one at the whole result.
@@ -344,6 +345,15 @@ impl<'a> MeasuredStage<'a> {
         let first = self.samples(source).next()?;
         let last = self.samples(source).next_back()?;
         (last.at_ns > first.at_ns).then_some(Span { first, last })
+    }
+
+    /// As [`Self::span`], of the load of the stage alone: neither its preparation nor what came after it. The whole stage where it has none.
+    pub fn load_span(&self, source: &str) -> Option<Span<'a>> {
+        let marked =
+            |mark: &str| self.samples(source).find(|row| row.mark.as_deref() == Some(mark));
+        let ends = marked(LOAD_START).zip(marked(LOAD_END));
+        let load = ends.map(|(first, last)| Span { first, last });
+        load.filter(|load| load.last.at_ns > load.first.at_ns).or_else(|| self.span(source))
     }
 }
 

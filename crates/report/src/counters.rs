@@ -4,7 +4,8 @@
 use std::fmt::Write as _;
 
 use layers::{
-    ALLOCATED, Column, Kind, ROUND_END, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START, place_of,
+    ALLOCATED, Column, Kind, LOAD_END, LOAD_START, ROUND_END, SETTLED, STAGE_END, STAGE_SETTLED,
+    STAGE_START, place_of,
 };
 use results::model::{Fields, Row, SampleRow};
 use results::read::{CellData, ResultSet};
@@ -43,8 +44,8 @@ fn all(set: &ResultSet) -> Vec<Readings<'_>> {
 fn edges<'a>(cell: &'a CellData, source: &str) -> Vec<(String, &'a SampleRow)> {
     let stages = cell.record.iter().flat_map(|record| &record.stages);
     let name = |at_ns: u64| {
-        let begun = stages.clone().filter(|stage| stage.start_ns <= at_ns);
-        begun.last().map_or(NONE, |stage| stage.name.as_str())
+        let begun = stages.clone().rfind(|stage| stage.start_ns <= at_ns);
+        begun.map_or(NONE, |stage| stage.name.as_str())
     };
     let edge = |sample: &SampleRow| {
         let stage = name(sample.at_ns);
@@ -54,7 +55,7 @@ fn edges<'a>(cell: &'a CellData, source: &str) -> Vec<(String, &'a SampleRow)> {
             STAGE_END => format!("end of {stage}"),
             STAGE_SETTLED => format!("at rest after {stage}"),
             SETTLED => "at rest at the end".to_owned(),
-            ROUND_END => return None,
+            ROUND_END | LOAD_START | LOAD_END => return None,
             other => other.to_owned(),
         })
     };

@@ -21,7 +21,12 @@ pub(crate) fn of_cell(
     let ios = ios(record.stages.iter().filter(|stage| stage.measured));
     let figures = |(name, kind): (&str, &'static Kind)| {
         let facts = FigureFacts { layer: name, window: &window, achieved, ios };
-        (name.to_owned(), (kind.figures)(&facts))
+        let mut figures = (kind.figures)(&facts);
+        // What is of a load is so in its stage.
+        for metric in kind.metrics.iter().filter(|metric| metric.basis == Basis::Load) {
+            figures.insert(metric.id.to_owned(), None);
+        }
+        (name.to_owned(), figures)
     };
     kinds(plan).map(figures).collect()
 }
@@ -38,10 +43,12 @@ pub(crate) fn of_stages(plan: &CellPlan, samples: &[SampleRow], stages: &mut [St
         let next_ns = starts.get(at + 1).copied().unwrap_or(u64::MAX);
         let own = Window::of_stage(samples, stage.start_ns, end_ns, next_ns);
         let since = Window::until_stage(samples, stage.start_ns, end_ns, next_ns);
+        let load = Window::of_load(samples, stage.start_ns, end_ns);
         let achieved = stage.load.as_ref().and_then(|load| load.achieved.as_ref());
         let done = ([achieved, written[at].achieved.as_ref()], ios([&*stage]));
-        let of_layers = kinds(plan)
-            .map(|(name, kind)| (name.to_owned(), of_layer(kind, name, [&own, &since], done)));
+        let of_layers = kinds(plan).map(|(name, kind)| {
+            (name.to_owned(), of_layer(kind, name, [&own, &since, &load], done))
+        });
         let of_devices = devices(plan).map(|device| {
             (device.name.clone(), layers::machine::device_figures(&own, &device.name))
         });
@@ -66,7 +73,7 @@ pub(crate) fn reached(
 ) -> Option<f64> {
     let (name, kind) = kinds(plan).find(|(name, _)| *name == layer)?;
     let [own, since] = [false, true].map(|of_cell| Window::of_round(samples, of_cell));
-    of_layer(kind, name, [&own, &since], ([None; 2], None)).get(metric).copied().flatten()
+    of_layer(kind, name, [&own, &since, &own], ([None; 2], None)).get(metric).copied().flatten()
 }
 
 /// Returns what a criterion is about: a layer's metric as [`reached`] reads it, or since the round that had ended at `since_ns` where only rounds
@@ -101,23 +108,24 @@ pub(crate) fn since_round(
 ) -> Option<f64> {
     let (name, kind) = kinds(plan).find(|(name, _)| *name == layer)?;
     let window = Window::since_round(samples, since_ns);
-    of_layer(kind, name, [&window, &window], ([None; 2], None)).get(metric).copied().flatten()
+    of_layer(kind, name, [&window; 3], ([None; 2], None)).get(metric).copied().flatten()
 }
 
 /// Each figure over the stretch that its metric is defined for, with the content that was written in it: in the stage, and since allocation.
 fn of_layer(
     kind: &'static Kind,
     name: &str,
-    [own, since]: [&Window; 2],
+    [own, since, load]: [&Window; 3],
     ([done, written], ios): ([Option<&AchievedContent>; 2], Option<u64>),
 ) -> LayerFigures {
     let over =
         |window, achieved| (kind.figures)(&FigureFacts { layer: name, window, achieved, ios });
-    let (own, since) = (over(own, done), over(since, written));
+    let (own, since, load) = (over(own, done), over(since, written), over(load, done));
     let figure = |metric: &units::Metric| {
         let from = match metric.basis {
             Basis::Counter | Basis::Level => &own,
             Basis::Cell => &since,
+            Basis::Load => &load,
         };
         (metric.id.to_owned(), from.get(metric.id).copied().flatten())
     };

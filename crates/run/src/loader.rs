@@ -11,6 +11,7 @@ use engine::{
     Waiting,
 };
 use host::{Executor, Place};
+use layers::{LOAD_END, LOAD_START};
 use results::model::{LoadSummary, Row};
 
 use crate::copier;
@@ -193,11 +194,13 @@ impl Loader for Real<'_> {
         let (spoiling, mut spoilt) = (std::mem::take(&mut self.spoil), Ok(()));
         let first = load.targets.first().and_then(|aim| aim.target.path());
         let first = first.map(|(_, way)| way.to_owned()).unwrap_or_default();
+        let mut span = LoadSpan::of(&load, turn);
         let summary = engine::run(&load, &context, &mut |said| {
             // The last intervals come when the load is over and has not been read back.
             if spoiling && matches!(said, Said::Intervals { .. }) {
                 spoilt = spoil(&first);
             }
+            span.see(&said, executor, watch);
             if matches!(said, Said::ReadingBack(share) if share == 0.0) {
                 let settle = planned.settle.then_some(&plan.settle[..]);
                 watch.end_early(scene.clock, settle, executor);
@@ -205,12 +208,54 @@ impl Loader for Real<'_> {
             hand_in(scene, plan, turn, &said);
         })
         .map_err(|error| crate::chain(&error))?;
+        span.end(executor, watch);
         intact(executor)?;
         spoilt.map(|()| summary)
     }
 
     fn spoil_next(&mut self) {
         self.spoil = true;
+    }
+}
+
+/// Where the load of a stage begins and ends, read of the layers.
+pub(crate) struct LoadSpan {
+    /// Rounds of a fill are one load.
+    whole: bool,
+    ramp: bool,
+    begun: bool,
+    ended: bool,
+}
+
+impl LoadSpan {
+    pub(crate) fn of(load: &Load, turn: LoadId) -> Self {
+        let ramp = load.spec.ramp.is_some_and(|ramp| ramp.0 > 0);
+        Self { whole: turn.round.is_none(), ramp, begun: false, ended: false }
+    }
+
+    /// Reads the layers where the load begins, or its figures after a ramp, and where it is over.
+    pub(crate) fn see(&mut self, said: &Said, executor: &mut Executor, watch: &mut CellSamplers) {
+        let begins = match said {
+            Said::Started(_) => !self.ramp,
+            Said::Intervals { .. } => self.ramp,
+            Said::ReadingBack(_) => {
+                self.end(executor, watch);
+                false
+            }
+            _ => false,
+        };
+        if begins && self.whole && !self.begun {
+            self.begun = true;
+            watch.look(executor, LOAD_START);
+        }
+    }
+
+    /// Reads the layers where the load is over.
+    pub(crate) fn end(&mut self, executor: &mut Executor, watch: &mut CellSamplers) {
+        if self.begun && !self.ended {
+            self.ended = true;
+            watch.look(executor, LOAD_END);
+        }
     }
 }
 

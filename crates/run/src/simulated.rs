@@ -12,7 +12,7 @@ use sys::clock::Clock;
 use units::{Bytes, Nanos, Seed};
 
 use crate::RunError;
-use crate::loader::{LoadId, Loader, aims, hand_in, io_log, load_of};
+use crate::loader::{LoadId, LoadSpan, Loader, aims, hand_in, io_log, load_of};
 use crate::reach::reached_from;
 use crate::scene::CellContext;
 use crate::watch::CellSamplers;
@@ -145,14 +145,18 @@ impl Loader for Twin {
         }
         load.recording.io_log = io_log(scene, plan, turn);
         let context = Context { clock: scene.clock, interrupt: scene.interrupt, foreign_cpu: None };
-        engine::run(&load, &context, &mut |said| {
+        let mut span = LoadSpan::of(&load, turn);
+        let summary = engine::run(&load, &context, &mut |said| {
             if matches!(said, Said::Intervals { .. }) {
                 self.tell(&driven, executor, &content);
                 watch.tick(executor);
             }
+            span.see(&said, executor, watch);
             hand_in(scene, plan, turn, &said);
         })
-        .map_err(|error| crate::chain(&error))
+        .map_err(|error| crate::chain(&error))?;
+        span.end(executor, watch);
+        Ok(summary)
     }
 }
 

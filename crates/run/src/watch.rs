@@ -129,6 +129,15 @@ impl CellSamplers {
         rows.into_iter().for_each(|row| self.stream.take(row));
     }
 
+    /// Reads every quick source now, under a mark that is no edge of a stage.
+    pub(crate) fn look(&mut self, executor: &mut Executor, mark: &str) {
+        let rows = match &mut self.samplers {
+            Kind::Threaded(samplers) => samplers.look(mark),
+            Kind::Ticked(samplers) => samplers.look(executor, mark),
+        };
+        rows.into_iter().for_each(|row| self.stream.take(row));
+    }
+
     /// Ends the figures of the stage that runs: its layers are read now and, where the stage ends with `settle`, once they have come to rest.
     pub(crate) fn end_early(
         &mut self,

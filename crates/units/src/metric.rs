@@ -31,6 +31,8 @@ pub enum Basis {
     Level,
     /// Growth from the end of allocation to the end of the stage.
     Cell,
+    /// Growth over the load of the stage, without its preparation and the wait for rest.
+    Load,
 }
 
 /// How the repeats of two variants are compared.

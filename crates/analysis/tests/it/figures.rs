@@ -182,7 +182,7 @@ fn the_thesis_table_is_of_the_intervals_of_measured_stages() {
         .map(|run| run.spread.median)
         .collect();
     medians.sort_by(f64::total_cmp);
-    assert_eq!(vdo.thesis[&Scope::operation("randwrite")].median, medians[1]);
+    assert_eq!(vdo.thesis[&Scope::operation("randwrite")].spread.median, medians[1]);
 }
 
 /// Sets the throughput of every whole interval of a cell.
@@ -201,10 +201,28 @@ fn throughput_of_the_intervals_is_the_median_over_runs_in_whatever_order_they_ra
     for (cell, rate) in vdo.zip([1e6, 9e6, 5e6]) {
         run_at(&mut cell.rows, rate);
     }
-    let thesis = analyse(&result).variants[1].thesis[&Scope::operation("randwrite")];
+    let thesis = analyse(&result).variants[1].thesis[&Scope::operation("randwrite")].spread;
     for figure in [thesis.median, thesis.q1, thesis.q3] {
         assert!((figure / 5e6 - 1.0).abs() < 1e-3, "{figure}");
     }
+}
+
+#[test]
+fn runs_of_unlike_lengths_are_told_by_the_fewest_and_the_most_intervals() {
+    let mut result = fixture::with(2, 7_600.0);
+    let cell = result.cells.iter_mut().find(|cell| cell.entry.variant == "vdo").unwrap();
+    let mut kept = 0;
+    cell.rows.retain(|row| {
+        let own = matches!(row, Row::Interval(row) if row.operation == "randwrite");
+        kept += usize::from(own);
+        !own || kept <= 5
+    });
+    let analysis = analyse(&result);
+    let scope = Scope::operation("randwrite");
+    let runs = analysis.variants[1].within_run[&scope].iter().map(|run| run.spread.n);
+    let (least, most) = analysis.variants[1].thesis[&scope].counts;
+    assert_eq!((least, most), (runs.clone().min().unwrap(), runs.max().unwrap()));
+    assert!(least < most, "{least} {most}");
 }
 
 #[test]

@@ -38,6 +38,21 @@ fn only_what_is_asked_gets_a_verdict_and_it_rests_on_the_corrected_p() {
 }
 
 #[test]
+fn a_percentile_with_few_ios_beyond_it_gets_no_verdict_and_takes_no_power_from_the_others() {
+    let mut result = fixture::result();
+    let loads = result.cells.iter_mut().filter_map(|cell| cell.record.as_mut());
+    let loads = loads.flat_map(|record| &mut record.stages).filter_map(|stage| stage.load.as_mut());
+    loads.flat_map(|load| load.operations.values_mut()).for_each(|operation| operation.ios = 999);
+    let analysis = analyse(&result);
+    let of = |metric: &str| analysis.comparisons.iter().find(|c| c.metric == metric).unwrap();
+    let p99 = of("latency_p99_ns");
+    assert_eq!(p99.verdict, Some(Verdict::Unclear));
+    assert!(p99.method.contains("fewer than 10 I/Os"), "{}", p99.method);
+    assert!(p99.ratio.is_some() && p99.p_adjusted.is_none());
+    assert_eq!(of("iops").verdict, Some(Verdict::Worse));
+}
+
+#[test]
 fn two_new_variants_share_one_correction() {
     let mut result = fixture::result();
     let mut third = result.manifest.plan.variants[1].clone();

@@ -20,7 +20,7 @@ fn of_variant(variant: &VariantFigures) -> Option<Finding> {
     let mut said = Vec::new();
     for (scope, spread) in &variant.thesis {
         let course = variant.courses.get(scope).and_then(changed);
-        let how = course.or_else(|| dropped(spread));
+        let how = course.or_else(|| dropped(&spread.spread));
         said.extend(how.map(|how| format!("{}: {how}", scope.name())));
     }
     (!said.is_empty()).then(|| Finding {

@@ -24,6 +24,11 @@ impl Files {
         Self(files)
     }
 
+    /// Tells of each whether it is a file, not a block device.
+    pub(crate) fn are_files(&self) -> Vec<bool> {
+        self.0.iter().map(|target| !target.block).collect()
+    }
+
     /// Marks the files that Fathom made as they are now, when a load is over.
     pub(crate) fn mark_made(&self) {
         for made in self.0.iter().filter(|target| target.made) {

@@ -16,6 +16,21 @@ fn log_of(path: &std::path::Path, operations: &[&str]) -> Vec<IoRecord> {
 }
 
 #[test]
+fn the_longest_ios_of_a_load_on_a_file_name_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    std::fs::write(&path, vec![1; 1 << 20]).unwrap();
+    let mut load =
+        on(&path, "ops = { randread = 100 }\nbackend = \"sync\"\ndirect = false\nios = 64");
+    load.recording.worst = 2;
+    let worst = run(&load).summary().worst.clone();
+    assert_eq!(worst.len(), 2);
+    for long in worst {
+        assert_eq!((long.file, long.target.as_deref()), (Some(true), path.to_str()));
+    }
+}
+
+#[test]
 fn the_log_holds_every_io_and_the_worst_of_them_are_in_the_summary() {
     let Some(device) = Loop::new("the_log_holds_every_io", 16 << 20, &[]) else { return };
     let folder = tempfile::tempdir().unwrap();

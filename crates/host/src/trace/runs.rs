@@ -54,6 +54,11 @@ impl WriteRuns {
         Ok(format!("writes {writes} bytes {bytes} runs {runs} dropped {dropped}\n"))
     }
 
+    /// Lets no run go on: what is written from now on begins runs of its own.
+    pub(crate) fn cut(&mut self) {
+        self.counted.open.clear();
+    }
+
     fn take(&mut self, text: &str) {
         self.rest.push_str(text);
         let Some(end) = self.rest.rfind('\n') else { return };
@@ -140,6 +145,15 @@ mod tests {
         let many: Vec<(u64, u64)> =
             (0..2).flat_map(|i| (0..129).map(move |s| (s * 100_000 + 8 * i, 8))).collect();
         assert_eq!(counted(&many).runs, 258);
+    }
+
+    #[test]
+    fn a_run_that_goes_on_from_before_a_cut_is_one_of_its_own() {
+        let mut counted = counted(&[(0, 8), (8, 8)]);
+        counted.open.clear();
+        counted.write(16, 8);
+        counted.write(24, 8);
+        assert_eq!((counted.writes, counted.runs), (4, 2));
     }
 
     #[test]

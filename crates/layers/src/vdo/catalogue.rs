@@ -22,9 +22,9 @@ const fn level(metric: Metric) -> Metric {
     Metric { basis: Basis::Level, ..metric }
 }
 
-/// CPU time of a thread, as a share of one CPU.
+/// CPU time of a thread while the load ran, as a share of one CPU.
 const fn thread(id: &'static str, name: &'static str, help: &'static str) -> Metric {
-    metric(id, name, Unit::Percent, Better::Lower, help)
+    Metric { basis: Basis::Load, ..metric(id, name, Unit::Percent, Better::Lower, help) }
 }
 
 use Better::{Higher, Lower, Neither};
@@ -224,62 +224,62 @@ pub(super) static METRICS: &[Metric] = &[
     thread(
         "busiest_thread_percent",
         "busiest thread",
-        "Whichever it is. Percent of one CPU over the stage: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+        "Whichever it is. Percent of one CPU while the load ran: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
     ),
     thread(
         "journal_thread_percent",
         "journal thread",
-        "Recovery journal (journalQ), of which there is one. Percent of one CPU over the stage: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+        "Recovery journal (journalQ), of which there is one. Percent of one CPU while the load ran: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
     ),
     thread(
         "packer_thread_percent",
         "thread that packs (packer)",
-        "Packs compressed blocks (packerQ), of which there is one. Percent of one CPU over the stage: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+        "Packs compressed blocks (packerQ), of which there is one. Percent of one CPU while the load ran: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
     ),
     thread(
         "dedupe_thread_percent",
         "thread that asks the index",
-        "Hands requests to the index and its answers back (dedupeQ), of which there is one; what looks them up are the index's own threads. Percent of one CPU over the stage: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+        "Hands requests to the index and its answers back (dedupeQ), of which there is one; what looks them up are the index's own threads. Percent of one CPU while the load ran: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
     ),
     thread(
         "index_thread_percent",
         "busiest thread of the index",
-        "Looks duplicates up and keeps what it knows (indexW, callbackW, reader, writer). Percent of one CPU over the stage; threads of one name are added up.",
+        "Looks duplicates up and keeps what it knows (indexW, callbackW, reader, writer). Percent of one CPU while the load ran; threads of one name are added up.",
     ),
     thread(
         "logical_thread_percent",
         "busiest logical thread",
-        "Looks up the block map (logQ). Percent of one CPU over the stage: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+        "Looks up the block map (logQ). Percent of one CPU while the load ran: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
     ),
     thread(
         "physical_thread_percent",
         "busiest physical thread",
-        "Allocates blocks and counts references (physQ). Percent of one CPU over the stage: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+        "Allocates blocks and counts references (physQ). Percent of one CPU while the load ran: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
     ),
     thread(
         "hash_thread_percent",
         "busiest hash thread",
-        "Looks for duplicates (hashQ). Percent of one CPU over the stage: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+        "Looks for duplicates (hashQ). Percent of one CPU while the load ran: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
     ),
     thread(
         "cpu_thread_percent",
         "busiest CPU thread",
-        "Hashes and compresses (cpuQ). Percent of one CPU over the stage: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+        "Hashes and compresses (cpuQ). Percent of one CPU while the load ran: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
     ),
     thread(
         "bio_thread_percent",
         "busiest bio thread",
-        "Submits I/O (bioQ). Percent of one CPU over the stage: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+        "Submits I/O (bioQ). Percent of one CPU while the load ran: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
     ),
     thread(
         "ack_thread_percent",
         "busiest ack thread",
-        "Acknowledges writes (ackQ). Percent of one CPU over the stage: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
+        "Acknowledges writes (ackQ). Percent of one CPU while the load ran: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
     ),
     thread(
         "request_thread_percent",
         "request thread",
-        "Does the work of journal, packer, logical, physical and hash threads where the last three are set to 0 (reqQ). Percent of one CPU over the stage: above 50 % it wants company, and near 100 % it sets the pace.",
+        "Does the work of journal, packer, logical, physical and hash threads where the last three are set to 0 (reqQ). Percent of one CPU while the load ran: above 50 % it wants company, and near 100 % it sets the pace.",
     ),
     metric(
         "bios_in_discard",

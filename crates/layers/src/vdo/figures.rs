@@ -144,6 +144,8 @@ mod tests {
     use crate::figures::given::sample;
     use crate::figures::{ALLOCATED, SETTLED, Window};
 
+    const S: u64 = 1_000_000_000;
+
     /// 1000 blocks, 10 % zero, half of the rest duplicates, three fragments to a block.
     fn rows() -> Vec<SampleRow> {
         let before = [
@@ -169,10 +171,10 @@ mod tests {
             ("biosMetaCompleted.write", 150.0),
         ];
         vec![
-            sample(1, "vdo.stats", ALLOCATED, &before),
-            sample(1, "vdo.threads", ALLOCATED, &[("journalQ", 1.0), ("logQ0", 2.0)]),
-            sample(9, "vdo.stats", SETTLED, &after),
-            sample(9, "vdo.threads", SETTLED, &[("journalQ", 1.5), ("logQ0", 2.25)]),
+            sample(S, "vdo.stats", ALLOCATED, &before),
+            sample(S, "vdo.threads", ALLOCATED, &[("journalQ", 1.0), ("logQ0", 2.0)]),
+            sample(9 * S, "vdo.stats", SETTLED, &after),
+            sample(9 * S, "vdo.threads", SETTLED, &[("journalQ", 1.5), ("logQ0", 2.25)]),
         ]
     }
 
@@ -201,10 +203,9 @@ mod tests {
         near("write_amplification", 0.25);
         near("vdo_cpu_s", 0.75);
         near("vdo_cpu_per_io_us", 3.0);
-        // From 1 ns to 9: threads that took more time than there was are a matter of this test alone.
-        near("journal_thread_percent", 100.0 * 0.5 / 8e-9);
-        near("busiest_thread_percent", 100.0 * 0.5 / 8e-9);
-        near("logical_thread_percent", 100.0 * 0.25 / 8e-9);
+        near("journal_thread_percent", 100.0 * 0.5 / 8.0);
+        near("busiest_thread_percent", 100.0 * 0.5 / 8.0);
+        near("logical_thread_percent", 100.0 * 0.25 / 8.0);
         assert_eq!(figures["hash_thread_percent"], None, "no such thread is there");
     }
 
@@ -247,8 +248,8 @@ mod tests {
             rows[row].fields.insert("overheadBlocksUsed".into(), Some(blocks));
         }
         let grown = of(&rows, None)["allocation_time_s"].unwrap();
-        // Evenly over the 8 ns between the only two samples.
-        assert!((grown - 0.95 * 8e-9).abs() < 1e-15, "{grown}");
+        // Evenly over the 8 s between the only two samples.
+        assert!((grown - 0.95 * 8.0).abs() < 1e-9, "{grown}");
         rows[2].fields.insert("overheadBlocksUsed".into(), Some(1000.0));
         assert_eq!(of(&rows, None)["allocation_time_s"], None);
     }

@@ -7,6 +7,9 @@ use crate::figures::FigureFacts;
 pub(super) const IDLE_PERCENT: f64 = 30.0;
 pub(super) const BUSY_PERCENT: f64 = 50.0;
 
+/// The shortest time that a share is told of, seconds: CPU time moves by ticks of 10 ms.
+const SHORTEST_S: f64 = 0.2;
+
 /// The thread that does the work of journal, packer, logical, physical and hash threads where there are none of the last three.
 pub(super) const REQUESTS: &str = "reqQ";
 
@@ -36,7 +39,7 @@ pub(super) fn figures(facts: &FigureFacts) -> Vec<(String, Option<f64>)> {
         let grown: Vec<f64> = names.filter_map(|name| ends.growth(name)).collect();
         let anew = grown.iter().any(|seconds| *seconds < 0.0);
         let most = grown.into_iter().reduce(f64::max)?;
-        (seconds > 0.0 && !anew).then(|| 100.0 * most / seconds)
+        (seconds >= SHORTEST_S && !anew).then(|| 100.0 * most / seconds)
     };
     let all = [("busiest_thread_percent".to_owned(), busiest(&|_| true))];
     let of = |kinds: &[&str], name: &str| kinds.iter().any(|kind| is_of(kind, name));

@@ -85,11 +85,17 @@ fn spread(view: &View, table: &Spreads) -> Markup {
             tbody { @for row in table.rows { tr {
                 th.name scope="row" { (dot(row.variant)) (view.variants.get(row.variant).map_or(NONE, |v| v.name.as_str())) }
                 td.text { (row.operation) }
-                td { (units::show::grouped(row.values as u64)) }
+                td { (counts(row.values)) }
                 @for figure in row.figures { td { (show(figure)) } }
             } } }
         } }
     }
+}
+
+/// `53`, or `36 to 70` where runs differ.
+fn counts((least, most): (usize, usize)) -> String {
+    let [least, most] = [least, most].map(|n| units::show::grouped(n as u64));
+    if least == most { least } else { format!("{least} to {most}") }
 }
 
 /// Half the 95 % interval of a share that rests on a sample of blocks: `± 1.6 points`; `None` where every block was looked at.

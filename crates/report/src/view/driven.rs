@@ -43,7 +43,7 @@ pub fn driven(set: &ResultSet, variants: &[Variant]) -> Vec<(String, String)> {
         "longest I/O",
         longest.map(|w| {
             let took = show::nanos(w.latency_ns as f64);
-            format!("{took}, {} at LBA {}", w.operation, w.offset / 512)
+            format!("{took}, {} at {}", w.operation, w.place())
         }),
     );
     card

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use analysis::{Analysis, MetricComparison, Of, Scope, VariantFigures};
+use analysis::{Analysis, MetricComparison, Of, Scope, TypicalSpread, VariantFigures};
 use results::model::{AskedMetric, PlanFacts};
-use stats::Spread;
 use units::{Better, Metric, Unit};
 
 use super::{Figure, FigureRow, SpreadRow};
@@ -127,7 +126,7 @@ pub fn figure(figure: &stats::Figure) -> Option<Figure> {
 /// median over the runs.
 pub fn spread(
     analysis: &Analysis,
-    of: fn(&VariantFigures) -> &BTreeMap<Scope, Spread>,
+    of: fn(&VariantFigures) -> &BTreeMap<Scope, TypicalSpread>,
 ) -> Vec<SpreadRow> {
     let variants = analysis.variants.iter().enumerate();
     let stage =
@@ -136,17 +135,17 @@ pub fn spread(
         .flat_map(|(variant, figures)| {
             let mut own: Vec<_> = of(figures).iter().collect();
             own.sort_by_key(|(scope, _)| stage(scope));
-            own.into_iter().map(move |(scope, s)| SpreadRow {
+            own.into_iter().map(move |(scope, typical)| SpreadRow {
                 variant,
                 operation: scope.name(),
-                values: s.n,
+                values: typical.counts,
                 figures: [
-                    Some(s.min),
-                    Some(s.q1),
-                    Some(s.median),
-                    Some(s.q3),
-                    Some(s.max),
-                    s.std_dev,
+                    Some(typical.spread.min),
+                    Some(typical.spread.q1),
+                    Some(typical.spread.median),
+                    Some(typical.spread.q3),
+                    Some(typical.spread.max),
+                    typical.spread.std_dev,
                 ],
             })
         })

@@ -292,8 +292,8 @@ pub struct SpreadRow {
     pub variant: usize,
     /// The operation, with its stage where there are several.
     pub operation: String,
-    /// Intervals, or I/Os, of a run.
-    pub values: usize,
+    /// Intervals, or I/Os, of a run: the fewest and the most.
+    pub values: (usize, usize),
     /// Least, lower quartile, median, upper quartile, greatest, standard deviation.
     pub figures: [Option<f64>; 6],
 }

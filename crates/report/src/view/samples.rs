@@ -1,5 +1,6 @@
 //! Samples of one field over time: a line per cell, as value or as rate of change.
 
+use layers::{LOAD_END, LOAD_START};
 use results::model::{Row, SampleRow};
 use results::read::CellData;
 
@@ -83,12 +84,23 @@ fn usual_gap(at_ns: impl Iterator<Item = u64>) -> f64 {
     median(gaps.collect()).unwrap_or(0.0)
 }
 
-/// Returns how much a counter grew per second in the measured stages, what ran between them left out; `None` where no stage has two samples.
+/// The span of a stage in which its load ran, as far as a source was read where it began and ended; else all of it.
+fn load_within(cell: &CellData, stage: (u64, u64), source: &str) -> (u64, u64) {
+    let marked = |mark| {
+        samples_within(cell, Some(stage), source)
+            .find(|sample| sample.mark.as_deref() == Some(mark))
+    };
+    let ends = marked(LOAD_START).zip(marked(LOAD_END));
+    ends.map_or(stage, |(begin, end)| (begin.at_ns, end.at_ns))
+}
+
+/// Returns how much a counter grew per second while the loads of the measured stages ran, what ran between them left out; `None` where no stage has two samples.
 /// A counter that fell started anew: the time in which it did is left out.
 pub fn mean_rate(cell: &CellData, source: &str, field: &str) -> Option<f64> {
     let (mut grown, mut lasted) = (0.0, 0.0);
     for window in windows(cell) {
-        let span = (window.start_ns, window.end_ns.unwrap_or(u64::MAX));
+        let stage = (window.start_ns, window.end_ns.unwrap_or(u64::MAX));
+        let span = load_within(cell, stage, source);
         let known = samples_within(cell, Some(span), source).filter(|s| s.error.is_none());
         let values: Vec<(u64, f64)> = known
             .filter_map(|s| Some((s.at_ns, s.fields.get(field).copied().flatten()?)))

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{AchievedContent, AskedContent, VerifyFigures};
 
+use units::show;
+
 use super::EngineFacts;
 
 /// Latency of a set of I/Os, all in nanoseconds, from an HDR histogram with three digits.
@@ -243,10 +245,27 @@ pub struct WorstIo {
     pub length: u32,
     /// Its operation as given.
     pub operation: String,
-    /// Its target as given, when there are several.
+    /// Its target as given, when there are several or it is a file.
     pub target: Option<String>,
+    /// Tells whether its target is a file, not a block device; `None` in results from before 2026-11-28.
+    #[serde(default)]
+    pub file: Option<bool>,
     /// The worker that drove it, from 0.
     pub job: u32,
+}
+
+impl WorstIo {
+    /// Returns where it went, in words: in a file the offset, on a device the sector; where it is not known which of the two it was, the
+    /// offset.
+    pub fn place(&self) -> String {
+        let on = |word: &str| {
+            self.target.as_ref().map_or_else(String::new, |target| format!(" {word} {target}"))
+        };
+        match self.file {
+            Some(false) => format!("LBA {}{}", self.offset / 512, on("on")),
+            Some(true) | None => format!("byte {}{}", show::grouped(self.offset), on("of")),
+        }
+    }
 }
 
 /// What became of the log of every I/O.
@@ -282,4 +301,28 @@ pub struct SteadyFacts {
     pub slope_limit_percent: f64,
     /// Spread that was allowed, percent.
     pub spread_limit_percent: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_of_a_long_io_is_an_offset_in_a_file_and_a_sector_of_a_device() {
+        let mut io = WorstIo {
+            latency_ns: 1,
+            at_ns: 0,
+            offset: 1_048_576,
+            length: 4096,
+            operation: "randread".into(),
+            target: Some("/mnt/a".into()),
+            file: Some(true),
+            job: 0,
+        };
+        assert_eq!(io.place(), "byte 1,048,576 of /mnt/a");
+        (io.file, io.target) = (Some(false), None);
+        assert_eq!(io.place(), "LBA 2048");
+        let old = r#"{"latency_ns":1,"at_ns":0,"offset":4096,"length":512,"operation":"read","target":null,"job":0}"#;
+        assert_eq!(serde_json::from_str::<WorstIo>(old).unwrap().place(), "byte 4,096");
+    }
 }

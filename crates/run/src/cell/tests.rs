@@ -89,6 +89,24 @@ fn simulated(text: &str, cell: usize, loader: &mut dyn Loader) -> (CellPlan, Cel
 }
 
 #[test]
+fn the_layers_are_read_where_the_load_of_a_stage_begins_and_where_it_is_over() {
+    let text = experiment::shipped("vdo-vs-plain").unwrap().text;
+    let (_, record, rows) = simulated(text, 1, &mut crate::simulated::Twin::default());
+    let stage = record.stages.iter().find(|stage| stage.measured).unwrap();
+    let within = |at: u64| (stage.start_ns..=stage.end_ns.unwrap()).contains(&at);
+    let at = |mark: &str| -> Vec<u64> {
+        let marked = rows.iter().filter_map(|row| match row {
+            Row::Sample(sample) if sample.mark.as_deref() == Some(mark) => Some(sample.at_ns),
+            _ => None,
+        });
+        marked.filter(|at| within(*at)).collect()
+    };
+    let (begun, over) = (at(layers::LOAD_START), at(layers::LOAD_END));
+    assert!(!begun.is_empty() && begun.len() == over.len(), "{begun:?} {over:?}");
+    assert!(begun.iter().max() < over.iter().min(), "{begun:?} {over:?}");
+}
+
+#[test]
 fn a_cell_in_which_verification_found_wrong_blocks_fails_and_says_which() {
     let found = VerifyFigures { checked: 4096, correct: 3836, foreign: 260, ..Default::default() };
     let record = record(&mut Found(found));

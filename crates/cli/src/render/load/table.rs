@@ -158,10 +158,7 @@ fn worst(text: &mut Text, summary: &LoadSummary) {
         .worst
         .iter()
         .take(LISTED)
-        .map(|w| {
-            let on = w.target.as_ref().map(|t| format!(" on {t}")).unwrap_or_default();
-            format!("{} {} at LBA {}{on}", ns(w.latency_ns), w.operation, w.offset / 512)
-        })
+        .map(|w| format!("{} {} at {}", ns(w.latency_ns), w.operation, w.place()))
         .collect();
     if !listed.is_empty() {
         let _ = writeln!(text, "longest    {}", listed.join(", "));

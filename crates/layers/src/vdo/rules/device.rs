@@ -101,7 +101,7 @@ const OFTEN_BUSY: f64 = 50.0;
 pub(super) const JOURNAL_ON_DATA: LayerRule = LayerRule {
     id: "journal_on_data",
     text: "The device below was busy, and many of its writes were the journal's, far from the data.",
-    reads: "biosJournalCompleted.write of all writes of the one device below, where it was busy for half of the time",
+    reads: "biosJournalCompleted.write of the writes with data of the one device below (as it counts writes, but no more than the volume sent: many devices count flushes too), where it was busy for half of the time",
     threshold: Threshold::above(20.0, Unit::Percent),
     remedy: "Put the journal, which is the tail of the pool's device, on a faster one: via = \"table\" and on = { data = \"data\", tail = \"journal\" } with a [devices.journal].",
     source: "thesis 5.6",
@@ -121,8 +121,13 @@ fn journal_on_data(
     let disks = stage.span(DISKSTATS)?;
     let busy = disks.rate(&format!("{name}.busy_ms"))? / 10.0;
     let often = busy > OFTEN_BUSY;
-    let writes = disks.counted(&format!("{name}.writes")).filter(|n| often && *n > 0.0)?;
-    let journal = stats(facts, stage)?.counted("biosJournalCompleted.write")?;
+    let volume = stats(facts, stage)?;
+    let sent = |field: &str| volume.counted(field);
+    let journal = sent("biosJournalCompleted.write")?;
+    let counted = disks.counted(&format!("{name}.writes")).filter(|n| often && *n > 0.0)?;
+    // Most devices count a flush without data as a write: of writes with data there are no more than the volume sent.
+    let all = sent("biosOutCompleted.write").zip(sent("biosMetaCompleted.write"));
+    let writes = all.map_or(counted, |(data, meta)| counted.min((data + meta).max(journal)));
     let share = threshold.passed(100.0 * journal / writes)?;
     let cure = journal_apart(facts);
     let no_setting = cure.is_none().then_some(NOT_APART);

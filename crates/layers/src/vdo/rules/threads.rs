@@ -20,7 +20,7 @@ const KINDS: [(&str, &str); 6] = [
 ];
 
 fn threads<'a>(facts: &RuleFacts<'a>, stage: &MeasuredStage<'a>) -> Option<Span<'a>> {
-    stage.span(&format!("{}.threads", facts.layer))
+    stage.load_span(&format!("{}.threads", facts.layer))
 }
 
 /// CPU of a thread, percent of one.

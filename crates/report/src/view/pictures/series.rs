@@ -56,7 +56,9 @@ impl Drawn {
             Self::Field(chart, _) => (y_label(chart), chart.unit, chart.help.to_owned()),
             Self::Metric(metric) => {
                 let since = match metric.basis {
-                    Basis::Counter => " Each point is of the time since the sample before.",
+                    Basis::Counter | Basis::Load => {
+                        " Each point is of the time since the sample before."
+                    }
                     Basis::Cell => " Each point is of the time since allocation ended.",
                     Basis::Level => "",
                 };
@@ -211,7 +213,9 @@ fn metric_line(
     for (place, now) in rounds.iter().enumerate() {
         let from = match metric.basis {
             Basis::Cell => Some(&allocated),
-            Basis::Counter | Basis::Level => place.checked_sub(1).and_then(|at| rounds.get(at)),
+            Basis::Counter | Basis::Load | Basis::Level => {
+                place.checked_sub(1).and_then(|at| rounds.get(at))
+            }
         };
         if let (Some(from), Some(at)) = (from, now.iter().map(|row| row.at_ns).max()) {
             let window = Window::of_rows(from, now);

@@ -34,6 +34,24 @@ fn a_journal_beside_its_data_goes_to_a_device_that_the_trial_adds() {
 }
 
 #[test]
+fn flushes_that_a_device_counts_among_its_writes_hide_no_journal() {
+    let fires = |sent: Option<f64>| {
+        let found = Case::after(|c| {
+            // 180 of 1,000 writes, of which 500 are flushes without data.
+            c.journal_on_busy_device(9500.0, 180.0);
+            if let Some(meta) = sent {
+                c.stats("biosOutCompleted.write", 300.0);
+                c.stats("biosMetaCompleted.write", meta);
+            }
+        });
+        found.into_iter().find(|finding| finding.rule == "journal_on_data")
+    };
+    let share = fires(Some(200.0)).unwrap().explains_percent.unwrap();
+    assert!((share - 36.0).abs() < 1e-9, "{share}");
+    assert!(fires(Some(700.0)).is_none(), "all of these are writes of data");
+}
+
+#[test]
 fn every_limit_names_a_change_that_takes_it_away_or_says_why_none_does() {
     for (id, fire, _) in CASES {
         for finding in Case::after(fire).iter().filter(|f| f.explains_percent.is_some()) {
