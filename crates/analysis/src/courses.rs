@@ -61,7 +61,8 @@ pub struct Change {
 pub struct EndGrowth {
     /// The rate: the median of the runs.
     pub rate: f64,
-    /// Lower end: of five runs and more that of the 95 % interval of their mean, else the least that any run's own interval holds.
+    /// Lower end: of five runs and more that of the 95 % interval of their mean, else the least that any run's own interval holds; without
+    /// the last quarter of what it is taken from, where that is less: what changed in the last values alone is a step.
     pub low: f64,
     /// Upper end, or the greatest.
     pub high: f64,
@@ -147,7 +148,14 @@ impl Series {
 struct OneRun {
     change: Option<Place>,
     warm_up_s: Option<f64>,
-    growth: Option<(Growth, (f64, f64))>,
+    growth: Option<RunGrowth>,
+}
+
+/// How one run grew at its end, and without the last quarter of that, where enough is left: a step within the last values is no growth.
+struct RunGrowth {
+    whole: Growth,
+    before: Option<Growth>,
+    between_s: (f64, f64),
 }
 
 struct Place {
@@ -191,10 +199,17 @@ fn of_run(series: &Series) -> Option<OneRun> {
             over: 0,
         }),
     };
-    let from = change.as_ref().map_or(0, |place| place.over).max(n / 2);
+    let over = change.as_ref().map_or(0, |place| place.over);
+    let from = over.max(n / 2);
     let growth = || {
-        let growth = stats::growth(&series.rates[from..], &series.ends_s[from..])?;
-        Some((growth, (series.time(from)?, series.time(n)?)))
+        let of = |part: std::ops::Range<usize>| {
+            stats::growth(&series.rates[part.clone()], &series.ends_s[part])
+        };
+        let until = n - (n - from) / 4;
+        // Without it as many values before it, back to the change.
+        let earlier = (from - (n - until).min(from)).max(over).min(until);
+        let between_s = (series.time(from)?, series.time(n)?);
+        Some(RunGrowth { whole: of(from..n)?, before: of(earlier..until), between_s })
     };
     let warm_up = stats::warm_up(&series.rates).filter(|_| change.is_none());
     let warm_up_s = warm_up.and_then(|n| if n == 0 { Some(0.0) } else { series.time(n) });
@@ -249,31 +264,38 @@ fn change(said: &[OneRun], most: &dyn Fn(usize) -> bool) -> Option<Change> {
 }
 
 fn growth(said: &[OneRun], most: &dyn Fn(usize) -> bool) -> Option<EndGrowth> {
-    let all: Vec<&(Growth, (f64, f64))> =
-        said.iter().filter_map(|run| run.growth.as_ref()).collect();
+    let all: Vec<&RunGrowth> = said.iter().filter_map(|run| run.growth.as_ref()).collect();
     if !most(all.len()) {
         return None;
     }
-    let rates: Vec<f64> = all.iter().map(|(growth, _)| growth.rate).collect();
-    let (low, high) =
-        stats::mean_interval(&rates).filter(|_| rates.len() >= stats::LEAST_REPEATS).map_or_else(
-            || {
-                let low = all.iter().map(|(growth, _)| growth.low).fold(f64::INFINITY, f64::min);
-                let high =
-                    all.iter().map(|(growth, _)| growth.high).fold(f64::NEG_INFINITY, f64::max);
-                (low, high)
-            },
-            |interval| (interval.low, interval.high),
-        );
+    let whole: Vec<Growth> = all.iter().map(|growth| growth.whole).collect();
+    let before: Option<Vec<Growth>> = all.iter().map(|growth| growth.before).collect();
+    // Where too little is left, each run's own interval says how far its values are from a line.
+    let first = before.map_or_else(|| widest(&whole), |before| together(&before));
+    let last = together(&whole);
     Some(EndGrowth {
-        rate: median(rates.into_iter())?,
-        low,
-        high,
+        rate: median(whole.iter().map(|growth| growth.rate))?,
+        low: f64::min(last.0, first.0),
+        high: f64::max(last.1, first.1),
         between_s: (
-            median(all.iter().map(|(_, between)| between.0))?,
-            median(all.iter().map(|(_, between)| between.1))?,
+            median(all.iter().map(|growth| growth.between_s.0))?,
+            median(all.iter().map(|growth| growth.between_s.1))?,
         ),
     })
+}
+
+/// The interval of the growth of several runs.
+fn together(all: &[Growth]) -> (f64, f64) {
+    let rates: Vec<f64> = all.iter().map(|growth| growth.rate).collect();
+    let mean = stats::mean_interval(&rates).filter(|_| rates.len() >= stats::LEAST_REPEATS);
+    mean.map_or_else(|| widest(all), |interval| (interval.low, interval.high))
+}
+
+/// From the least to the greatest that the interval of any run holds.
+fn widest(all: &[Growth]) -> (f64, f64) {
+    let low = all.iter().map(|growth| growth.low).fold(f64::INFINITY, f64::min);
+    let high = all.iter().map(|growth| growth.high).fold(f64::NEG_INFINITY, f64::max);
+    (low, high)
 }
 
 fn median(values: impl Iterator<Item = f64>) -> Option<f64> {

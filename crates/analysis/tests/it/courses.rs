@@ -57,3 +57,28 @@ fn what_trickles_in_at_the_end_is_no_change_and_short_runs_say_nothing() {
     assert!(course.change.is_none() && course.warm_up_s == Some(0.0), "{course:?}");
     assert!(analyse(&fixture::result()).variants[1].courses.is_empty());
 }
+
+#[test]
+fn a_step_within_the_last_values_is_no_growth_and_a_steady_fall_is() {
+    let grown = |change: &dyn Fn(f64) -> f64| {
+        let mut result = fixture::with_a_step(5);
+        for cell in &mut result.cells {
+            let rows = cell.rows.iter_mut().filter_map(|row| match row {
+                Row::Interval(row) if row.stage == 1 => Some(row),
+                _ => None,
+            });
+            let rows: Vec<_> = rows.collect();
+            let n = rows.len() as f64;
+            for (place, row) in rows.into_iter().enumerate() {
+                let noise = 1.0 + 0.01 * ((place * 7919 % 13) as f64 / 13.0 - 0.5);
+                let length = (row.end_ns - row.start_ns) as f64 / 1e9;
+                row.bytes = (1e8 * length * noise * change(place as f64 / n)) as u64;
+            }
+        }
+        course(&result).growth
+    };
+    let step = grown(&|at| if at > 0.95 { 0.8 } else { 1.0 });
+    assert!(step.is_none_or(|growth| !growth.counts()), "{step:?}");
+    let fall = grown(&|at| 1.0 - 0.2 * at).unwrap();
+    assert!(fall.counts() && fall.high < 0.0, "{fall:?}");
+}
