@@ -61,7 +61,7 @@ fn window<'a>(cell: &'a CellData, stages: &[StageRecord], at: usize) -> Window<'
 fn samples(cell: &CellData) -> impl Iterator<Item = &SampleRow> {
     cell.rows.iter().filter_map(|row| match row {
         Row::Sample(sample) => Some(sample),
-        Row::Interval(_) | Row::Stage(_) => None,
+        Row::Interval(_) | Row::Job(_) | Row::Stage(_) => None,
     })
 }
 

@@ -85,5 +85,5 @@ fn of_each_io(figure: &FigureName, variants: &[VariantFigures]) -> Option<Spread
     let variant = variants.iter().find(|variant| variant.name == figure.variant)?;
     let asked = asked(figure);
     let own = variant.io_bandwidth.iter().find(|(scope, _)| asks(&asked, scope, &figure.metric));
-    own.map(|(_, spread)| *spread)
+    own.map(|(_, typical)| typical.spread)
 }

@@ -44,7 +44,7 @@ fn layer_counters(args: &ShowArgs) -> Result<ExitCode, Failure> {
         let counters = report::counters::json(&set);
         json(&serde_json::to_string_pretty(&counters).map_err(Failure::data)?);
     } else {
-        answer(&Text::made(report::counters::text(&set, width(), args.all)));
+        answer(&Text::made(&report::counters::text(&set, width(), args.all)));
     }
     // Its files are not as the run left them: the figures are shown, and must not pass for good.
     Ok(ExitCode::from(if set.seal.broken().is_some() { 5 } else { 0 }))
