@@ -433,7 +433,7 @@ mod tests {
         let growth = |rows: &[SampleRow]| {
             let window = Window::of_load(rows, 9, 26);
             let grown = window.ends("vdo.stats").unwrap().growth("n").unwrap();
-            (grown, window.seconds("vdo.stats").unwrap() * 1e9)
+            (grown, (window.seconds("vdo.stats").unwrap() * 1e9).round())
         };
         assert_eq!(growth(&rows), (5.0, 5.0));
         rows.remove(1);
