@@ -182,33 +182,42 @@ fn factors(times: u32, seed: Seed) -> Vec<Acceptance> {
 
 /// A series of results that is tested again after each of them.
 fn trends(times: u32, seed: Seed) -> Vec<Acceptance> {
-    /// Results before the level changes.
-    const BEFORE: usize = 30;
     let mut rng = seed.derive("trends").generator();
-    // Whether a change by so many deviations is told by the last of so many results.
-    let mut told = |by: f64, results: usize| {
-        let series = Series { values: results, spread: 1.0, carry: 0.0, change: None };
-        let noise = series.draw(&mut rng).into_iter().map(|value| (value / 100.0).ln());
-        let level = |at: usize| if at < BEFORE { 0.0 } else { by };
-        let values: Vec<f64> = noise.enumerate().map(|(at, noise)| noise + level(at)).collect();
-        let changes = |n: usize| matches!(trend(&values[..n], 0.0, seed), Trend::Changes(all) if !all.is_empty());
-        let first = if by == 0.0 { LEAST_RESULTS } else { BEFORE + 1 };
-        (first..=results).any(changes)
-    };
-    let mut share = |by: f64, results: usize| {
-        let count = (0..times).filter(|_| told(by, results)).count();
+    // Results that follow each other by `carry`, and so many before a change by so many deviations.
+    let mut share = |carry: f64, change: Option<(usize, f64)>, results: usize| {
+        let series = Series { values: results, spread: 1.0, carry, change: None };
+        let level = |at: usize| change.map_or(0.0, |(from, by)| if at < from { 0.0 } else { by });
+        let told = |_: &u32| {
+            let noise = series.draw(&mut rng).into_iter().map(|value| (value / 100.0).ln());
+            let all: Vec<f64> = noise.enumerate().map(|(at, one)| one + level(at)).collect();
+            let changes = |n: usize| matches!(trend(&all[..n], 0.0, seed), Trend::Changes(all) if !all.is_empty());
+            (change.map_or(LEAST_RESULTS, |(from, _)| from + 1)..=results).any(changes)
+        };
+        let count = (0..times).filter(told).count();
         count as f64 / f64::from(times.max(1))
     };
-    let (alarms, found, soon) = (share(0.0, 100), share(2.0, BEFORE + 8), share(3.0, BEFORE + 4));
-    vec![
-        accepted(
-            "100 results of one level, tested after each: any change",
-            alarms,
-            Bound::Most(0.08),
-        ),
-        accepted("a change of two deviations: told within 8 results", found, Bound::Least(0.8)),
-        accepted("a change of three: told within 4", soon, Bound::Least(0.5)),
-    ]
+    let mut all = Vec::new();
+    for carry in [0.0, 0.15, 0.25, 0.35, 0.5] {
+        let what =
+            format!("100 results of one level, correlation {carry}, tested after each: any change");
+        all.push(Acceptance {
+            limit: (carry > 0.3).then_some((
+                0.08,
+                "so few results hardly know how much they follow each other: more caution would hide real changes",
+            )),
+            ..accepted(&what, share(carry, None, 100), Bound::Most(0.055))
+        });
+    }
+    for (before, deviations, after, least) in
+        [(30, 3.0, 8, 0.8), (30, 4.0, 4, 0.8), (60, 2.0, 15, 0.8)]
+    {
+        let what = format!(
+            "a change of {deviations} deviations after {before}: told within {after} results"
+        );
+        let change = Some((before, deviations));
+        all.push(accepted(&what, share(0.0, change, before + after), Bound::Least(least)));
+    }
+    all
 }
 
 #[cfg(test)]

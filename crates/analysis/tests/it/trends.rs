@@ -5,8 +5,8 @@ use results::Seal;
 use stats::Trend;
 use units::{Better, Seed};
 
-/// Sixteen results, of which those from the tenth on ran on another kernel, with so many IOPS.
-fn sixteen(after: f64) -> Vec<TrendResult> {
+/// Twenty-four results, of which those from the tenth on ran on another kernel, with so many IOPS.
+fn twenty_four(after: f64) -> Vec<TrendResult> {
     let result = |at: usize| {
         let level = if at < 9 { 7_600.0 } else { after };
         let mut set = fixture::with(5, level * (1.0 + 0.004 * (at % 3) as f64));
@@ -19,7 +19,7 @@ fn sixteen(after: f64) -> Vec<TrendResult> {
         TrendResult::of(&set).unwrap()
     };
     // The order in which they are named does not matter.
-    (0..16).rev().map(result).collect()
+    (0..24).rev().map(result).collect()
 }
 
 fn iops(all: &Trends) -> &TrendSeries {
@@ -28,9 +28,9 @@ fn iops(all: &Trends) -> &TrendSeries {
 
 #[test]
 fn a_slower_kernel_is_found_between_the_results_on_either_side_of_it() {
-    let all = trends(sixteen(6_800.0), Seed(1));
+    let all = trends(twenty_four(6_800.0), Seed(1));
     let series = iops(&all);
-    assert_eq!((series.runs.len(), series.left_out), (16, 0));
+    assert_eq!((series.runs.len(), series.left_out), (24, 0));
     assert_eq!((series.name.variant.as_str(), series.name.over.as_deref()), ("vdo", Some("plain")));
     assert_eq!(series.better, Better::Higher);
     let Trend::Changes(changes) = &series.trend else { panic!("{:?}", series.trend) };
@@ -44,7 +44,7 @@ fn a_slower_kernel_is_found_between_the_results_on_either_side_of_it() {
 #[test]
 fn equal_results_have_no_change_and_what_differs_by_less_than_matters_is_none() {
     for after in [7_600.0, 7_500.0] {
-        let all = trends(sixteen(after), Seed(1));
+        let all = trends(twenty_four(after), Seed(1));
         let changes =
             |series: &TrendSeries| matches!(&series.trend, Trend::Changes(all) if !all.is_empty());
         assert!(!changes(iops(&all)), "{after}: {:?}", iops(&all).trend);
@@ -53,7 +53,7 @@ fn equal_results_have_no_change_and_what_differs_by_less_than_matters_is_none() 
 
 #[test]
 fn another_experiment_and_too_few_repeats_are_not_of_the_series() {
-    let mut results = sixteen(7_600.0);
+    let mut results = twenty_four(7_600.0);
     let mut other = fixture::with(5, 100.0);
     other.experiment_toml = Some("# asks something else".into());
     other.manifest.started_utc = "2026-12-01T08:00:00Z".into();
@@ -64,7 +64,7 @@ fn another_experiment_and_too_few_repeats_are_not_of_the_series() {
     few.manifest.started_utc = "2026-12-02T08:00:00Z".into();
     results.push(TrendResult::of(&few).unwrap());
     let all = trends(results, Seed(1));
-    assert_eq!((iops(&all).runs.len(), iops(&all).left_out), (16, 1));
+    assert_eq!((iops(&all).runs.len(), iops(&all).left_out), (24, 1));
     let kinds = all.series.iter().filter(|one| one.name.metric == "iops").count();
     assert_eq!(kinds, 2);
     assert!(all.series.iter().any(|one| one.runs.len() == 1 && one.trend == Trend::TooFew));
@@ -72,10 +72,10 @@ fn another_experiment_and_too_few_repeats_are_not_of_the_series() {
 
 #[test]
 fn a_run_counts_once_and_what_is_not_whole_in_no_series() {
-    let mut results = sixteen(7_600.0);
-    results.extend(sixteen(6_800.0));
+    let mut results = twenty_four(7_600.0);
+    results.extend(twenty_four(6_800.0));
     let all = trends(results, Seed(1));
-    assert_eq!((iops(&all).runs.len(), all.left_out.len()), (16, 16));
+    assert_eq!((iops(&all).runs.len(), all.left_out.len()), (24, 24));
     let first = &all.left_out[0];
     assert!(first.why.contains("same run as result-"), "{first:?}");
     let mut set = fixture::result();
@@ -167,9 +167,9 @@ fn a_figure_that_was_0_for_a_while_is_in_its_series_and_its_change_is_found() {
         }
         TrendResult::of(&set).unwrap()
     };
-    let all = trends((0..18).map(result).collect(), Seed(1));
+    let all = trends((0..24).map(result).collect(), Seed(1));
     let series = all.series.iter().find(|one| one.name.metric == "errors").unwrap();
-    assert_eq!((series.runs.len(), series.left_out, series.better), (18, 0, Better::Lower));
+    assert_eq!((series.runs.len(), series.left_out, series.better), (24, 0, Better::Lower));
     assert!(!series.is_relative() && series.name.over.is_none());
     let Trend::Changes(changes) = &series.trend else { panic!("{:?}", series.trend) };
     let [change] = changes[..] else { panic!("{changes:?}") };

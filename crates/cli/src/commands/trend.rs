@@ -117,6 +117,7 @@ fn document(series: &TrendSeries) -> Value {
         "layer": name.scope.as_layer(), "variant": name.variant, "over": name.over,
         "threshold": threshold,
         "results": runs.collect::<Vec<_>>(), "left_out": left_out, "outcome": outcome,
+        "more_results_needed": (*trend == Trend::TooFew).then(|| more_needed(series)),
         "correlation": follows, "changes": changes(series).iter().map(change).collect::<Vec<_>>(),
     })
 }
@@ -178,7 +179,10 @@ fn figure(series: &TrendSeries) -> String {
 
 fn said(series: &TrendSeries) -> Vec<String> {
     match &series.trend {
-        Trend::TooFew => vec![format!("too few to say anything: {LEAST_RESULTS} are needed")],
+        Trend::TooFew => vec![format!(
+            "too few to say anything: {LEAST_RESULTS} are needed, {} more",
+            more_needed(series)
+        )],
         Trend::Drifting(follows) => vec![format!(
             "drifts: each follows the one before (correlation {}), so that no place of a change can be told",
             significant(*follows, 2)
@@ -186,6 +190,11 @@ fn said(series: &TrendSeries) -> Vec<String> {
         Trend::Changes(changes) if changes.is_empty() => vec!["stays as it is".to_owned()],
         Trend::Changes(changes) => changes.iter().map(|shift| changed(series, shift)).collect(),
     }
+}
+
+/// How many results a series lacks to say anything.
+fn more_needed(series: &TrendSeries) -> usize {
+    LEAST_RESULTS.saturating_sub(series.runs.len())
 }
 
 /// `worse: falls by 8.2 % between A (2026-11-02, Linux 6.12.1) and B (2026-11-03, Linux 6.12.9), p 0.0002`.

@@ -13,11 +13,14 @@ fn few_results_are_listed_and_said_to_be_too_few() {
     // Both are in the directory.
     let said = expect(0, &["trend", text(dir.path())]).out;
     assert!(said.contains("IOPS of randwrite, vdo over plain: 2 results"), "{said}");
-    assert!(said.contains("too few to say anything: 12 are needed"), "{said}");
+    assert!(said.contains("too few to say anything: 20 are needed, 18 more"), "{said}");
     assert!(said.contains("simulated, where no figure is real"), "{said}");
     let all = json(&["trend", text(&first), text(&second), "--json"]);
     let series = &all["series"][0];
-    assert_eq!(series["outcome"], "too_few");
+    assert_eq!(
+        (&series["outcome"], &series["more_results_needed"]),
+        (&"too_few".into(), &18.into())
+    );
     assert!(series["machine"].as_str().unwrap().starts_with("simulated"), "{series}");
     assert_eq!(series["results"].as_array().unwrap().len(), 2);
     assert!(series["results"][0]["value"].as_f64().unwrap() > 0.0);
