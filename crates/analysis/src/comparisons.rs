@@ -1,6 +1,6 @@
 //! Every other variant against the first, in each metric that both have, and in what is asked and one has.
 
-use results::model::{AskedMetric, PlanFacts};
+use results::model::{AskedMetric, CellEntry, PlanFacts};
 use stats::{AtLooks, Comparison, Difference, Verdict};
 use units::{Better, Test};
 
@@ -58,8 +58,21 @@ pub struct MetricComparison {
     pub threshold: Option<f64>,
     /// After which repeat it was decided, in a run that takes as many as are needed.
     pub decided_after: Option<u32>,
+    /// Runs that stand apart for the bad: while there are any no word is given that they speak against.
+    pub apart: Vec<RunApart>,
     /// What was computed, in words.
     pub method: String,
+}
+
+/// A run whose figure lies far from all others, on the side that is bad.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunApart {
+    /// Its variant.
+    pub variant: String,
+    /// Its repeat.
+    pub repeat: u32,
+    /// Its cell, by the order of running, from 1.
+    pub cell: usize,
 }
 
 impl MetricComparison {
@@ -90,10 +103,11 @@ impl Draft<'_> {
     }
 }
 
-/// All comparisons. `looks` are those of a run that takes as many repeats as are needed.
+/// All comparisons. `cells` are those of the run, `looks` are those of a run that takes as many repeats as are needed.
 pub(crate) fn compare_all(
     variants: &[VariantFigures],
     plan: &PlanFacts,
+    cells: &[CellEntry],
     looks: Option<&[u32]>,
 ) -> Vec<MetricComparison> {
     let questions = &plan.questions;
@@ -112,7 +126,7 @@ pub(crate) fn compare_all(
         Some(looks) => judge_at(looks, &mut drafts),
     }
     drafts.sort_by_key(|draft| draft.question.map_or(usize::MAX, |(place, _)| place));
-    let mut all: Vec<_> = drafts.into_iter().map(|draft| draft.finish(&base.name)).collect();
+    let mut all: Vec<_> = drafts.into_iter().map(|draft| draft.finish(&base.name, cells)).collect();
     let lone = questions.iter().flat_map(|asked| {
         others.iter().filter_map(|new| one_sided(plan, asked, base, new)).collect::<Vec<_>>()
     });
@@ -162,6 +176,7 @@ fn one_sided(
         repeats_that_would_decide: None,
         threshold: Some(asked.threshold),
         decided_after: None,
+        apart: Vec::new(),
         method: format!("only {} has values", has.name),
     })
 }
@@ -261,13 +276,22 @@ fn judge_at(looks: &[u32], drafts: &mut [Draft]) {
 }
 
 impl Draft<'_> {
-    fn finish(self, base: &str) -> MetricComparison {
+    fn finish(self, base: &str, cells: &[CellEntry]) -> MetricComparison {
         let mut comparison = self.comparison;
         if self.question.is_some() && self.few_beyond {
             comparison.verdict = Some(Verdict::Unclear);
             comparison.repeats_that_would_decide = None;
             comparison.method = FEW_BEYOND.to_owned();
         }
+        let run = |variant: &str, place: usize| {
+            let (repeat, _) = *self.pairs.get(place)?;
+            let own = |cell: &&CellEntry| cell.variant == variant && cell.repeat == repeat;
+            let cell = cells.iter().find(own)?.index + 1;
+            Some(RunApart { variant: variant.to_owned(), repeat, cell })
+        };
+        let of_base = comparison.apart.base.iter().filter_map(|place| run(base, *place));
+        let of_new = comparison.apart.new.iter().filter_map(|place| run(&self.new.name, *place));
+        let apart = of_base.chain(of_new).collect();
         MetricComparison {
             metric: self.values.metric.clone(),
             scope: self.values.scope.clone(),
@@ -286,6 +310,7 @@ impl Draft<'_> {
             repeats_that_would_decide: comparison.repeats_that_would_decide,
             threshold: self.question.map(|(_, question)| question.threshold),
             decided_after: comparison.decided_after,
+            apart,
             method: comparison.method,
         }
     }

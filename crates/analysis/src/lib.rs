@@ -19,7 +19,7 @@ mod within;
 use results::model::{Accelerator, VariantFacts};
 use results::read::ResultSet;
 
-pub use comparisons::{MetricComparison, asks};
+pub use comparisons::{MetricComparison, RunApart, asks};
 pub use courses::{Change, EndGrowth, RunCourse};
 pub use effects::{FactorEffect, FactorEffects, LevelChange, level_number};
 pub use expectations::{Evidence, Expectation, ExpectationOutcome};
@@ -74,7 +74,12 @@ pub fn analyse(result: &ResultSet) -> Analysis {
         simulated: result.manifest.simulated,
         incomplete: result.incomplete.clone(),
         changed: result.seal.broken(),
-        comparisons: comparisons::compare_all(&variants, plan, looks(result).as_deref()),
+        comparisons: comparisons::compare_all(
+            &variants,
+            plan,
+            &result.manifest.cells,
+            looks(result).as_deref(),
+        ),
         effects: effects::effects(plan, &variants),
         expectations: expectations::check_expectations(plan, &variants),
         reported: reported::beside(plan, &variants),

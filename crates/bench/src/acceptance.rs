@@ -1,6 +1,7 @@
 //! What else the method says, beside the truth: changes within a run, steady states, effects of factors.
 
 use stats::factorial::{Factor, effects, judge_effects};
+use stats::simulated_tails::Tails;
 use stats::simulation::{Factorial, Series};
 use stats::{Course, LEAST_RESULTS, SteadyRule, Trend, Verdict, course, trend};
 use units::{Better, Seed};
@@ -61,6 +62,7 @@ pub fn acceptances(experiments: u32, seed: Seed) -> Vec<Acceptance> {
     // Each is a series that is tested again after every result.
     let few = times.div_ceil(2);
     let by_chance = |times: u32| if experiments >= ENOUGH { 0 } else { times };
+    all.extend(tails(times, seed));
     let counted = |one: Acceptance, times: u32| Acceptance { times: by_chance(times), ..one };
     let mut all: Vec<_> = all.into_iter().map(|one| counted(one, times)).collect();
     all.extend(trends(few, seed).into_iter().map(|one| counted(one, few)));
@@ -178,6 +180,35 @@ fn factors(times: u32, seed: Seed) -> Vec<Acceptance> {
         ),
         accepted("all six effects at 1.03: any claim", any, Bound::Most(0.055)),
     ]
+}
+
+/// Runs of a tail that stand apart: no word beside them, and few refused without.
+fn tails(times: u32, seed: Seed) -> Vec<Acceptance> {
+    let mut all = Vec::new();
+    for (runs, bad) in [(8, 1), (12, 3), (27, 9)] {
+        let shares = Tails::Some(bad).shares(runs, times, seed);
+        let what = format!("p99 ten times larger in {bad} of {runs} runs: same or better");
+        all.push(accepted(&what, shares.given, Bound::Most(0.0)));
+    }
+    let fifth = Tails::OfNew(0.2).shares(12, times, seed);
+    let what = "in every fifth run of one side, 12 runs: same or better although some came up";
+    all.push(accepted(what, fifth.wrong, Bound::Most(0.0)));
+    for (name, tails, most) in [
+        ("normal", Tails::Normal, 0.002),
+        ("skewed", Tails::Skewed, 0.02),
+        ("heavy tails", Tails::HeavyTailed, 0.02),
+    ] {
+        for runs in [5, 12] {
+            let what = format!("{name}, {runs} runs: a word is refused for runs that stand apart");
+            all.push(accepted(&what, tails.shares(runs, times, seed).refused, Bound::Most(most)));
+        }
+    }
+    for (runs, most) in [(8, 0.12), (12, 0.12), (27, 0.02)] {
+        let what = format!("in every fifth run of both sides, {runs} runs: a word is refused");
+        let shares = Tails::OfBoth(0.2).shares(runs, times, seed);
+        all.push(accepted(&what, shares.refused, Bound::Most(most)));
+    }
+    all
 }
 
 /// A series of results that is tested again after each of them.

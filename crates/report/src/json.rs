@@ -368,6 +368,7 @@ fn compared(row: &FigureRow, comparison: &MetricComparison) -> Value {
         "dropped": comparison.dropped,
         "decided_after": comparison.decided_after,
         "test": comparison.test,
+        "runs_apart": comparison.apart.iter().map(|run| json!({"variant": run.variant, "repeat": run.repeat, "cell": run.cell})).collect::<Vec<_>>(),
         "method": comparison.method,
         "repeats_that_would_decide": comparison.repeats_that_would_decide,
     })

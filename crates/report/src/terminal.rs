@@ -79,6 +79,10 @@ fn written(
         out.push_str(&ink.paint(Tint::Dim, &wrapped(&text, width, "")));
         out.push_str("\n\n");
     }
+    for line in runs_apart(view) {
+        out.push_str(&ink.paint(Tint::Yellow, &wrapped(&line, width, "  ")));
+        out.push('\n');
+    }
     let here = |held: &&Expectation| held.outcome != ExpectationOutcome::Elsewhere;
     for held in view.expectations.iter().filter(here) {
         let tint = match held.outcome {
@@ -177,6 +181,17 @@ fn findings(out: &mut String, findings: &[Finding], width: usize, ink: &Ink) {
             format!("        {} more limits: fathom doctor RESULT --all\n", limits.others.len());
         out.push_str(&ink.paint(Tint::Dim, &more));
     }
+}
+
+/// Names the runs that keep a verdict unclear: `p99 latency of randwrite: cells 3, 9 and 14 (vdo) stand apart from all others: unclear while they do`.
+fn runs_apart(view: &View) -> Vec<String> {
+    let of = |row: &FigureRow| {
+        let figure = format!("{} of {}", row.label, row.scope.name());
+        let all = row.comparisons.iter().flatten().filter_map(wording::apart);
+        all.map(move |runs| format!("{figure}: {runs}; no verdict while they do."))
+            .collect::<Vec<_>>()
+    };
+    view.figures.iter().flat_map(of).collect()
 }
 
 /// Returns how what is asked was compared: `IOPS and CPU per I/O are paired, repeat by repeat; p99 latency is compared by ranks.`

@@ -174,6 +174,27 @@ pub fn tested(comparison: &MetricComparison) -> String {
     }
 }
 
+/// Names the runs that stand apart, which keep a verdict unclear: `cells 3, 9 and 14 (vdo) stand apart from all others`; `None` where none do.
+pub fn apart(comparison: &MetricComparison) -> Option<String> {
+    let sides = [&comparison.base, &comparison.new].into_iter().filter_map(|side| {
+        let own = comparison.apart.iter().filter(|run| run.variant == **side);
+        let cells: Vec<String> = own.map(|run| run.cell.to_string()).collect();
+        let noun = if cells.len() == 1 { "cell" } else { "cells" };
+        Some(format!("{noun} {} ({side})", joined(&cells)?))
+    });
+    let verb = if comparison.apart.len() == 1 { "stands" } else { "stand" };
+    Some(format!("{} {verb} apart from all others", joined(&sides.collect::<Vec<_>>())?))
+}
+
+/// `3, 9 and 14`; `None` of nothing.
+fn joined(names: &[String]) -> Option<String> {
+    match names {
+        [] => None,
+        [one] => Some(one.clone()),
+        [before @ .., last] => Some(format!("{} and {last}", before.join(", "))),
+    }
+}
+
 /// The share of runs that could be of another kind where none of so many was: `45 %`.
 pub fn unseen(runs: usize) -> String {
     format!("{} %", show::significant(stats::unseen_percent(runs), 2))
@@ -181,7 +202,8 @@ pub fn unseen(runs: usize) -> String {
 
 /// What the words for a test mean.
 pub const TESTS: &str = "Paired: the repeats' own ratios, their mean and Student's t, for rates, means and CPU. By ranks: every repeat of one \
-    side over every one of the other, their median and the rank test of Mann and Whitney, for tails. \
+    side over every one of the other, their median and the rank test of Mann and Whitney, from eight repeats on of Brunner and Munzel, for tails; \
+    no word that runs which stand apart for the bad speak against. \
     By whether it happened: the shares of runs that have any, and Fisher's exact test, for failures; the same only where there are none.";
 
 /// A p-value: `0.0079`, `< 0.0001`.

@@ -2,6 +2,7 @@
 
 use units::{Better, Test};
 
+use crate::apart::Apart;
 use crate::evidence::Evidence;
 use crate::quantile::{Sorted, median};
 use crate::verdict::{self, Claim, LEAST_REPEATS, Verdict};
@@ -39,6 +40,8 @@ pub struct Comparison {
     pub repeats_that_would_decide: Option<u32>,
     /// After which repeat it was decided, where it was looked at while repeats came in ([`crate::compare_at_looks`]).
     pub decided_after: Option<u32>,
+    /// Runs that stand apart for the bad and speak against the claim, so that it is not made; set with the verdict.
+    pub apart: Apart,
     /// What was computed, in words.
     pub method: String,
     tested: Option<Tested>,
@@ -59,6 +62,8 @@ struct Tested {
     evidence: Evidence,
     /// The differences that do not matter, on the scale of the evidence; `None` where nothing is asked.
     zone: Option<(f64, f64)>,
+    /// The pairs on that scale, where some runs may stand apart unseen.
+    ranked: Vec<(f64, f64)>,
 }
 
 impl Comparison {
@@ -69,15 +74,25 @@ impl Comparison {
 
     /// Returns what the estimate points to and how sure that is: a two-sided p-value, that of "it differs by less" too.
     pub(crate) fn claim(&self) -> Option<(Claim, f64)> {
-        let Tested { evidence, zone: Some(zone) } = self.tested.as_ref()? else { return None };
+        let Tested { evidence, zone: Some(zone), .. } = self.tested.as_ref()? else { return None };
         Some((Claim::of(evidence.estimate(), *zone), self.p?))
+    }
+
+    /// Gives the word for a claim where it is sure, or `unclear`, also where runs that stand apart speak against it; these are kept.
+    pub(crate) fn settle(&mut self, claim: Claim, better: Better, sure: bool) {
+        let speaks =
+            |tested: &Tested| Some(Apart::against(claim, better, &tested.ranked, tested.zone?));
+        self.apart = self.tested.as_ref().and_then(speaks).unwrap_or_default();
+        let stands = sure && self.apart.is_empty();
+        let word = if stands { verdict::word(claim, better) } else { Verdict::Unclear };
+        self.verdict = Some(word);
     }
 
     /// About how many repeats bring an interval free of the zone's border that leaves out `error`.
     ///
     /// Fewer repeats than a verdict needs hardly know their spread (two say 995 where thirty are enough): they tell only that these would do.
     pub(crate) fn repeats(&self, error: f64) -> Option<u32> {
-        let Tested { evidence, zone: Some((low, high)) } = self.tested.as_ref()? else {
+        let Tested { evidence, zone: Some((low, high)), .. } = self.tested.as_ref()? else {
             return None;
         };
         let at = evidence.estimate();
@@ -99,7 +114,8 @@ impl Comparison {
 ///
 /// * [`Test::Paired`]: the mean of ln new - ln base within the repeats, interval and p by Student's t.
 /// * [`Test::Occurrence`]: the shares of runs in which it happened at all, p by Fisher's exact test; the same only where it never did.
-/// * [`Test::Ranked`]: the median of all ln new - ln base, across repeats too, interval and p by the rank test of Mann and Whitney.
+/// * [`Test::Ranked`]: the median of all ln new - ln base, across repeats too, interval and p by the rank test of Mann and Whitney, from eight
+///   repeats on by that of Brunner and Munzel. No claim for a side of which some runs stand apart for the bad ([`Apart`]).
 ///
 /// Where a value is zero or negative the same is done on the values themselves. `threshold` is the share below which a difference
 /// does not matter, of the base's median there; `None` where nothing is asked. `p` belongs to the claim that the estimate points
@@ -132,6 +148,7 @@ pub(crate) fn compare_with(
         n: pairs.len(),
         repeats_that_would_decide: None,
         decided_after: None,
+        apart: Apart::default(),
         method: "no test: no repeat in which both have a value".into(),
         tested: None,
     };
@@ -178,7 +195,8 @@ pub(crate) fn compare_with(
         comparison.difference.iter_mut().for_each(|difference| bounds(&mut difference.interval));
         (comparison.low, comparison.high) = (None, None);
     }
-    comparison.tested = Some(Tested { evidence, zone });
+    let ranked = if test == Test::Ranked { scaled } else { Vec::new() };
+    comparison.tested = Some(Tested { evidence, zone, ranked });
     comparison
 }
 
@@ -229,11 +247,14 @@ pub fn judge(family: &mut [(&mut Comparison, Better)]) {
             .tested
             .as_ref()
             .and_then(|tested| Some(Claim::of(tested.evidence.estimate(), tested.zone?)));
-        let sure = comparison.n >= LEAST_REPEATS && p < ERROR;
-        let word = claim.filter(|_| sure).map(|claim| verdict::word(claim, *better));
-        comparison.verdict = Some(word.unwrap_or(Verdict::Unclear));
+        comparison.verdict = Some(Verdict::Unclear);
+        if let Some(claim) = claim.filter(|_| comparison.n >= LEAST_REPEATS) {
+            comparison.settle(claim, *better, p < ERROR);
+        }
     }
-    let unclear = |c: &Comparison| c.verdict == Some(Verdict::Unclear) && c.p.is_some();
+    // Nobody knows how many repeats it takes until runs that stand apart have come up on both sides.
+    let unclear =
+        |c: &Comparison| c.verdict == Some(Verdict::Unclear) && c.p.is_some() && c.apart.is_empty();
     let open = family.iter().filter(|(comparison, _)| unclear(comparison)).count();
     for (comparison, _) in family.iter_mut().filter(|(comparison, _)| unclear(comparison)) {
         // What is decided already takes nothing from the others (Holm).
@@ -252,11 +273,9 @@ fn method(evidence: &Evidence, scale: Scale, n: usize, bounded: bool) -> String 
         Evidence::Paired { .. } => {
             format!("paired: mean of the {logs} within each repeat, interval and p by Student's t")
         }
-        Evidence::Ranked { chance, .. } => {
-            let exact = if chance.is_exact() { "exact" } else { "approximate" };
-            format!(
-                "ranked: median of all {logs}, interval and p by the {exact} test of Mann and Whitney"
-            )
+        Evidence::Ranked { ranks, .. } => {
+            let test = ranks.test();
+            format!("ranked: median of all {logs}, interval and p by {test}")
         }
         Evidence::Occurred { base, new, runs } => {
             let note =
@@ -354,6 +373,27 @@ mod tests {
             judged(&base, &new, Test::Paired, Better::Lower).verdict,
             Some(Verdict::Unclear)
         );
+    }
+
+    #[test]
+    fn three_of_twelve_runs_ten_times_slower_are_neither_the_same_nor_better() {
+        let base: Vec<f64> = (0..12).map(|i| 100.0 + f64::from(i % 3) * 0.3).collect();
+        let mut new: Vec<f64> = base.iter().rev().copied().collect();
+        (new[1], new[6], new[9]) = (1_010.0, 950.0, 1_200.0);
+        let same = judged(&base, &new, Test::Ranked, Better::Lower);
+        assert_eq!((same.verdict, &same.apart.new[..]), (Some(Verdict::Unclear), &[1, 6, 9][..]));
+        assert_eq!(same.repeats_that_would_decide, None);
+        // One alone would not make it unclear by ranks.
+        let mut one = base.clone();
+        one[3] = 1_010.0;
+        let one = judged(&base, &one, Test::Ranked, Better::Lower);
+        assert_eq!((one.verdict, &one.apart.new[..]), (Some(Verdict::Unclear), &[3][..]));
+        assert!(one.p_adjusted.unwrap() < 0.05, "{one:?}");
+        let lower: Vec<f64> = new.iter().map(|v| v * 0.8).collect();
+        let better = judged(&base, &lower, Test::Ranked, Better::Lower);
+        assert_eq!(better.verdict, Some(Verdict::Unclear), "{better:?}");
+        let quiet = judged(&base, &base[..], Test::Ranked, Better::Lower);
+        assert!(quiet.verdict == Some(Verdict::Same) && quiet.apart.is_empty());
     }
 
     #[test]

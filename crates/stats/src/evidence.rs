@@ -1,8 +1,7 @@
 //! What the repeats of two variants say about how far apart the variants are: an estimate, its interval, and p-values of
 //! claims. Values here are differences of logarithms, or of values where a logarithm has no meaning.
 
-use crate::mann_whitney::Pairs;
-use crate::quantile::Sorted;
+use crate::ranks::Ranks;
 use crate::student;
 
 /// How far the new side is from the base, by one of two methods.
@@ -19,10 +18,8 @@ pub(crate) enum Evidence {
     },
     /// Every value of one side is held against every value of the other (Hodges and Lehmann 1963).
     Ranked {
-        /// All differences, new less base.
-        differences: Sorted,
-        /// How many of them are how small by chance.
-        chance: Pairs,
+        /// All differences, and how likely each number of them is on one side of a border.
+        ranks: Ranks,
         /// By how much the interval is widened about the estimate, because the two values of a block go opposite ways (see [`stretch`]).
         stretch: f64,
     },
@@ -50,9 +47,7 @@ impl Evidence {
 
     /// Evidence from ranks, without regard to which values make a pair.
     pub(crate) fn ranked(pairs: &[(f64, f64)]) -> Self {
-        let all = pairs.iter().flat_map(|(base, _)| pairs.iter().map(move |(_, new)| new - base));
-        let chance = Pairs::of(pairs.len(), pairs.len());
-        Self::Ranked { differences: all.collect(), chance, stretch: stretch(pairs) }
+        Self::Ranked { ranks: Ranks::of(pairs), stretch: stretch(pairs) }
     }
 
     /// Evidence from whether the values are above zero.
@@ -66,15 +61,15 @@ impl Evidence {
     pub(crate) fn estimate(&self) -> f64 {
         match self {
             Self::Paired { mean, .. } => *mean,
-            Self::Ranked { differences, .. } => differences.median().unwrap_or(f64::NAN),
+            Self::Ranked { ranks, .. } => ranks.median(),
             Self::Occurred { base, new, runs } => (*new as f64 - *base as f64) / *runs as f64,
         }
     }
 
     /// The interval that leaves out `alpha` / 2 at either end; `None` where so few repeats have none.
     ///
-    /// Paired: d ± t(1 - α/2, n - 1) s / √n. Ranked: from the c-th least to the c-th greatest of all differences, which
-    /// are the shifts that the rank test does not reject (Hollander and Wolfe 1999, 4.3), widened by [`stretch`].
+    /// Paired: d ± t(1 - α/2, n - 1) s / √n. Ranked: the shifts that the rank test does not reject, from one of all differences to another
+    /// (Hollander and Wolfe 1999, 4.3), widened by [`stretch`].
     pub(crate) fn interval(&self, alpha: f64) -> Option<(f64, f64)> {
         match self {
             Self::Paired { mean, deviation, blocks } => {
@@ -82,11 +77,9 @@ impl Evidence {
                 let half = student::critical(alpha, blocks - 1) * error;
                 Some((mean - half, mean + half))
             }
-            Self::Ranked { differences, chance, .. } => {
-                let rank = chance.rank(alpha / 2.0)?;
-                let (low, high) =
-                    (differences.get(rank - 1)?, differences.get(differences.len() - rank)?);
-                Some((self.widened(*low), self.widened(*high)))
+            Self::Ranked { ranks, .. } => {
+                let (low, high) = ranks.interval(alpha / 2.0)?;
+                Some((self.widened(low), self.widened(high)))
             }
             Self::Occurred { .. } => None,
         }
@@ -97,10 +90,7 @@ impl Evidence {
         match self {
             Self::Paired { mean, .. } => self.tail(mean - border, false),
             // Ties at the border speak against the claim.
-            Self::Ranked { differences, chance, .. } => {
-                let border = self.narrowed(border);
-                chance.at_most(differences.iter().filter(|d| **d <= border).count())
-            }
+            Self::Ranked { ranks, .. } => ranks.p_above(self.narrowed(border), false),
             Self::Occurred { base, new, runs } => fisher(*new, *base, *runs),
         }
     }
@@ -109,10 +99,7 @@ impl Evidence {
     pub(crate) fn p_below(&self, border: f64) -> f64 {
         match self {
             Self::Paired { mean, .. } => self.tail(border - mean, false),
-            Self::Ranked { differences, chance, .. } => {
-                let border = self.narrowed(border);
-                chance.at_most(differences.iter().filter(|d| **d >= border).count())
-            }
+            Self::Ranked { ranks, .. } => ranks.p_below(self.narrowed(border), false),
             Self::Occurred { base, new, runs } => fisher(*base, *new, *runs),
         }
     }
@@ -124,12 +111,8 @@ impl Evidence {
                 (self.tail(mean - low, true), self.tail(high - mean, true))
             }
             // The borders belong to the zone.
-            Self::Ranked { differences, chance, .. } => {
-                let (low, high) = (self.narrowed(low), self.narrowed(high));
-                (
-                    chance.at_most(differences.iter().filter(|d| **d < low).count()),
-                    chance.at_most(differences.iter().filter(|d| **d > high).count()),
-                )
+            Self::Ranked { ranks, .. } => {
+                (ranks.p_above(self.narrowed(low), true), ranks.p_below(self.narrowed(high), true))
             }
             // As sure as complete separation would be; where it did happen, as often on both sides is not the same.
             Self::Occurred { base: 0, new: 0, runs } => {
@@ -193,16 +176,14 @@ impl Evidence {
                 };
                 (2..=MOST).find(enough)
             }
-            Self::Ranked { differences, .. } => {
-                let now = (differences.len() as f64).sqrt();
-                let whole =
-                    (self.widened(*differences.first()?), self.widened(*differences.last()?));
+            Self::Ranked { ranks, .. } => {
+                let (first, last) = ranks.range()?;
+                let whole = (self.widened(first), self.widened(last));
                 let (low, high) = self.interval(alpha).unwrap_or(whole);
                 let estimate = self.estimate();
                 let factor = f64::max(estimate - low, high - estimate) / distance;
-                let by_width = (now * factor * factor).ceil();
-                // P(U = 0) is one in all ways to deal the values out.
-                let least = (2..=50).find(|n| Pairs::of(*n, *n).rank(alpha / 2.0).is_some())?;
+                let by_width = (ranks.runs() as f64 * factor * factor).ceil();
+                let least = Ranks::least_runs(alpha / 2.0)?;
                 (by_width <= MOST as f64).then(|| least.max(by_width as usize))
             }
             Self::Occurred { .. } => None,
@@ -226,7 +207,7 @@ fn stretch(pairs: &[(f64, f64)]) -> f64 {
 }
 
 /// The chance that of `more + less` runs in which it happened, dealt out to two sides of `runs` each, one side gets `more` or more.
-fn fisher(more: usize, less: usize, runs: usize) -> f64 {
+pub(crate) fn fisher(more: usize, less: usize, runs: usize) -> f64 {
     let all = more + less;
     // The logarithm of the ways to choose so many of the runs of a side.
     let ways = |of: usize, chosen: usize| -> f64 {

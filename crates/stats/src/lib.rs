@@ -7,8 +7,10 @@
 //! function drops them and counts what is left. The method is argued in `docs/method.md`.
 #![forbid(unsafe_code)]
 
+mod apart;
 mod autocorrelation;
 mod bootstrap;
+mod brunner_munzel;
 mod change_point;
 mod comparison;
 mod evidence;
@@ -17,13 +19,14 @@ mod figure;
 mod fisher;
 mod holm;
 mod mann_whitney;
-mod normal;
 mod order;
 mod quantile;
+mod ranks;
 mod ratio;
 #[cfg(test)]
 mod scipy;
 mod sequential;
+pub mod simulated_tails;
 pub mod simulation;
 mod spread;
 mod steady;
@@ -31,6 +34,7 @@ mod student;
 mod trend;
 mod verdict;
 
+pub use apart::Apart;
 pub use autocorrelation::effective_sample_size;
 pub use change_point::{
     Course, Gradual, Growth, LEAST_CHANGE, LEAST_VALUES, Step, course, growth, warm_up,

@@ -5,7 +5,7 @@ use units::{Better, Test};
 
 use crate::Comparison;
 use crate::comparison::{ERROR, compare_with};
-use crate::verdict::{self, LEAST_REPEATS, Verdict};
+use crate::verdict::{LEAST_REPEATS, Verdict};
 
 /// After how many repeats a run is looked at.
 pub const LOOKS: [u32; 5] = [5, 8, 12, 18, 27];
@@ -35,7 +35,8 @@ pub struct AtLooks<'a> {
 ///
 /// A look decides where the interval that leaves out its part of the error lies wholly beyond what does not matter, or wholly within.
 /// `p` and `p_adjusted` are of the look that decided, or the last; adjusted, it is below 0.05 just where the look decides. The intervals
-/// are of all repeats and leave out 1.35 %: at all looks at once they hold what is true in 95 % of experiments.
+/// are of all repeats and leave out 1.35 %: at all looks at once they hold what is true in 95 % of experiments. No look decides while runs stand
+/// apart that speak against what it says ([`crate::Apart`]), nor what runs that came later speak against.
 pub fn compare_at_looks(asked: &AtLooks) -> Comparison {
     let compared = |last: u32| {
         let until = asked.repeats.iter().filter(|(repeat, _)| *repeat <= last);
@@ -50,13 +51,19 @@ pub fn compare_at_looks(asked: &AtLooks) -> Comparison {
         let Some((claim, p)) = now.claim() else { continue };
         whole.p = Some(p);
         whole.p_adjusted = Some((p / share * ERROR).min(1.0));
-        if now.n >= LEAST_REPEATS && p < share {
-            whole.verdict = Some(verdict::word(claim, asked.better));
+        if now.n < LEAST_REPEATS {
+            continue;
+        }
+        // Runs that stand apart in this look, or in later ones, speak against what it says.
+        let mut now = now;
+        now.settle(claim, asked.better, p < share);
+        whole.settle(claim, asked.better, p < share && now.apart.is_empty());
+        if whole.verdict != Some(Verdict::Unclear) {
             whole.decided_after = Some(look);
             break;
         }
     }
-    if whole.decided_after.is_none() {
+    if whole.decided_after.is_none() && whole.apart.is_empty() {
         whole.repeats_that_would_decide = whole.repeats(share);
     }
     whole.method = format!("{}; {}", whole.method, said(asked, whole.decided_after));
@@ -123,6 +130,25 @@ mod tests {
         assert_eq!((later.p, later.n), (first.p, 12));
         assert!(later.method.contains("after 5, 8 and 12 repeats"), "{}", later.method);
         assert!(later.method.contains("decided after 5"), "{}", later.method);
+    }
+
+    #[test]
+    fn no_look_decides_what_runs_that_stand_apart_speak_against() {
+        let mut all = repeats(18, 1.0, 0.001);
+        let ranked = |all: &[(u32, (f64, f64))], looks: &[u32]| {
+            compare_at_looks(&AtLooks {
+                test: Test::Ranked,
+                better: Better::Lower,
+                ..asked(all, looks)
+            })
+        };
+        assert_eq!(ranked(&all[..8], &LOOKS[..2]).verdict, Some(Verdict::Same));
+        for late in [11, 14, 16] {
+            all[late].1.1 *= 10.0;
+        }
+        let later = ranked(&all, &LOOKS[..4]);
+        assert_eq!((later.verdict, later.decided_after), (Some(Verdict::Unclear), None));
+        assert_eq!(later.apart.new, [11, 14, 16]);
     }
 
     #[test]

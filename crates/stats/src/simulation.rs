@@ -23,6 +23,10 @@ pub enum Noise {
     Drift(f64),
     /// The base is constant, and the new side's logarithm exponential, its mean (paired) or median (ranked) where the ratio is.
     SkewedAgainstConstant,
+    /// The base spreads a tenth as much as the new side.
+    UnequalSpreads,
+    /// The base is constant, the new side normal.
+    AgainstConstant,
     /// A disturbance of one standard deviation that comes every so many cells, for half of them.
     Periodic(f64),
 }
@@ -127,6 +131,16 @@ impl Simulated {
                 let new = -(1.0 - rng.unit()).ln() - center;
                 return (1.0, self.ratio * (self.spread * new).exp());
             }
+            // How much of the noise the base has.
+            let quiet = match self.noise {
+                Noise::UnequalSpreads => Some(0.1),
+                Noise::AgainstConstant => Some(0.0),
+                _ => None,
+            };
+            if let Some(part) = quiet {
+                let (base, new) = (part * state.next(rng), state.next(rng));
+                return ((self.spread * base).exp(), self.ratio * (self.spread * new).exp());
+            }
             let (first, second) = (state.next(rng), state.next(rng));
             let (base, new) = if order[0] == 0 { (first, second) } else { (second, first) };
             ((self.spread * base).exp(), self.ratio * (self.spread * new).exp())
@@ -149,7 +163,10 @@ impl Session {
         let cell = self.cell;
         self.cell += 1;
         match self.noise {
-            Noise::Normal | Noise::SkewedAgainstConstant => normal,
+            Noise::Normal
+            | Noise::SkewedAgainstConstant
+            | Noise::UnequalSpreads
+            | Noise::AgainstConstant => normal,
             Noise::HeavyTailed => {
                 let chi: f64 = (0..3).map(|_| standard_normal(rng).powi(2)).sum();
                 // Its variance is 3.

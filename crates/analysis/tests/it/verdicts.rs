@@ -193,3 +193,29 @@ fn a_figure_that_the_command_of_one_variant_alone_printed_is_unclear_and_not_sil
     let both = analyse(&fixture::result());
     assert!(both.comparisons.iter().all(|c| !c.method.starts_with("only ")));
 }
+
+#[test]
+fn runs_that_stand_apart_keep_a_tail_unclear_and_are_named_by_their_cells() {
+    let mut result = fixture::with(12, 20_000.0);
+    let mut cells = Vec::new();
+    for cell in &mut result.cells {
+        let slow = cell.entry.variant == "vdo" && [3, 7, 10].contains(&cell.entry.repeat);
+        if slow {
+            cells.push((cell.entry.repeat, cell.entry.index + 1));
+        }
+        let stages = cell.record.iter_mut().flat_map(|record| &mut record.stages);
+        for load in stages.filter_map(|stage| stage.load.as_mut()) {
+            for operation in load.operations.values_mut() {
+                let Some(latency) = &mut operation.latency else { continue };
+                latency.p99_ns = if slow { 50_000_000 } else { 5_000_000 };
+            }
+        }
+    }
+    let analysis = analyse(&result);
+    let p99 = |c: &&analysis::MetricComparison| c.metric == "latency_p99_ns" && c.asked();
+    let p99 = analysis.comparisons.iter().find(p99).unwrap();
+    assert_eq!(p99.verdict, Some(Verdict::Unclear), "{p99:?}");
+    let named: Vec<_> = p99.apart.iter().map(|run| (run.repeat, run.cell)).collect();
+    assert_eq!(named, cells);
+    assert!(p99.apart.iter().all(|run| run.variant == "vdo"));
+}

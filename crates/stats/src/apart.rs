@@ -1,0 +1,154 @@
+//! Runs that went badly and that ranks do not see: three of twelve may be ten times as slow, and the median of all pairs stays where it is.
+
+use units::Better;
+
+use crate::evidence::fisher;
+use crate::quantile::Sorted;
+use crate::verdict::Claim;
+
+/// Runs stand apart where they are farther from the others than these spread over, so many times.
+const FAR: f64 = 2.0;
+/// As many apart on both sides, or so likely by chance that one side has so many more of them: that is how both are.
+const BY_CHANCE: f64 = 0.12;
+
+/// Runs of one side or the other that stand apart from all others, on the side that is bad, and speak against a claim.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Apart {
+    /// Of the base, by their place among the pairs.
+    pub base: Vec<usize>,
+    /// Of the new side.
+    pub new: Vec<usize>,
+}
+
+impl Apart {
+    /// Tells whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.base.is_empty() && self.new.is_empty()
+    }
+
+    /// Those that speak against `claim` about pairs of base and new: `same` says that neither side has runs that went badly, a difference
+    /// that the better side has none. Where neither direction is good either is bad, and speaks against `same` alone.
+    pub(crate) fn against(
+        claim: Claim,
+        better: Better,
+        pairs: &[(f64, f64)],
+        zone: (f64, f64),
+    ) -> Self {
+        let bad: &[f64] = match better {
+            Better::Lower => &[1.0],
+            Better::Higher => &[-1.0],
+            Better::Neither => &[1.0, -1.0],
+        };
+        let mut all = Self::default();
+        for sign in bad {
+            let turned: Vec<(f64, f64)> = pairs.iter().map(|(b, n)| (sign * b, sign * n)).collect();
+            let found = Self::above(&turned, (zone.1 - zone.0) / 2.0);
+            // Of which side it is said that it is no worse.
+            let (base, new) = match (claim, better) {
+                (Claim::Within, _) => (true, true),
+                (_, Better::Neither) => (false, false),
+                (claim, _) => (
+                    (claim == Claim::More) == (*sign > 0.0),
+                    (claim == Claim::Less) == (*sign > 0.0),
+                ),
+            };
+            let (of_base, of_new) = (found.base.len(), found.new.len());
+            if base && one_sided(of_base, of_new, pairs.len()) {
+                all.base.extend(&found.base);
+            }
+            if new && one_sided(of_new, of_base, pairs.len()) {
+                all.new.extend(&found.new);
+            }
+        }
+        all
+    }
+
+    /// Those that lie far above all others, each side beside its own median: less than half of either. By less than `least` does not matter.
+    fn above(pairs: &[(f64, f64)], least: f64) -> Self {
+        let (base, new): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+        let middle = |side: &[f64]| Sorted::from(side).median().unwrap_or_default();
+        let middles = [middle(&base), middle(&new)];
+        let of = |side: usize, values: &[f64]| -> Vec<(f64, usize, usize)> {
+            values.iter().enumerate().map(|(run, v)| (v - middles[side], side, run)).collect()
+        };
+        let mut all = of(0, &base);
+        all.extend(of(1, &new));
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let is_split = |at: &usize| {
+            let (rest, top) = all.split_at(*at);
+            let [first, .., last] = rest else { return false };
+            let few =
+                |side: usize| 2 * top.iter().filter(|one| one.1 == side).count() < pairs.len();
+            let gap = top.first().map_or(0.0, |lowest| lowest.0 - last.0);
+            few(0) && few(1) && gap > least && gap > FAR * (last.0 - first.0)
+        };
+        let Some(at) = (2..all.len()).find(is_split) else { return Self::default() };
+        let runs = |side: usize| {
+            let own = all[at..].iter().filter(|one| one.1 == side);
+            let mut runs: Vec<usize> = own.map(|one| one.2).collect();
+            runs.sort_unstable();
+            runs
+        };
+        Self { base: runs(0), new: runs(1) }
+    }
+}
+
+/// Tells whether one side has runs apart and the other none, or so many more that it is hardly chance (Fisher 1934).
+fn one_sided(own: usize, other: usize, runs: usize) -> bool {
+    own > 0 && (other == 0 || fisher(own, other, runs) <= BY_CHANCE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ZONE: (f64, f64) = (-0.03, 0.03);
+
+    /// Twelve runs near 0; those named are farther up by so much.
+    fn side(apart: &[usize], by: f64) -> Vec<f64> {
+        let value = |run: usize| f64::from(run as u32 % 4) * 0.005;
+        (0..12).map(|run| value(run) + if apart.contains(&run) { by } else { 0.0 }).collect()
+    }
+
+    fn against(claim: Claim, better: Better, base: &[f64], new: &[f64]) -> Apart {
+        let pairs: Vec<_> = base.iter().copied().zip(new.iter().copied()).collect();
+        Apart::against(claim, better, &pairs, ZONE)
+    }
+
+    #[test]
+    fn runs_ten_times_slower_on_one_side_speak_against_same_and_against_better() {
+        let (quiet, bad) = (side(&[], 0.0), side(&[2, 5, 11], 2.3));
+        let same = against(Claim::Within, Better::Lower, &quiet, &bad);
+        assert_eq!(same, Apart { base: vec![], new: vec![2, 5, 11] });
+        assert_eq!(against(Claim::Within, Better::Lower, &bad, &quiet).base, [2, 5, 11]);
+        // A tenth less in nine runs, ten times as much in three.
+        let less: Vec<f64> = bad.iter().map(|v| v - 0.1).collect();
+        assert_eq!(against(Claim::Less, Better::Lower, &quiet, &less).new, [2, 5, 11]);
+        assert!(against(Claim::More, Better::Lower, &quiet, &bad).is_empty(), "worse it is");
+        assert_eq!(against(Claim::More, Better::Lower, &bad, &quiet).base, [2, 5, 11]);
+        // One of many, and runs that are as far from each other.
+        assert_eq!(against(Claim::Within, Better::Lower, &quiet, &side(&[4], 2.3)).new, [4]);
+        let mut wild = quiet.clone();
+        (wild[9], wild[10], wild[11]) = (3.7, 8.5, 11.5);
+        assert_eq!(against(Claim::Within, Better::Lower, &quiet, &wild).new, [9, 10, 11]);
+    }
+
+    #[test]
+    fn good_runs_runs_on_both_sides_and_a_little_noise_speak_against_nothing() {
+        let (quiet, bad) = (side(&[], 0.0), side(&[2, 5, 11], 2.3));
+        for (base, new) in
+            [(&quiet, &side(&[2], -2.3)), (&bad, &side(&[1, 7], 2.3)), (&quiet, &quiet)]
+        {
+            assert!(
+                against(Claim::Within, Better::Lower, base, new).is_empty(),
+                "{base:?} {new:?}"
+            );
+        }
+        assert!(against(Claim::Within, Better::Lower, &quiet, &side(&[3], 0.025)).is_empty());
+        assert!(against(Claim::Within, Better::Lower, &[0.0; 12], &[0.0; 12]).is_empty());
+        // Where neither is good either is bad.
+        assert_eq!(against(Claim::Within, Better::Neither, &quiet, &side(&[2], -2.3)).new, [2]);
+        assert!(against(Claim::Less, Better::Neither, &quiet, &side(&[2], -2.3)).is_empty());
+        assert_eq!(against(Claim::Within, Better::Higher, &quiet, &side(&[2], -2.3)).new, [2]);
+    }
+}

@@ -1,0 +1,126 @@
+//! The studentised rank statistic of Brunner and Munzel (2000): unlike that of Mann and Whitney it does not take the two sides to spread alike.
+
+use std::sync::OnceLock;
+
+use units::Seed;
+
+use crate::student;
+
+/// With fewer runs a side it is no better than Mann and Whitney's, whose distribution is exact.
+pub(crate) const LEAST: usize = 8;
+/// With more values on a side Student's t takes over.
+const DRAWN_UP_TO: usize = 50;
+/// Deals that are drawn where there are too many to count.
+const DEALS: u32 = 100_000;
+
+/// The statistics of all deals of two sides of the same number, or of many, ascending: of untied values they are the same whatever the values are.
+static OF_EQUAL: [OnceLock<Vec<f64>>; DRAWN_UP_TO + 1] =
+    [const { OnceLock::new() }; DRAWN_UP_TO + 1];
+
+/// Who is above whom: per value of either side how many of the other side lie on the far side of it, as sums.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Placements {
+    /// Pairs in which the new value is the greater.
+    pub above: usize,
+    /// Squares of the numbers of such pairs of each base value, summed.
+    pub of_base: usize,
+    /// The same of each new value.
+    pub of_new: usize,
+}
+
+impl Placements {
+    /// How far the share of pairs in which the new one of `n` values is greater is above one half, in standard errors.
+    pub(crate) fn statistic(&self, n: usize) -> f64 {
+        // Of whole numbers, so that the sides turned round have the same with the other sign.
+        let squares = |of: usize| (n * of - self.above * self.above) as f64;
+        let runs = n as f64;
+        let error = (squares(self.of_base) + squares(self.of_new)) / (runs.powi(4) * (runs - 1.0));
+        let excess = (2.0 * self.above as f64 - runs * runs) / (2.0 * runs * runs);
+        if error > 0.0 { excess / error.sqrt() } else { excess * f64::INFINITY }
+    }
+}
+
+/// The chance of a statistic of `t` or more where the two sides of `n` values are alike, by all ways to deal them out (Neubert and Brunner 2007).
+pub(crate) fn upper_tail(t: f64, n: usize) -> f64 {
+    let Some(known) = OF_EQUAL.get(n) else { return student::upper_tail(t, n - 1) };
+    let all = known.get_or_init(|| deals(n));
+    let below = all.partition_point(|one| *one < t);
+    // The deal that was found is one of those that were drawn.
+    let found = usize::from(n > LEAST);
+    (all.len() - below + found) as f64 / (all.len() + found) as f64
+}
+
+/// The statistics of deals of the ranks 1 to 2 n, ascending: of all of them, or of many that are drawn.
+fn deals(n: usize) -> Vec<f64> {
+    let mut all = Vec::new();
+    if n <= LEAST {
+        let mut ranks = Vec::new();
+        let of_base = |deal: &u32| deal.count_ones() as usize == n;
+        for deal in (0..1_u32 << (2 * n)).filter(of_base) {
+            ranks.clear();
+            ranks.extend((0..2 * n).map(|rank| deal >> rank & 1 == 1));
+            all.push(dealt(&ranks).statistic(n));
+        }
+    } else {
+        let mut ranks: Vec<bool> = (0..2 * n).map(|rank| rank < n).collect();
+        let mut rng = Seed(n as u64).derive("deals").generator();
+        for _ in 0..DEALS {
+            for last in (1..ranks.len()).rev() {
+                ranks.swap(last, rng.below(last as u64 + 1) as usize);
+            }
+            // The same deal with the sides turned round is as likely.
+            let t = dealt(&ranks).statistic(n);
+            all.extend([t, -t]);
+        }
+    }
+    all.sort_by(f64::total_cmp);
+    all
+}
+
+/// The placements of ranks, of which these are the base's.
+fn dealt(base: &[bool]) -> Placements {
+    let mut placements = Placements::default();
+    let (mut seen, mut passed) = (0, 0);
+    let new = base.iter().filter(|base| !**base).count();
+    for of_base in base {
+        if *of_base {
+            seen += 1;
+            placements.of_base += (new - passed) * (new - passed);
+        } else {
+            passed += 1;
+            placements.above += seen;
+            placements.of_new += seen * seen;
+        }
+    }
+    placements
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scipy::rows;
+
+    #[test]
+    fn statistics_are_those_of_scipy() {
+        for row in rows("brunnermunzel") {
+            let n = row[0] as usize;
+            let mut all: Vec<(f64, bool)> = row[1..=n].iter().map(|v| (*v, true)).collect();
+            all.extend(row[n + 1..=2 * n].iter().map(|v| (*v, false)));
+            all.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let got = dealt(&all.iter().map(|one| one.1).collect::<Vec<_>>()).statistic(n);
+            assert!((got - row[2 * n + 1]).abs() < 1e-9, "{row:?}: {got}");
+        }
+    }
+
+    #[test]
+    fn its_distribution_is_even_and_complete_separation_is_the_rarest() {
+        assert!((upper_tail(f64::INFINITY, 8) * 12_870.0 - 1.0).abs() < 1e-9);
+        for n in [8, 12, 27, 60] {
+            assert!((upper_tail(0.0, n) - 0.5).abs() < 0.03, "{n}");
+            assert_eq!(upper_tail(f64::NEG_INFINITY, n), 1.0);
+            // Near Student's t, with wider tails.
+            let border = student::critical(0.05, 2 * n - 2);
+            assert!((0.02..0.045).contains(&upper_tail(border, n)), "{n}");
+        }
+    }
+}
