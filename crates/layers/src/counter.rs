@@ -2,10 +2,9 @@
 //! level, its unit) stands in the folder of the layer.
 
 use results::model::Fields;
-use units::{Basis, Metric, Unit};
+use units::{Metric, Unit};
 
-use crate::Kind;
-use crate::figures::{Endpoints, Window};
+use crate::figures::Endpoints;
 
 /// A group of counters of one probe: the field, its unit, whether it grows (`Counter`) or is a `Level`, and what it is. A counter is called
 /// `PROBE.FIELD`.
@@ -49,28 +48,6 @@ pub struct Column {
 /// Returns the probe of a counter, and the field that it is in the probe's readings.
 pub fn place_of(counter: &Metric) -> (&'static str, &'static str) {
     counter.id.split_once('.').unwrap_or(("", counter.id))
-}
-
-impl Kind {
-    /// Every counter of the kind.
-    pub fn counters(&self) -> impl Iterator<Item = &'static Metric> + use<> {
-        self.counters.iter().copied().flatten()
-    }
-
-    /// The counter with this id.
-    pub fn counter(&self, id: &str) -> Option<&'static Metric> {
-        self.counters().find(|counter| counter.id == id)
-    }
-
-    /// A counter of the layer called `layer` over a window: how much one that grows grew, or what a level was in the end.
-    pub fn counted(&self, counter: &Metric, layer: &str, window: &Window) -> Option<f64> {
-        let (probe, field) = place_of(counter);
-        let ends = window.ends(&format!("{layer}.{probe}"))?;
-        match counter.basis {
-            Basis::Level => ends.end(field),
-            Basis::Counter | Basis::Cell | Basis::Load => (self.counting)(&ends, field),
-        }
-    }
 }
 
 /// Growth of a counter; `None` where it fell, which it does when it begins anew.

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use results::model::LayerFigures;
-use units::{Metric, Unit};
+use units::{Basis, Metric, Unit};
 
-use crate::counter::Overview;
-use crate::figures::{Endpoints, FigureFacts, Followed};
+use crate::counter::{Overview, place_of};
+use crate::figures::{Endpoints, FigureFacts, Followed, Window};
 use crate::objects::{Fact, Objects};
 use crate::recorded::Recorded;
 use crate::rule::LayerRule;
@@ -159,6 +159,26 @@ impl Kind {
             followed: &[],
             rules: &[],
             commands: |_, _| Vec::new(),
+        }
+    }
+
+    /// Every counter of the kind.
+    pub fn counters(&self) -> impl Iterator<Item = &'static Metric> + use<> {
+        self.counters.iter().copied().flatten()
+    }
+
+    /// The counter with this id.
+    pub fn counter(&self, id: &str) -> Option<&'static Metric> {
+        self.counters().find(|counter| counter.id == id)
+    }
+
+    /// A counter of the layer called `layer` over a window: how much one that grows grew, or what a level was in the end.
+    pub fn counted(&self, counter: &Metric, layer: &str, window: &Window) -> Option<f64> {
+        let (probe, field) = place_of(counter);
+        let ends = window.ends(&format!("{layer}.{probe}"))?;
+        match counter.basis {
+            Basis::Level => ends.end(field),
+            Basis::Counter | Basis::Cell | Basis::Load => (self.counting)(&ends, field),
         }
     }
 
