@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn a_program_that_nobody_has_is_missing_with_its_package() {
-        let one = programs("x", "x", &["sh", "fathom-no-such"], "some-package");
+        let one = programs("x", "x", &["sh", "fathom-no-such"], &["some-package"]);
         assert_eq!(one.state, Missing);
         assert!(one.detail.contains("fathom-no-such") && !one.detail.contains("sh,"));
         assert!(one.remedy.unwrap().contains("some-package"));
