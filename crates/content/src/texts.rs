@@ -142,9 +142,9 @@ impl TextWriter {
         while low < high {
             let middle = low.midpoint(high);
             if self.size_with_tail(bytes, middle)? < size {
-                low = middle + 1
+                low = middle + 1;
             } else {
-                high = middle
+                high = middle;
             }
         }
         (self.size_with_tail(bytes, low)? == size).then_some(low)

@@ -53,6 +53,7 @@ pub(crate) fn check_plan(variants: &[(&VariantFacts, Vec<PlannedStage>)]) -> Vec
                 kind: kind.name,
                 settings: &layer.settings,
                 stack: &variant.stack,
+                below_files: below_files(&layer.name, &variant.stack),
                 stages,
                 variants: &kinds,
             };
@@ -69,6 +70,16 @@ pub(crate) fn check_plan(variants: &[(&VariantFacts, Vec<PlannedStage>)]) -> Vec
         }
     }
     findings
+}
+
+/// Tells whether a file system stands over `layer`, so that nothing is written to it directly.
+fn below_files(layer: &str, stack: &[LayerFacts]) -> bool {
+    let mut over = vec![layer];
+    stack.iter().any(|above| {
+        let stands = above.on.values().any(|below| over.contains(&below.as_str()));
+        over.extend(stands.then_some(above.name.as_str()));
+        stands && layers::kind(&above.layer).is_some_and(|kind| kind.offers_files)
+    })
 }
 
 /// The variant, and the layer where it is called otherwise.
@@ -104,6 +115,7 @@ fn of_cell(
             cell: cell.entry.index,
             settings: &layer.settings,
             stack: &variant.stack,
+            below_files: below_files(&layer.name, &variant.stack),
             samples: &samples,
             stages: &record.stages,
             planned,

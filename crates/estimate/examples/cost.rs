@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout, clippy::expect_used, reason = "an example")]
 
 use std::ffi::{c_char, c_int};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use content::{BLOCK, ContentSpec, Profile, ProfileSource, Source, Texture};
@@ -132,10 +133,10 @@ fn lz4_saving(bytes: &[u8]) -> f64 {
 }
 
 fn main() {
-    for path in std::env::args().skip(1) {
+    for path in std::env::args_os().skip(1).map(PathBuf::from) {
         let mut bytes = std::fs::read(&path).expect("a file");
         bytes.truncate(bytes.len() / RECORD * RECORD);
-        let request = Request { paths: vec![path.clone().into()], ..Request::default() };
+        let request = Request { paths: vec![path.clone()], ..Request::default() };
         let interrupt = sys::interrupt::Interrupt::new();
         let found = estimate::estimate(&request, &interrupt, None).expect("an estimate");
         let mut profile = found.profile.expect("a profile");
@@ -143,7 +144,12 @@ fn main() {
         let start = Instant::now();
         estimate::share_vocabulary(&mut profile, target);
         let texture = profile.texture.as_ref().expect("a texture");
-        println!("{path}: shared {} %, found in {:?}", texture.shared_percent, start.elapsed());
+        println!(
+            "{}: shared {} %, found in {:?}",
+            path.display(),
+            texture.shared_percent,
+            start.elapsed()
+        );
         let blocks = bytes.len() / BLOCK;
         let all = [
             bytes,

@@ -257,8 +257,8 @@ mod tests {
             whole,
             names: vec!["/".into()],
             sources: Sources::default(),
-            comparison: Records::default().comparison(),
             sequences: Vec::new(),
+            comparison: Records::default().comparison(),
             complete: true,
             elapsed: std::time::Duration::ZERO,
         };

@@ -22,9 +22,9 @@ pub fn share_vocabulary(profile: &mut Profile, saving: f64) {
         texture.shared_percent = share;
         let Some(saved) = saved(profile) else { return };
         if saved > saving {
-            high = share
+            high = share;
         } else {
-            low = share
+            low = share;
         }
         if tried == 0 && saved > saving {
             return;

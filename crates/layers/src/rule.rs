@@ -224,6 +224,8 @@ pub struct PlannedFacts<'a> {
     pub settings: &'a BTreeMap<String, String>,
     /// The layers of the variant, the devices first.
     pub stack: &'a [LayerFacts],
+    /// Tells whether a file system stands over the layer.
+    pub below_files: bool,
     /// The stages of the variant.
     pub stages: &'a [PlannedStage],
     /// Kinds of the layers of every variant, the devices first.
@@ -240,6 +242,8 @@ pub struct RuleFacts<'a> {
     pub settings: &'a BTreeMap<String, String>,
     /// The layers of the stack, the devices first.
     pub stack: &'a [LayerFacts],
+    /// Tells whether a file system stands over the layer.
+    pub below_files: bool,
     /// The cell's samples, all sources, in order of time.
     pub samples: &'a [SampleRow],
     /// Its stages.
@@ -256,29 +260,7 @@ pub struct RuleFacts<'a> {
     pub facts: &'a BTreeMap<String, String>,
 }
 
-/// Tells whether a file system stands over `layer`, so that nothing is written to it directly.
-fn below_files(layer: &str, stack: &[LayerFacts]) -> bool {
-    let mut over = vec![layer];
-    stack.iter().any(|above| {
-        let stands = above.on.values().any(|below| over.contains(&below.as_str()));
-        over.extend(stands.then_some(above.name.as_str()));
-        stands && crate::kind(&above.layer).is_some_and(|kind| kind.offers_files)
-    })
-}
-
-impl PlannedFacts<'_> {
-    /// Tells whether a file system stands over the layer.
-    pub fn below_files(&self) -> bool {
-        below_files(self.layer, self.stack)
-    }
-}
-
 impl<'a> RuleFacts<'a> {
-    /// Tells whether a file system stands over the layer.
-    pub fn below_files(&self) -> bool {
-        below_files(self.layer, self.stack)
-    }
-
     /// The measured stages that ended.
     pub fn measured(&self) -> impl Iterator<Item = MeasuredStage<'a>> {
         let (samples, planned) = (self.samples, self.planned);

@@ -31,7 +31,7 @@ fn fragments(text: &str) -> Vec<(String, String)> {
 }
 
 /// Returns an experiment of the kind that a rule looks at, with one of its remedies followed.
-fn followed(rule: &RuleAbout, key: &str, value: &str) -> String {
+fn followed(rule: &RuleAbout, (key, value): (&str, &str), beside: &str) -> String {
     let known = |kind: &str| layers::kind(kind).unwrap().keys.iter().any(|known| known.name == key);
     let stack = match rule.layer {
         Some("lvmcache") => {
@@ -42,15 +42,24 @@ fn followed(rule: &RuleAbout, key: &str, value: &str) -> String {
     };
     let of_command = rule.id == "command_not_synced";
     let stage = if of_command { COMMAND } else { LOAD };
-    let stop = if key == "passes" { "" } else { "duration = \"10s\"\n" };
+    // Passes go over each block once, by the pattern that the remedy names or that of writes in order.
+    let passes = if beside.contains("pattern") {
+        "pattern = \"permutation\"\n"
+    } else {
+        "ops = \"write\"\n"
+    };
+    let stop = if key == "passes" { passes } else { "duration = \"10s\"\n" };
     let stop = if of_command { "" } else { stop };
     let (mut top, mut layer, mut own, mut more) = (String::new(), String::new(), String::new(), "");
     let line = format!("{key} = {value}\n");
-    let first = format!("[[stage]]\n{line}");
+    // A state is named beside it.
+    let state = if value == "\"state\"" { "is = \"steady\"\n" } else { "" };
+    let first = format!("[[stage]]\n{line}{state}");
     match key {
         "repeat" => top = line,
         "do" if value == "\"load\"" => {}
         "do" => more = &first,
+        "is" => {}
         "layer" => layers::kind(value.trim_matches('"')).map_or_else(|| panic!("{line}"), drop),
         "on" => layer = line,
         _ if known(rule.layer.unwrap_or("vdo")) => layer = line,
@@ -60,11 +69,21 @@ fn followed(rule: &RuleAbout, key: &str, value: &str) -> String {
     let without = |text: &str| -> String {
         let begins = format!("{key} = ");
         text.lines()
-            .filter(|l| !l.starts_with(&begins) || key == "do")
+            .filter(|l| !l.starts_with(&begins) || ["do", "layer"].contains(&key))
             .map(|l| format!("{l}\n"))
             .collect()
     };
-    let (stack, stage) = (without(stack), without(stage));
+    let stage = if key == "passes" {
+        stage.replace("ops = \"randread=50,randwrite=50\"\n", "")
+    } else {
+        stage.to_owned()
+    };
+    let stage = if stage.contains("ops = ") || of_command || stop.contains("ops = ") {
+        stage
+    } else {
+        format!("{stage}ops = \"randwrite\"\n")
+    };
+    let (stack, stage) = (without(stack), without(&stage));
     let journal = if stack.contains("journal") || layer.contains("journal") {
         HEAD.to_owned()
     } else {
@@ -78,7 +97,7 @@ fn whatever_a_remedy_writes_as_toml_can_be_followed_where_it_is_given() {
     let (mut seen, mut wrong) = (0, Vec::new());
     for rule in doctor::rules() {
         for (key, value) in fragments(rule.remedy) {
-            let text = followed(&rule, &key, &value);
+            let text = followed(&rule, (&key, &value), rule.remedy);
             let choices = PlanOptions {
                 seed: Seed(1),
                 run_tag: "00000000".into(),

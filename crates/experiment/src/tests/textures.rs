@@ -9,8 +9,8 @@ use crate::{explain, shipped};
 fn data_is_natural_where_cpu_time_is_asked_and_the_file_says_nothing_else() {
     let texture = |text: &str| {
         let plan = plan(text).unwrap();
-        let textures = plan.cells[0].stages.iter().filter_map(|stage| stage.load());
-        let texture = textures.filter(|load| load.content.compresses()).last();
+        let mut textures = plan.cells[0].stages.iter().filter_map(|stage| stage.load());
+        let texture = textures.rfind(|load| load.content.compresses());
         (texture.unwrap().content.texture(), explain(&plan))
     };
     let text = shipped("vdo-vs-plain").unwrap().text;

@@ -94,6 +94,7 @@ mod tests {
                 kind: "lvmcache",
                 settings: &settings,
                 stack: &[],
+                below_files: false,
                 stages: &[stage],
                 variants: &[],
             })

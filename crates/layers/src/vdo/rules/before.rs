@@ -88,7 +88,7 @@ fn no_allocate(facts: &PlannedFacts, _: ThresholdTest) -> Option<Observation> {
     }
     Some(Observation {
         evidence: format!("The stages are: {}.", names(facts.stages)),
-        remedy: facts.below_files().then(|| super::map::BELOW_FILES.to_owned()),
+        remedy: facts.below_files.then(|| super::map::BELOW_FILES.to_owned()),
         ..warned(format!("Nothing allocates the block map before stage {} writes.", first.name))
     })
 }

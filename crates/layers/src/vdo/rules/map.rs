@@ -37,7 +37,7 @@ fn unallocated(
     Some(Observation {
         severity: if grown > A_GAP { Severity::Warning } else { Severity::Note },
         evidence: format!("overhead grew by {grown} blocks during {written} writes"),
-        remedy: facts.below_files().then(|| BELOW_FILES.to_owned()),
+        remedy: facts.below_files.then(|| BELOW_FILES.to_owned()),
         figures: vec![
             threshold.figure("growth of the overhead", grown),
             figure("writes", written, Unit::Count),

@@ -332,6 +332,7 @@ impl Case {
             cell: 0,
             settings: &self.settings,
             stack: &stack,
+            below_files: !self.above.is_empty(),
             samples: &self.samples,
             stages: &self.stages,
             planned: &self.planned,
@@ -345,6 +346,7 @@ impl Case {
             kind: "vdo",
             settings: &self.settings,
             stack: &stack,
+            below_files: !self.above.is_empty(),
             stages: &self.planned,
             variants: &self.variants,
         };
