@@ -83,6 +83,28 @@ fn written(
         out.push_str(&ink.paint(Tint::Yellow, &wrapped(&line, width, "  ")));
         out.push('\n');
     }
+    expectations(&mut out, view, width, &ink);
+    for row in &view.effects {
+        effects(&mut out, row, width, &ink);
+    }
+    for course in &view.courses {
+        let Some(text) = &course.text else { continue };
+        let line = wrapped(&format!("{}, {text}", course.scope.name()), width, "    ");
+        out.push_str(&line);
+        out.push('\n');
+    }
+    out.push_str(&jobs::table(view, width, &ink));
+    for (name, text) in &view.driven {
+        let line = wrapped(&format!("{name}: {text}"), width, "    ");
+        out.push_str(&ink.paint(Tint::Dim, &line));
+        out.push('\n');
+    }
+    findings(&mut out, &view.findings, width, &ink);
+    out
+}
+
+/// What was expected, and what became of it.
+fn expectations(out: &mut String, view: &View, width: usize, ink: &Ink) {
     let here = |held: &&Expectation| held.outcome != ExpectationOutcome::Elsewhere;
     for held in view.expectations.iter().filter(here) {
         let tint = match held.outcome {
@@ -103,23 +125,6 @@ fn written(
         }
         out.push('\n');
     }
-    for row in &view.effects {
-        effects(&mut out, row, width, &ink);
-    }
-    for course in &view.courses {
-        let Some(text) = &course.text else { continue };
-        let line = wrapped(&format!("{}, {text}", course.scope.name()), width, "    ");
-        out.push_str(&line);
-        out.push('\n');
-    }
-    out.push_str(&jobs::table(view, width, &ink));
-    for (name, text) in &view.driven {
-        let line = wrapped(&format!("{name}: {text}"), width, "    ");
-        out.push_str(&ink.paint(Tint::Dim, &line));
-        out.push('\n');
-    }
-    findings(&mut out, &view.findings, width, &ink);
-    out
 }
 
 /// What each factor does in one metric; of two together those that are sure.

@@ -61,25 +61,7 @@ impl OneLoad {
             .chain([edge(true, end)])
             .collect();
         let incomplete = (!complete).then(|| self.summary.incomplete.join("; "));
-        let record = CellRecord {
-            run_id: None,
-            index: 0,
-            variant: variant.clone(),
-            repeat: 1,
-            seed,
-            state: CellState::Done,
-            reason: None,
-            start_ns: begin,
-            end_ns: Some(end),
-            steps: Vec::new(),
-            stages: vec![stage(begin, end, self.summary)],
-            layers: BTreeMap::new(),
-            facts: BTreeMap::new(),
-            leftovers: Some(Vec::new()),
-            notices: Vec::new(),
-            ran_on: host::facts(),
-            machine: None,
-        };
+        let record = record(variant.clone(), seed, (begin, end), self.summary);
         let outcome = if complete { RunOutcome::Complete } else { RunOutcome::Incomplete };
         let manifest = Manifest {
             schema: SCHEMA,
@@ -114,6 +96,34 @@ impl OneLoad {
             seal: Seal::Whole,
             cells: vec![CellData::new(entry, Some(record), rows)],
         }
+    }
+}
+
+/// The record of the only cell, which began and ended then.
+fn record(
+    variant: String,
+    seed: units::Seed,
+    (start_ns, end_ns): (u64, u64),
+    summary: LoadSummary,
+) -> CellRecord {
+    CellRecord {
+        run_id: None,
+        index: 0,
+        variant,
+        repeat: 1,
+        seed,
+        state: CellState::Done,
+        reason: None,
+        start_ns,
+        end_ns: Some(end_ns),
+        steps: Vec::new(),
+        stages: vec![stage(start_ns, end_ns, summary)],
+        layers: BTreeMap::new(),
+        facts: BTreeMap::new(),
+        leftovers: Some(Vec::new()),
+        notices: Vec::new(),
+        ran_on: host::facts(),
+        machine: None,
     }
 }
 

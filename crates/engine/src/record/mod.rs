@@ -56,13 +56,16 @@ pub enum IoLogTarget {
     Keeper(IoLogKeeper),
 }
 
+/// Takes what is added to a log.
+type Add = Arc<dyn Fn(&[u8]) + Send + Sync>;
+
 /// Takes a log in as it grows, up to a bound.
 #[derive(Clone)]
 pub struct IoLogKeeper {
     /// The name that the log has there.
     pub name: String,
     /// Takes what is added. It may wait: I/Os that find no room meanwhile are counted, and not in the log.
-    pub add: Arc<dyn Fn(&[u8]) + Send + Sync>,
+    pub add: Add,
     /// The most bytes of records that are added; I/Os after them are counted, and not in the log.
     pub most: u64,
 }

@@ -347,12 +347,8 @@ fn one_figure_of_each_chart_equals_what_rows_log_says() {
             "1-vdo-space" => field("vdo.stats", "dataBlocksUsed", "data", false),
             "1-vdo-overhead" => field("vdo.stats", "overheadBlocksUsed", "overhead", false),
             "1-vdo-duplicates" => {
-                field(
-                    "vdo.stats",
-                    "hashLock.concurrentDataMatches",
-                    "written together (concurrent matches)",
-                    false,
-                );
+                let name = "written together (concurrent matches)";
+                field("vdo.stats", "hashLock.concurrentDataMatches", name, false);
             }
             "1-vdo-compression" => {
                 field(
