@@ -172,7 +172,7 @@ fn jobs(text: &mut Text, summary: &LoadSummary) {
     let rate = |job: &JobSummary| or_dash(job.iops().map(per_second));
     let _ = writeln!(
         text,
-        "jobs       the slowest (job {}) did {} IOPS, {} of the fastest's (job {}): {}",
+        "jobs       the slowest (job {}) did {}, {} of the fastest's (job {}): {}",
         slowest.job,
         rate(slowest),
         Unit::Percent.show(percent),
