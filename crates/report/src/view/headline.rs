@@ -12,7 +12,7 @@ use crate::wording;
 pub const WORDS: usize = 25;
 
 /// Words of a name that others chose.
-const NAME: usize = 5;
+const NAME: usize = 4;
 
 /// A sweep changes nothing below this share.
 const CHANGED: f64 = 0.05;

@@ -197,5 +197,5 @@ fn headlines_of_sweeps_factors_many_variants_and_one_keep_within_their_words() {
     alone.manifest.plan.variants.truncate(1);
     assert!(headline(&alone).contains(" random writes a second; p99 latency of random writes "));
     let long = given::named(&measured(), "a name that somebody made of very many words, indeed ");
-    assert!(headline(&long).contains("“a name that somebody made …”"));
+    assert!(headline(&long).contains("“a name that somebody …”"));
 }
