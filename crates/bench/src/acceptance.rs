@@ -203,7 +203,7 @@ fn tails(times: u32, seed: Seed) -> Vec<Acceptance> {
             all.push(accepted(&what, tails.shares(runs, times, seed).refused, Bound::Most(most)));
         }
     }
-    for (runs, most) in [(8, 0.12), (12, 0.12), (27, 0.02)] {
+    for (runs, most) in [(8, 0.12), (12, 0.12), (27, 0.12)] {
         let what = format!("in every fifth run of both sides, {runs} runs: a word is refused");
         let shares = Tails::OfBoth(0.2).shares(runs, times, seed);
         all.push(accepted(&what, shares.refused, Bound::Most(most)));

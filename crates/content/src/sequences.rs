@@ -186,15 +186,15 @@ impl SequenceCounter {
     pub fn classes(&self) -> Vec<ProfileSequences> {
         let counted =
             self.classes.iter().enumerate().filter(|(_, [literals, ..])| !literals.is_empty());
-        let told = |counts: &std::collections::BTreeMap<u32, u64>| {
+        let listed = |counts: &std::collections::BTreeMap<u32, u64>| {
             counts.iter().map(|(&l, &n)| (l, n)).collect()
         };
         counted
             .map(|(class, [literals, matches, runs])| ProfileSequences {
                 upto_bytes: ((class + 1) * CLASS_BYTES - 1) as u32,
-                literals: told(literals),
-                matches: told(matches),
-                runs: told(runs),
+                literals: listed(literals),
+                matches: listed(matches),
+                runs: listed(runs),
             })
             .collect()
     }

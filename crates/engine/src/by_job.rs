@@ -149,8 +149,8 @@ mod tests {
 
         let jobs = done(Shape { per_job: true, ..shape });
         let rows = jobs.job_rows(3, &names(), (5, 9)).unwrap();
-        let told = |row: &JobRow| (row.job, row.part.stage, row.part.ios, row.part.start_ns);
-        assert_eq!(rows.iter().map(told).collect::<Vec<_>>(), [(0, 3, 1, 5), (1, 3, 2, 5)]);
+        let figures = |row: &JobRow| (row.job, row.part.stage, row.part.ios, row.part.start_ns);
+        assert_eq!(rows.iter().map(figures).collect::<Vec<_>>(), [(0, 3, 1, 5), (1, 3, 2, 5)]);
         let own = &jobs.summaries(&names(), &[1, 1]).unwrap()[1].operations["read"];
         assert_eq!((own.ios, own.latency.unwrap().max_ns), (2, 300));
     }

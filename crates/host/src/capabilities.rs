@@ -9,7 +9,7 @@ use sys::dm::Dm;
 use units::Bytes;
 
 use crate::facts;
-use crate::needs::install;
+use crate::packages::install;
 
 /// Whether something can be done here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]

@@ -9,28 +9,9 @@ pub fn missing(modules: &[String], tools: &[String]) -> Vec<String> {
     modules.chain(tools).collect()
 }
 
-/// Packages that Fedora has under another name than Debian.
-const FEDORA: &[(&str, &str)] = &[("thin-provisioning-tools", "device-mapper-persistent-data")];
-
-/// Returns how these packages of Debian are installed, there and on Fedora.
-pub fn install(packages: &[impl AsRef<str>]) -> String {
-    let debian: Vec<&str> = packages.iter().map(AsRef::as_ref).collect();
-    let other = |name: &&str| FEDORA.iter().find(|(own, _)| own == name).map(|(_, other)| *other);
-    let fedora: Vec<&str> = debian.iter().map(|name| other(name).unwrap_or(name)).collect();
-    format!("apt-get install {}; on Fedora: dnf install {}", debian.join(" "), fedora.join(" "))
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{install, missing};
-
-    #[test]
-    fn what_is_missing_is_installed_by_the_names_of_either_distribution() {
-        assert_eq!(
-            install(&["lvm2", "thin-provisioning-tools"]),
-            "apt-get install lvm2 thin-provisioning-tools; on Fedora: dnf install lvm2 device-mapper-persistent-data"
-        );
-    }
+    use super::missing;
 
     #[test]
     fn what_nobody_has_is_named_and_what_everybody_has_is_not() {

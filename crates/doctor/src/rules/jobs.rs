@@ -14,6 +14,8 @@ use super::load::loads;
 pub(crate) const EVEN_PERCENT: f64 = 50.0;
 /// What the slowest job lacks must be so many times what chance makes: latencies that vary much make the counts of few I/Os vary, too.
 const STANDARD_ERRORS: f64 = 10.0;
+/// With fewer I/Os of the fastest job than this, the one that the slowest has in flight may be all that it lacks.
+const LEAST_IOS: u64 = 100;
 /// In less time than this a scheduler may not have come round, nanoseconds.
 const LEAST_NS: u64 = 1_000_000_000;
 
@@ -46,6 +48,7 @@ fn standard_errors(load: &LoadSummary, apart: Apart) -> Option<f64> {
 /// Tells whether jobs differ by more than chance makes.
 fn is_uneven(load: &LoadSummary, apart: Apart) -> bool {
     apart.percent < EVEN_PERCENT
+        && apart.fastest.ios >= LEAST_IOS
         && standard_errors(load, apart).is_some_and(|errors| errors > STANDARD_ERRORS)
 }
 
