@@ -27,7 +27,7 @@ pub enum Event {
     Notice(String),
 }
 
-/// How a load begins.
+/// The beginning of a load: what hears of it is done before the first I/O.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Started {
     /// Size of the target in bytes.
@@ -36,8 +36,6 @@ pub struct Started {
     pub backend: String,
     /// Tells whether the page cache is passed by (O_DIRECT).
     pub direct: bool,
-    /// The common start of all workers, in nanoseconds of the clock.
-    pub start_ns: u64,
 }
 
 /// What is known of intervals whose rows are not there yet.

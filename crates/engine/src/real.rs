@@ -137,6 +137,8 @@ pub(crate) fn run(
         notices.extend(in_turn(load.spec.depth_ios()));
     }
     notices.iter().for_each(|n| on(Event::Notice(n.clone())));
+    // Whoever hears of it may take time over it, which is not the load's.
+    on(Event::Started(Started { target: resolved.bytes(), backend: driver.name().into(), direct }));
     let used = usage(context);
     let begin_ns = stamps.now_ns();
     let start_ns = begin_ns + resolved.ramp_ns;
@@ -145,12 +147,6 @@ pub(crate) fn run(
     let shape = resolved.shape(load);
     let mut collector =
         Collector::new(readers, pace, resolved.stage, resolved.names.clone(), shape);
-    on(Event::Started(Started {
-        target: resolved.bytes(),
-        backend: driver.name().into(),
-        direct,
-        start_ns: begin_ns,
-    }));
     workers.begin(begin_ns);
     let mut steady_detector = SteadyDetector::of(&load.spec);
     let ended =

@@ -278,7 +278,6 @@ pub(crate) fn run(
         backend: Driver::Sim.name().into(),
         // There is no page cache before a model; whether one was asked for is all there is to say.
         direct: load.spec.direct,
-        start_ns: begin_ns,
     }));
     let shape = resolved.shape(load);
     let mut steady_detector = SteadyDetector::of(&load.spec);

@@ -1,10 +1,14 @@
 //! What is recorded of a load beyond counts: the worst I/Os, the log of every I/O, the clock.
 
 use std::io::BufReader;
+use std::time::Duration;
 
+use engine::{Event, TargetSpec};
 use results::iolog::{IoRecord, Reader};
+use sys::clock::Clock;
+use units::Bytes;
 
-use crate::support::{Loop, agree, on, run};
+use crate::support::{Loop, agree, load, on, run, run_with};
 
 fn log_of(path: &std::path::Path, operations: &[&str]) -> Vec<IoRecord> {
     let file = std::fs::File::open(path).unwrap();
@@ -113,4 +117,19 @@ fn the_clock_behind_the_latencies_is_told_with_how_far_it_can_be_trusted() {
         }
         other => assert_eq!(other, "CLOCK_MONOTONIC"),
     }
+}
+
+#[test]
+fn time_that_a_listener_takes_over_the_start_is_not_the_loads() {
+    let spec = "ops = { randread = 100 }\nduration = '300ms'\ninterval = '100ms'\nlimit = '1000'";
+    let load = load(TargetSpec::Null { bytes: Bytes(1 << 30) }, spec);
+    let slow = |event: &Event, _: &_| {
+        if matches!(event, Event::Started(_)) {
+            std::thread::sleep(Duration::from_millis(250));
+        }
+    };
+    let reported = run_with(&load, &Clock::real(), slow);
+    assert!(reported.rows[0].ios > 0, "{:?}", reported.rows);
+    let told = reported.summary().operations["randread"].iops;
+    assert!(told.is_some_and(|told| told > 900.0), "1000 a second were asked for: {told:?}");
 }
