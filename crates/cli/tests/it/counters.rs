@@ -9,7 +9,7 @@ fn a_counter_that_is_asked_about_is_compared_drawn_and_in_json_and_all_are_told_
     let path = dir.path().join("counted.toml");
     let shipped = experiment::shipped("vdo-vs-plain").unwrap().text;
     let asked = "\n[[question]]\nmetric = \"stats.blockMap.dirtyPages\"\nlayer = \"vdo\"\n\
-                 [[picture]]\nshow = \"series\"\nlayer = \"vdo\"\nseries = [\"stats.journal.entries.committed\"]\n";
+                 [[picture]]\nshow = \"series\"\nlayer = \"vdo\"\nseries = [\"stats.dataBlocksUsed\"]\n";
     std::fs::write(&path, format!("{shipped}{asked}")).unwrap();
     expect(0, &["run", text(&path), "--simulate", "--repeat", "2", "--out", text(&out)]);
 
@@ -44,7 +44,7 @@ fn a_counter_that_is_asked_about_is_compared_drawn_and_in_json_and_all_are_told_
     let page = dir.path().join("page.html");
     expect(0, &["report", text(&out), "-o", text(&page)]);
     let page = std::fs::read_to_string(page).unwrap();
-    assert!(page.contains("vdo: journal.entries.committed over time"));
+    assert!(page.contains("vdo: dataBlocksUsed over time"));
     expect(2, &["show", text(&out), "--layer-counters", "--csv"]);
 }
 

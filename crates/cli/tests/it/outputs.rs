@@ -49,6 +49,11 @@ impl Writer {
     }
 }
 
+/// Tells whether a writer makes the page of a load.
+fn writer_of_page(n: usize) -> bool {
+    WRITERS[n].option() == "--page"
+}
+
 /// A folder with what the commands read, and what must stay as it is.
 fn workplace() -> tempfile::TempDir {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
@@ -138,8 +143,10 @@ fn no_output_replaces_an_input_or_anything_that_fathom_did_not_make_as_that_kind
             (2, "dangling"),
             (2, "no/such/place"),
         ];
+        // A page of results takes the place of another, whoever makes it.
+        let is_page = |n: usize| WRITERS[n].words[0] == "report" || writer_of_page(n);
         let others: Vec<String> = (0..WRITERS.len())
-            .filter(|&other| other != n)
+            .filter(|&other| other != n && !(is_page(other) && is_page(n)))
             .map(|other| format!("kind{other}"))
             .collect();
         places.extend(others.iter().map(|other| (4, other.as_str())));

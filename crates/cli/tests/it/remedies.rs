@@ -83,7 +83,11 @@ fn followed(rule: &RuleAbout, (key, value): (&str, &str), beside: &str) -> Strin
     } else {
         format!("{stage}ops = \"randwrite\"\n")
     };
-    let (stack, stage) = (without(stack), without(&stage));
+    let (mut stack, stage) = (without(stack), without(&stage));
+    if !state.is_empty() {
+        // A steady volume is filled past half of its pool.
+        stack = stack.replace("\"1G\"", "\"4G\"");
+    }
     let journal = if stack.contains("journal") || layer.contains("journal") {
         HEAD.to_owned()
     } else {

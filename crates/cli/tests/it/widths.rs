@@ -13,11 +13,11 @@ layer = "vdo"
 on = "data"
 logical_size = "1G"
 [[factor]]
-name = "deduplication of blocks"
+name = "deduplication"
 key = "vdo.dedupe"
 levels = [true, false]
 [[factor]]
-name = "compression of blocks"
+name = "compression"
 key = "vdo.compression"
 levels = [true, false]
 [[factor]]

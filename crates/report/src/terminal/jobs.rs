@@ -26,7 +26,8 @@ pub(super) fn table(view: &View, width: usize, ink: &Ink) -> String {
             listed.drain(LISTED / 2..own.len() - LISTED / 2);
         }
         for row in listed {
-            out.push_str(&wrapped(&line(row), width, "          "));
+            out.push_str("  ");
+            out.push_str(&wrapped(&line(row), width - 2, "          "));
             out.push('\n');
         }
         if own.len() > LISTED {
@@ -45,5 +46,5 @@ fn line(row: &JobFigures) -> String {
         let figure = row.figures.get(metric.id)?;
         Some(format!("{} {}", short(metric.name), wording::value(metric.unit, figure.median)))
     });
-    format!("  job {:<3} {}", row.job, told.collect::<Vec<_>>().join(", "))
+    format!("job {:<3} {}", row.job, told.collect::<Vec<_>>().join(", "))
 }

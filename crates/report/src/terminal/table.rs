@@ -256,6 +256,9 @@ fn spread(row: &FigureRow, figure: Option<Figure>, detail: Detail) -> String {
             let (up, down) = (high - figure.median, figure.median - low);
             let alike = f64::max(up, down) <= SKEWED * f64::min(up, down);
             let apart = !alike || row.unit == Unit::Percent;
+            if apart && up == 0.0 && down == 0.0 {
+                return value;
+            }
             if apart && detail == Detail::Spread {
                 let percent = |part: f64| significant(100.0 * part / figure.median.abs(), 2);
                 let (up, down, unit) = match row.unit {

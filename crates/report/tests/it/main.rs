@@ -25,7 +25,7 @@ mod given {
     use report::view::View;
     use results::model::{
         Bound, CommandFigures, ExpectedFigure, FigureName, PictureFacts, ReportedFacts,
-        ReportedValue, Row, Show, SweepFacts,
+        ReportedSpread, ReportedValue, Row, Show, SweepFacts,
     };
     use results::read::ResultSet;
 
@@ -89,8 +89,21 @@ mod given {
             evidence: vec![figure("vdo"), figure("plain")],
             ..ExpectedFigure::new(figure("vdo"), Bound::Near { value: 0.4, by: 0.2 })
         }];
-        let value =
-            |variant: &str, value| ReportedValue { figure: figure(variant), value, spread: None };
+        let records = set.cells.iter_mut().filter_map(|cell| cell.record.as_mut());
+        let stages = records.flat_map(|record| &mut record.stages);
+        for load in stages.filter_map(|stage| stage.load.as_mut()) {
+            load.operations.values_mut().for_each(|operation| operation.io_bytes = Some(4096));
+        }
+        let spread = ReportedSpread { q1: 5.0, q3: 21.0, min: 1.0, max: 30.0, std_dev: 4.0 };
+        let of_each_io = |variant: &str| FigureName {
+            metric: "io_bandwidth_p50_bytes_per_s".into(),
+            ..figure(variant)
+        };
+        let value = |variant: &str, value| ReportedValue {
+            figure: of_each_io(variant),
+            value,
+            spread: Some(spread),
+        };
         set.manifest.plan.reported = vec![ReportedFacts {
             what: "table 1".into(),
             unit: "thousands".into(),
