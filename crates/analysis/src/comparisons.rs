@@ -60,6 +60,8 @@ pub struct MetricComparison {
     pub decided_after: Option<u32>,
     /// Runs that stand apart for the bad: while there are any no word is given that they speak against.
     pub apart: Vec<RunApart>,
+    /// Too few I/Os of a run lie beyond the percentile that it is: asked about or not, no number of repeats decides it.
+    pub few_beyond: bool,
     /// What was computed, in words.
     pub method: String,
 }
@@ -79,6 +81,11 @@ impl MetricComparison {
     /// Tells whether the experiment asks about it.
     pub fn asked(&self) -> bool {
         self.threshold.is_some()
+    }
+
+    /// Tells whether more repeats may decide it.
+    pub fn decidable(&self) -> bool {
+        self.asked() && !self.few_beyond
     }
 }
 
@@ -177,6 +184,7 @@ fn one_sided(
         threshold: Some(asked.threshold),
         decided_after: None,
         apart: Vec::new(),
+        few_beyond: false,
         method: format!("only {} has values", has.name),
     })
 }
@@ -311,6 +319,7 @@ impl Draft<'_> {
             threshold: self.question.map(|(_, question)| question.threshold),
             decided_after: comparison.decided_after,
             apart,
+            few_beyond: self.few_beyond,
             method: comparison.method,
         }
     }

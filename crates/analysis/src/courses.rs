@@ -151,7 +151,7 @@ struct OneRun {
     growth: Option<RunGrowth>,
 }
 
-/// How one run grew at its end, and without the last quarter of that, where enough is left: a step within the last values is no growth.
+/// The growth of one run at its end, and without the last quarter of that, where enough is left: a step within the last values is no growth.
 struct RunGrowth {
     whole: Growth,
     before: Option<Growth>,

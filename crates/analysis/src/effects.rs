@@ -176,8 +176,8 @@ fn varied(plan: &PlanFacts) -> Vec<Varied> {
     own.into_iter().chain(factors).collect()
 }
 
-/// Returns what a variant was called in the file: without its levels, which stand behind it.
-fn own_name(plan: &PlanFacts, variant: &VariantFacts) -> String {
+/// The name that the file gives a variant: without its levels, which stand behind it.
+pub fn own_name(plan: &PlanFacts, variant: &VariantFacts) -> String {
     let level = |name: &String| Some(format!("{name} {}", variant.levels.get(name)?));
     let levels: Vec<_> = plan.factors.iter().filter_map(|factor| level(&factor.name)).collect();
     let own = variant.name.strip_suffix(&levels.join(", ")).unwrap_or_default();

@@ -21,7 +21,7 @@ use results::read::ResultSet;
 
 pub use comparisons::{MetricComparison, RunApart, asks};
 pub use courses::{Change, EndGrowth, RunCourse};
-pub use effects::{FactorEffect, FactorEffects, LevelChange, level_number};
+pub use effects::{FactorEffect, FactorEffects, LevelChange, level_number, own_name};
 pub use expectations::{Evidence, Expectation, ExpectationOutcome};
 pub use looks::looks;
 pub use reported::{Reported, ReportedRow};

@@ -248,7 +248,7 @@ fn asked_of<'a>(
 }
 
 /// The series of all results, of which each is of one kind and one figure, with what each does. A run counts once, whatever number of
-/// copies of its result there are. `seed` draws the orders of the tests.
+/// copies of its result there are. `seed` draws the series of the tests.
 pub fn trends(mut results: Vec<TrendResult>, seed: Seed) -> Trends {
     results.sort_by(|a, b| a.run.cmp(&b.run));
     let left_out = take_copies(&mut results);

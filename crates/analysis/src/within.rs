@@ -126,10 +126,10 @@ fn of_histogram(all: &Histogram<u64>) -> Option<Spread> {
     })
 }
 
-/// What the spreads within several runs have in common.
+/// The spread that several runs have in common.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TypicalSpread {
-    /// Of each figure the median over the runs.
+    /// The median of each figure over the runs.
     pub spread: Spread,
     /// The fewest and the most values of a run.
     pub counts: (usize, usize),

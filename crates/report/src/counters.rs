@@ -1,4 +1,4 @@
-//! What the layers of a result counted themselves, reading by reading: of each cell at each edge of its stages, first as the layer's own
+//! The layers' own counters of a result, reading by reading: of each cell at each edge of its stages, first as the layer's own
 //! tool tells it, then every counter.
 
 use std::fmt::Write as _;
@@ -40,7 +40,7 @@ fn all(set: &ResultSet) -> Vec<Readings<'_>> {
     all
 }
 
-/// What a source said at the edges of the stages.
+/// The words of a source at the edges of the stages.
 fn edges<'a>(cell: &'a CellData, source: &str) -> Vec<(String, &'a SampleRow)> {
     let stages = cell.record.iter().flat_map(|record| &record.stages);
     let name = |at_ns: u64| {

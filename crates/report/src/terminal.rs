@@ -79,7 +79,7 @@ fn written(
         out.push_str(&ink.paint(Tint::Dim, &wrapped(&text, width, "")));
         out.push_str("\n\n");
     }
-    for line in runs_apart(view) {
+    for line in kept_open(view) {
         out.push_str(&ink.paint(Tint::Yellow, &wrapped(&line, width, "  ")));
         out.push('\n');
     }
@@ -103,7 +103,7 @@ fn written(
     out
 }
 
-/// What was expected, and what became of it.
+/// The expectations, and what became of them.
 fn expectations(out: &mut String, view: &View, width: usize, ink: &Ink) {
     let here = |held: &&Expectation| held.outcome != ExpectationOutcome::Elsewhere;
     for held in view.expectations.iter().filter(here) {
@@ -188,13 +188,16 @@ fn findings(out: &mut String, findings: &[Finding], width: usize, ink: &Ink) {
     }
 }
 
-/// Names the runs that keep a verdict unclear: `p99 latency of randwrite: cells 3, 9 and 14 (vdo) stand apart from all others: unclear while they do`.
-fn runs_apart(view: &View) -> Vec<String> {
+/// Names what keeps a verdict unclear but too few repeats: `p99 latency of randwrite: cells 3, 9 and 14 (vdo) stand apart from all others; no
+/// verdict while they do.`, or that there are too few I/Os.
+fn kept_open(view: &View) -> Vec<String> {
     let of = |row: &FigureRow| {
         let figure = format!("{} of {}", row.label, row.scope.name());
         let all = row.comparisons.iter().flatten().filter_map(wording::apart);
-        all.map(move |runs| format!("{figure}: {runs}; no verdict while they do."))
-            .collect::<Vec<_>>()
+        let apart = all.map(|runs| format!("{figure}: {runs}; no verdict while they do."));
+        let few = row.comparisons.iter().flatten().any(wording::of_few_ios);
+        let few = few.then(|| format!("{figure}: {}.", wording::FEW_BEYOND));
+        apart.chain(few).collect::<Vec<_>>()
     };
     view.figures.iter().flat_map(of).collect()
 }

@@ -38,7 +38,7 @@ pub fn median(unit: Unit, figure: Option<&Figure>) -> String {
 }
 
 /// ` (256 MiB)` beside a number of blocks, which few people multiply by 4 KiB; nothing beside other figures.
-pub fn bytes(unit: Unit, number: f64) -> String {
+fn bytes(unit: Unit, number: f64) -> String {
     match unit {
         Unit::Blocks if number != 0.0 => format!(" ({})", Unit::Bytes.show(number * BLOCK)),
         _ => String::new(),
@@ -99,7 +99,7 @@ pub fn intervals_short(view: &View) -> &'static str {
     }
 }
 
-/// What is shown of each job.
+/// The metrics that are shown of each job.
 pub const JOB_METRICS: [&str; 7] = [
     "iops",
     "throughput_bytes_per_s",
@@ -109,7 +109,7 @@ pub const JOB_METRICS: [&str; 7] = [
     "latency_max_ns",
     "errors",
 ];
-/// What figures of jobs are.
+/// The meaning of jobs' figures.
 pub const JOBS: &str = "The jobs of a load all do the same. Rates are over the time that a job was at work; medians over the repeats.";
 
 /// A ratio: `0.37×`.
@@ -186,6 +186,29 @@ pub fn apart(comparison: &MetricComparison) -> Option<String> {
     Some(format!("{} {verb} apart from all others", joined(&sides.collect::<Vec<_>>())?))
 }
 
+/// Why no verdict is given on a percentile of few I/Os.
+pub const FEW_BEYOND: &str =
+    "fewer than 10 I/Os of a run lie beyond this percentile: let the load do more";
+
+/// Tells whether a verdict is unclear because it is on a percentile of few I/Os.
+pub fn of_few_ios(comparison: &MetricComparison) -> bool {
+    comparison.verdict == Some(Verdict::Unclear) && comparison.few_beyond
+}
+
+/// Says what a verdict leaves open: of the same what nobody can see, else the runs that stand apart, that there are too few I/Os, or about
+/// how many repeats would decide.
+pub fn left_open(comparison: &MetricComparison) -> Vec<String> {
+    let of = |verdict: Verdict| comparison.verdict == Some(verdict);
+    let unseen = of(Verdict::Same).then(|| {
+        let share = unseen(comparison.n);
+        format!("as much as {share} of runs could be otherwise and not have come up")
+    });
+    let few = of_few_ios(comparison).then(|| FEW_BEYOND.to_owned());
+    let repeats = comparison.repeats_that_would_decide;
+    let repeats = repeats.map(|repeats| format!("about {repeats} repeats would decide"));
+    [unseen, apart(comparison), few, repeats].into_iter().flatten().collect()
+}
+
 /// `3, 9 and 14`; `None` of nothing.
 fn joined(names: &[String]) -> Option<String> {
     match names {
@@ -196,7 +219,7 @@ fn joined(names: &[String]) -> Option<String> {
 }
 
 /// The share of runs that could be of another kind where none of so many was: `45 %`.
-pub fn unseen(runs: usize) -> String {
+fn unseen(runs: usize) -> String {
     format!("{} %", show::significant(stats::unseen_percent(runs), 2))
 }
 
@@ -274,7 +297,7 @@ fn decided(view: &View) -> bool {
     all.filter_map(|c| c.verdict).any(|verdict| verdict != Verdict::Unclear)
 }
 
-/// What the marks of verdicts mean, or that none is decided.
+/// The meaning of the marks of verdicts, or that none is decided.
 pub fn marks(view: &View) -> &'static str {
     let asked = view.figures.iter().flat_map(|row| row.comparisons.iter().flatten());
     match (asked.clone().any(|c| c.verdict.is_some()), decided(view)) {

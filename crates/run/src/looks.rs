@@ -61,7 +61,9 @@ impl Looks {
         let analysis = analyse(&set);
         let claims: Vec<QuestionState> = claims(&analysis);
         let open = claims.iter().filter(|claim| !claim.decided).count();
+        let asked = analysis.comparisons.iter().any(MetricComparison::asked);
         let why = match (claims.is_empty(), open) {
+            (true, _) if asked => Some(StopReason::FewIos),
             (true, _) => Some(StopReason::Nothing),
             (false, 0) => Some(StopReason::Decided),
             _ if repeat == self.most() => Some(StopReason::Most),
@@ -96,7 +98,7 @@ impl Looks {
     }
 }
 
-/// Returns what is asked, and how it stands.
+/// Returns what is asked and may be decided, and how it stands.
 fn claims(analysis: &Analysis) -> Vec<QuestionState> {
     let claim = |c: &MetricComparison| {
         let label = layers::metric(&c.metric).map_or(c.metric.as_str(), |metric| metric.name);
@@ -108,7 +110,7 @@ fn claims(analysis: &Analysis) -> Vec<QuestionState> {
             repeats_that_would_decide: c.repeats_that_would_decide,
         }
     };
-    analysis.comparisons.iter().filter(|c| c.asked()).map(claim).collect()
+    analysis.comparisons.iter().filter(|c| c.decidable()).map(claim).collect()
 }
 
 #[cfg(test)]

@@ -14,9 +14,9 @@ const BY_CHANCE: f64 = 0.12;
 /// Runs of one side or the other that stand apart from all others, on the side that is bad, and speak against a claim.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Apart {
-    /// Of the base, by their place among the pairs.
+    /// Those of the base, by their place among the pairs.
     pub base: Vec<usize>,
-    /// Of the new side.
+    /// Those of the new side.
     pub new: Vec<usize>,
 }
 

@@ -9,7 +9,7 @@ use crate::student;
 /// With fewer runs a side it is no better than Mann and Whitney's, whose distribution is exact.
 pub(crate) const LEAST: usize = 8;
 /// With more values on a side Student's t takes over.
-const DRAWN_UP_TO: usize = 50;
+pub(crate) const DRAWN_UP_TO: usize = 50;
 /// Deals that are drawn where there are too many to count.
 const DEALS: u32 = 100_000;
 
@@ -17,7 +17,7 @@ const DEALS: u32 = 100_000;
 static OF_EQUAL: [OnceLock<Vec<f64>>; DRAWN_UP_TO + 1] =
     [const { OnceLock::new() }; DRAWN_UP_TO + 1];
 
-/// Who is above whom: per value of either side how many of the other side lie on the far side of it, as sums.
+/// The order of both sides: per value of either side how many of the other side lie on the far side of it, as sums.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Placements {
     /// Pairs in which the new value is the greater.
@@ -29,7 +29,7 @@ pub(crate) struct Placements {
 }
 
 impl Placements {
-    /// How far the share of pairs in which the new one of `n` values is greater is above one half, in standard errors.
+    /// The distance above one half of the share of pairs in which the new one of `n` values is greater, in standard errors.
     pub(crate) fn statistic(&self, n: usize) -> f64 {
         // Of whole numbers, so that the sides turned round have the same with the other sign.
         let squares = |of: usize| (n * of - self.above * self.above) as f64;

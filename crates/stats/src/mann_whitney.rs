@@ -17,7 +17,7 @@ pub(crate) struct Pairs {
 }
 
 impl Pairs {
-    /// Of so many values on either side, at most [`MOST`].
+    /// Counts those of so many values on either side, at most [`MOST`].
     pub(crate) fn of(runs: usize) -> Self {
         let known = OF_EQUAL.get(runs).map(|known| known.get_or_init(|| cumulated(runs, runs)));
         Self { runs, at_most: known.map_or(&[], |known| &known[..]) }

@@ -20,7 +20,7 @@ pub(crate) struct Ranks {
 }
 
 impl Ranks {
-    /// Of pairs of base and new; which make a pair does not matter.
+    /// Ranks pairs of base and new; which make a pair does not matter.
     pub(crate) fn of(pairs: &[(f64, f64)]) -> Self {
         let runs = pairs.len();
         let mut all: Vec<(f64, usize, usize)> = (0..runs * runs)
@@ -49,10 +49,12 @@ impl Ranks {
 
     /// The test's name with what makes it.
     pub(crate) fn test(&self) -> &'static str {
-        if self.runs < brunner_munzel::LEAST {
-            "the exact test of Mann and Whitney"
-        } else {
-            "the permuted test of Brunner and Munzel"
+        match self.runs {
+            few if few < brunner_munzel::LEAST => "the exact test of Mann and Whitney",
+            many if many > brunner_munzel::DRAWN_UP_TO => {
+                "the test of Brunner and Munzel by Student's t"
+            }
+            _ => "the permuted test of Brunner and Munzel",
         }
     }
 
@@ -76,7 +78,7 @@ impl Ranks {
         self.below[self.below(border, closed)]
     }
 
-    /// How many differences are below a border, or on it.
+    /// The number of differences that are below a border, or on it.
     fn below(&self, border: f64, closed: bool) -> usize {
         self.differences.partition_point(|d| *d < border || closed && *d == border)
     }

@@ -58,6 +58,10 @@ pub fn compare_at_looks(asked: &AtLooks) -> Comparison {
         let mut now = now;
         now.settle(claim, asked.better, p < share);
         whole.settle(claim, asked.better, p < share && now.apart.is_empty());
+        // Runs that stand apart now and no longer among all are those that keep it open.
+        if whole.apart.is_empty() {
+            whole.apart = now.apart;
+        }
         if whole.verdict != Some(Verdict::Unclear) {
             whole.decided_after = Some(look);
             break;
@@ -149,6 +153,17 @@ mod tests {
         let later = ranked(&all, &LOOKS[..4]);
         assert_eq!((later.verdict, later.decided_after), (Some(Verdict::Unclear), None));
         assert_eq!(later.apart.new, [11, 14, 16]);
+    }
+
+    #[test]
+    fn runs_that_stand_apart_at_a_look_alone_are_named_while_they_keep_it_open() {
+        let mut all = repeats(12, 1.0, 0.001);
+        all[3].1.1 *= 10.0;
+        all[9].1.0 *= 10.0;
+        let one = AtLooks { test: Test::Ranked, better: Better::Lower, ..asked(&all, &LOOKS[..2]) };
+        let c = compare_at_looks(&one);
+        assert_eq!((c.verdict, c.decided_after), (Some(Verdict::Unclear), None));
+        assert_eq!((&c.apart.new[..], c.repeats_that_would_decide), (&[3][..], None));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use units::{Better, Seed, SplitMix64, Test};
 use crate::bootstrap::standard_normal;
 use crate::{Verdict, compare, judge};
 
-/// How the runs of two variants differ by chance; their quiet runs are equal, with a spread of 1 %.
+/// The way that runs of two variants differ by chance; their quiet runs are equal, with a spread of 1 %.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Tails {
     /// Normal.

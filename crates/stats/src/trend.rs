@@ -137,7 +137,7 @@ fn p_of(as_great: u32) -> f64 {
 /// few values, from which the split took away a part of it, so more is supposed than is seen ([`supposed`]).
 struct Drawn {
     follows: f64,
-    /// What is new in each result.
+    /// The part of each result that is new.
     news: Vec<f64>,
     series: Vec<f64>,
 }

@@ -8,7 +8,7 @@ use crate::goal::{Goal, Judged};
 const HOT: f64 = 0.6;
 /// Of plain stores into many buffers.
 const MANY: f64 = 0.8;
-/// Of plain stores, of natural blocks: what is copied is read as well, and 2 MiB of texts are in no nearest cache.
+/// The goal of plain stores, of natural blocks: what is copied is read as well, and 2 MiB of texts are in no nearest cache.
 const NATURAL: f64 = 0.15;
 /// Times the speed of fio.
 const FIO: f64 = 10.0;

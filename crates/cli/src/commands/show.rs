@@ -37,7 +37,7 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
     Ok(super::report::gated(&view, &args.gates, code))
 }
 
-/// What the layers of a result counted themselves.
+/// The counters of the layers of a result.
 fn layer_counters(args: &ShowArgs) -> Result<ExitCode, Failure> {
     let set = results::open(&args.result)?;
     if args.json {

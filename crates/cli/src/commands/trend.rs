@@ -192,7 +192,7 @@ fn said(series: &TrendSeries) -> Vec<String> {
     }
 }
 
-/// How many results a series lacks to say anything.
+/// The number of results that a series lacks to say anything.
 fn more_needed(series: &TrendSeries) -> usize {
     LEAST_RESULTS.saturating_sub(series.runs.len())
 }

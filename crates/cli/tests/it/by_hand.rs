@@ -1,4 +1,4 @@
-//! What people add to a command: values that are set beside a file, and a page of one load.
+//! Additions of people to a command: values that are set beside a file, and a page of one load.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What remedies of rules write as TOML can be followed: it parses, and an experiment with it has a plan.
+//! The TOML that remedies of rules write can be followed: it parses, and an experiment with it has a plan.
 
 use doctor::RuleAbout;
 use experiment::{PlanOptions, Scale};

@@ -149,9 +149,6 @@ fn comparison(row: &FigureRow, index: usize) -> Markup {
         (wording::compared(unit, comparison))
         @if let Some(text) = wording::ratio_interval(unit, comparison) { (range(&text)) }
         @if let Some(p) = p { span.range { (p) @if let Some(adjusted) = wording::rests_on(comparison) { ", " (adjusted) } ", " (wording::tested(comparison)) } }
-        @if comparison.verdict == Some(Verdict::Same) { span.range { "as much as " (wording::unseen(comparison.n)) " of runs could be otherwise and not have come up" } }
-        @if let Some(runs) = wording::apart(comparison) { span.range { (runs) } }
-        @if let Some(repeats) = comparison.repeats_that_would_decide {
-            span.range { "about " (repeats) " repeats would decide" } }
+        @for text in wording::left_open(comparison) { span.range { (text) } }
     } }
 }

@@ -1,4 +1,4 @@
-//! Figures that are alike in one table: points of a sweep by variants, levels of factors against each other, many variants by figures.
+//! Tables of figures that are alike: points of a sweep by variants, levels of factors against each other, many variants by figures.
 
 use maud::{Markup, html};
 
@@ -16,7 +16,7 @@ pub fn grids(view: &View) -> Markup {
         }
         @for grid in &first { (table(view, grid)) }
         @if !others.is_empty() { details {
-            summary { (others.len()) " more tables of this kind" } @for grid in &others { (table(view, grid)) }
+            summary { @match others.len() { 1 => "1 more table of this kind", n => { (n) " more tables of this kind" } } } @for grid in &others { (table(view, grid)) }
         } }
     } }
 }
@@ -57,12 +57,10 @@ fn figure(view: &View, of: Option<GridCell>) -> Markup {
     let Some((of, row)) = row else { return html! { td { (NONE) } } };
     let verdict = cell.verdict.filter(|_| !cell.mark.is_empty());
     let value = row.values.get(of.variant).copied().flatten();
-    let interval = row
-        .comparisons
-        .get(of.variant)
-        .and_then(Option::as_ref)
-        .and_then(|c| wording::ratio_interval(row.unit, c));
-    let p = row.comparisons.get(of.variant).and_then(Option::as_ref).and_then(|c| {
+    let comparison = row.comparisons.get(of.variant).and_then(Option::as_ref);
+    let interval = comparison.and_then(|c| wording::ratio_interval(row.unit, c));
+    let open = comparison.map(wording::left_open).unwrap_or_default();
+    let p = comparison.and_then(|c| {
         Some(format!("p {}, {}", wording::p_value(Some(c.p?)), wording::rests_on(c)?))
     });
     let own = value
@@ -72,5 +70,6 @@ fn figure(view: &View, of: Option<GridCell>) -> Markup {
         (cell.value)
         @if !cell.ratio.is_empty() { span.over.(verdict.unwrap_or("open")) title=[p] { (cell.ratio) " " (cell.mark) } @if let Some(text) = interval { (range(&text)) } }
         @if let Some(text) = own { (range(&text)) }
+        @for text in open { span.range { (text) } }
     } }
 }

@@ -32,13 +32,21 @@ impl Column {
             })
             .collect();
         let wide = cells.iter().map(|(text, _)| count(text)).max().unwrap_or(0);
-        Self { head: cut(&printable(&grid.columns[at]), wide.max(HEAD)), cells }
+        Self { head: head(grid, at, wide.max(HEAD)), cells }
     }
 
     fn width(&self) -> usize {
         let texts = self.cells.iter().map(|(text, _)| text).chain([&self.head]);
         texts.map(|text| text.chars().count()).max().unwrap_or(0)
     }
+}
+
+/// The head of a column; of several that are alike where they are cut, each has its number in front.
+fn head(grid: &Grid, at: usize, most: usize) -> String {
+    let cut_to = |place: usize| cut(&printable(&grid.columns[place]), most);
+    let own = cut_to(at);
+    let alike = (0..grid.columns.len()).any(|other| other != at && cut_to(other) == own);
+    if alike { cut(&format!("{} {}", at + 1, printable(&grid.columns[at])), most) } else { own }
 }
 
 /// Returns these tables, each in as many pieces as the width makes necessary, and what their ratios are to.
@@ -63,9 +71,13 @@ pub(super) fn grids(view: &View, grids: &[&Grid], width: usize, ink: &Ink) -> St
 }
 
 fn pieces(out: &mut String, view: &View, grid: &Grid, width: usize, ink: &Ink) {
-    let names = names(grid, width / 2);
-    let room = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let names = names(grid, width);
+    let longest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     let columns: Vec<_> = (0..grid.columns.len()).map(|at| Column::of(view, grid, at)).collect();
+    // Names that leave no room for a figure have lines of their own: where they are cut they are all alike.
+    let widest = columns.iter().map(Column::width).max().unwrap_or(0);
+    let apart = longest + 2 + widest > width;
+    let room = if apart { 2 } else { longest };
     let mut pieces: Vec<Vec<&Column>> = Vec::new();
     for column in &columns {
         let used = |piece: &[&Column]| room + piece.iter().map(|c| 2 + c.width()).sum::<usize>();
@@ -78,7 +90,7 @@ fn pieces(out: &mut String, view: &View, grid: &Grid, width: usize, ink: &Ink) {
     let title = cut(&printable(&format!("{}{across}", grid.title)), width);
     for piece in pieces {
         out.push_str(&format!("\n{title}\n"));
-        drawn(out, &names, room, &piece, ink);
+        drawn(out, &names, (room, apart), &piece, ink);
     }
 }
 
@@ -99,16 +111,30 @@ fn names(grid: &Grid, most: usize) -> Vec<String> {
     all().map(joined).collect()
 }
 
-fn drawn(out: &mut String, names: &[String], room: usize, columns: &[&Column], ink: &Ink) {
+fn drawn(
+    out: &mut String,
+    names: &[String],
+    (room, apart): (usize, bool),
+    columns: &[&Column],
+    ink: &Ink,
+) {
     let Some((heads, names)) = names.split_first() else { return };
-    let mut line = format!("{heads:room$}");
+    // The beginning of a line; names that stand apart have one of their own before it.
+    let begun = |out: &mut String, name: &str, tint: Tint| {
+        if apart && !name.is_empty() {
+            out.push_str(&ink.paint(tint, name));
+            out.push('\n');
+        }
+        if apart { " ".repeat(room) } else { format!("{name:room$}") }
+    };
+    let mut line = begun(out, heads, Tint::Dim);
     for column in columns {
         line.push_str(&format!("  {:1$}", column.head, column.width()));
     }
     out.push_str(&ink.paint(Tint::Dim, line.trim_end()));
     out.push('\n');
     for (index, name) in names.iter().enumerate() {
-        let mut line = format!("{name:room$}");
+        let mut line = begun(out, name, Tint::Plain);
         for (place, column) in columns.iter().enumerate() {
             let (text, verdict) = &column.cells[index];
             let last = place + 1 == columns.len();

@@ -19,15 +19,11 @@ pub(super) fn table(view: &View, width: usize, ink: &Ink) -> String {
         let head = format!("Jobs of {}, {variant}:", first.scope.name());
         out.push_str(&wrapped(&printable(&head), width, ""));
         out.push('\n');
-        let mut listed: Vec<&JobFigures> = own.iter().collect();
-        if own.len() > LISTED {
-            let rate = |row: &JobFigures| row.figures.get("iops").map_or(0.0, |f| f.median);
-            listed.sort_by(|a, b| rate(a).total_cmp(&rate(b)));
-            listed.drain(LISTED / 2..own.len() - LISTED / 2);
-        }
+        let listed = if own.len() > LISTED { ends(own) } else { own.iter().collect() };
         for row in listed {
+            // Wrapping leaves no space in front.
             out.push_str("  ");
-            out.push_str(&wrapped(&line(row), width - 2, "          "));
+            out.push_str(&wrapped(&line(row), width.saturating_sub(2), "          "));
             out.push('\n');
         }
         if own.len() > LISTED {
@@ -40,11 +36,24 @@ pub(super) fn table(view: &View, width: usize, ink: &Ink) -> String {
     out
 }
 
+/// The slowest and the fastest; those whose rate is not known come last, and only where there is room.
+fn ends(own: &[JobFigures]) -> Vec<&JobFigures> {
+    let rate = |row: &JobFigures| row.figures.get("iops").map(|figure| figure.median);
+    let (mut listed, unknown): (Vec<_>, Vec<_>) = own.iter().partition(|row| rate(row).is_some());
+    listed.sort_by(|a, b| rate(a).unwrap_or(f64::NAN).total_cmp(&rate(b).unwrap_or(f64::NAN)));
+    if listed.len() > LISTED {
+        listed.drain(LISTED / 2..listed.len() - LISTED / 2);
+    }
+    listed.extend(unknown);
+    listed.truncate(LISTED);
+    listed
+}
+
 fn line(row: &JobFigures) -> String {
     let figures = wording::JOB_METRICS.into_iter().filter_map(layers::metric);
     let told = figures.filter_map(|metric| {
         let figure = row.figures.get(metric.id)?;
         Some(format!("{} {}", short(metric.name), wording::value(metric.unit, figure.median)))
     });
-    format!("job {:<3} {}", row.job, told.collect::<Vec<_>>().join(", "))
+    format!("job {} {}", row.job, told.collect::<Vec<_>>().join(", "))
 }

@@ -94,11 +94,18 @@ pub struct Series {
     pub y: Vec<Option<f64>>,
 }
 
-/// How many times as high a line is beside which another lies on the axis.
+/// The most by which values of one chart differ that are read on a linear axis: what falls lower lies on the ground.
 const LOW: f64 = 50.0;
 
 /// Points that a line over time needs: fewer are a figure, or two.
 const POINTS: usize = 3;
+
+/// The scale on which all values of these lines are read.
+pub(super) fn scale(series: &[Series]) -> Scale {
+    let values = || series.iter().flat_map(|line| line.y.iter().flatten()).copied();
+    let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+    if least > 0.0 && most >= LOW * least { Scale::Log } else { Scale::Linear }
+}
 
 impl Series {
     /// Tells whether it sums up all repeats and is drawn bold.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use analysis::level_number as number;
+use analysis::{level_number as number, own_name};
 use results::model::{FactorFacts, PictureFacts, PlanFacts, SweepFacts, VariantFacts};
 use units::Unit;
 
@@ -85,14 +85,6 @@ fn over_factor(plan: &PlanFacts, rows: &[FigureRow], wanted: &Wanted) -> Vec<Cha
 /// The level of a factor that a variant was crossed with.
 pub(super) fn level<'a>(factor: &FactorFacts, variant: &'a VariantFacts) -> Option<&'a str> {
     variant.levels.get(&factor.name).map(String::as_str)
-}
-
-/// The name that the file gives a variant: it is crossed with the factors, and stands before their levels.
-pub(super) fn own_name(plan: &PlanFacts, variant: &VariantFacts) -> String {
-    let level = |factor: &FactorFacts| Some(format!("{} {}", factor.name, level(factor, variant)?));
-    let levels: Vec<String> = plan.factors.iter().filter_map(level).collect();
-    let own = variant.name.strip_suffix(&levels.join(", ")).unwrap_or_default();
-    own.trim_end_matches(", ").to_owned()
 }
 
 /// The levels of all other factors: `dedupe on, compression off`; `None` where there are no others.

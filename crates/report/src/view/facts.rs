@@ -108,7 +108,7 @@ fn kernel(manifest: &Manifest) -> String {
     facts.0.get("kernel").cloned().unwrap_or_default()
 }
 
-/// What each variant's cells ran on, where the experiment says it: the machine as it was found, and what was asked where no cell tells.
+/// The machine that each variant's cells ran on, where the experiment says it: the machine as it was found, and what was asked where no cell tells.
 fn machines(set: &ResultSet) -> String {
     let of = |variant: &VariantFacts| {
         let records = set.cells_of(&variant.name).filter_map(|cell| cell.record.as_ref());

@@ -3,20 +3,21 @@
 
 use results::model::{PlanFacts, SweepFacts};
 
-use super::curves::{level, own_name};
+use super::curves::level;
 use super::{CROWD, FigureRow, Scope};
+use analysis::own_name;
 
-/// What is told first of stages about which nothing is asked.
+/// The metrics that are told first of stages about which nothing is asked.
 const MAIN: [&str; 3] = ["iops", "throughput_bytes_per_s", "latency_p99_ns"];
 
 /// Cells of figures, each line of a point, of levels or of a variant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grid {
-    /// What stands in it: `IOPS of randread in read`.
+    /// Its figures: `IOPS of randread in read`.
     pub title: String,
-    /// What the names of a line are: swept keys, factors.
+    /// The meaning of a line's names: swept keys, factors.
     pub keys: Vec<String>,
-    /// What the columns are levels of: the name of a factor; `None` where they say it themselves.
+    /// The name of the factor that the columns are levels of; `None` where they say it themselves.
     pub across: Option<String>,
     /// Heads of the columns, in order.
     pub columns: Vec<String>,
@@ -35,7 +36,7 @@ pub struct GridLine {
     pub cells: Vec<Option<GridCell>>,
 }
 
-/// Where the figure of a cell stands.
+/// The place of a cell's figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GridCell {
     /// Index of the row among all figures.
@@ -76,7 +77,7 @@ fn sweep_of<'a>(plan: &'a PlanFacts, row: &FigureRow) -> Option<&'a SweepFacts> 
     stages.find(|known| known.name == stage && known.sweep.is_some())?.sweep.as_ref()
 }
 
-/// What the rows of one table have in common: what they are of, their metric where there is one, whether they are told first; and these rows
+/// The common part of one table's rows: what they are of, their metric where there is one, whether they are told first; and these rows
 /// with their points.
 type Swept<'a> = (Scope, Option<&'a str>, bool, Vec<(usize, &'a SweepFacts)>);
 

@@ -1,21 +1,23 @@
 //! The headline of a page: `SUBJECT VERB AMOUNT OBJECT; COST or LIMIT`, in so few words that they are read.
 
-use analysis::{MetricComparison, level_number};
+use analysis::MetricComparison;
 use stats::{LEAST_REPEATS, Verdict};
 use units::Better;
 use units::show::significant;
 
-use super::{CROWD, EffectRow, FigureRow, Of, Variant, effects};
+use sweep::over_sweep;
+use words::{does, does_the_same, factor, named, object, operations, stage};
+
+use super::{CROWD, EffectRow, FigureRow, Variant, effects};
 use crate::wording;
+
+mod sweep;
+#[cfg(test)]
+mod tests;
+mod words;
 
 /// Words that are read at one glance.
 pub const WORDS: usize = 25;
-
-/// Words of a name that others chose.
-const NAME: usize = 4;
-
-/// A sweep changes nothing below this share.
-const CHANGED: f64 = 0.05;
 
 /// The headline; `None` where nothing is asked that it could say.
 pub(super) fn headline(
@@ -41,92 +43,9 @@ pub(super) fn headline(
     Some(format!("{said}."))
 }
 
-/// What is asked first of which one side is better.
+/// The rows that are asked about of which one side is better.
 fn leading(rows: &[FigureRow]) -> impl Iterator<Item = &FigureRow> {
     rows.iter().filter(|row| row.asked && row.better != Better::Neither && row.known())
-}
-
-/// A name of few words, in quotes where it has several: it may be any words.
-fn named(name: &str) -> String {
-    let words: Vec<&str> = name.split_whitespace().collect();
-    match words.len() {
-        0 | 1 => name.to_owned(),
-        few if few <= NAME => format!("“{name}”"),
-        _ => format!("“{} …”", words[..NAME].join(" ")),
-    }
-}
-
-/// Operations as people call them.
-fn operation(name: &str) -> &str {
-    match name {
-        "randread" => "random reads",
-        "randwrite" => "random writes",
-        "randdiscard" => "random discards",
-        "randwritezeroes" => "random writes of zeros",
-        "read" => "reads",
-        "write" => "writes",
-        "discard" => "discards",
-        "writezeroes" => "writes of zeros",
-        "flush" => "flushes",
-        other => other,
-    }
-}
-
-/// The operations of a row; `None` of what is not of operations.
-fn operations(row: &FigureRow) -> Option<&str> {
-    match &row.scope.of {
-        Of::Operation(name) => Some(operation(name)),
-        _ => None,
-    }
-}
-
-/// What a row is a figure of: `random writes`, `p99 latency of random writes`, `CPU per I/O`.
-fn object(row: &FigureRow) -> String {
-    match operations(row) {
-        Some(operations) if row.metric == "iops" => operations.to_owned(),
-        Some(operations) if row.metric.starts_with("throughput") => {
-            format!("throughput of {operations}")
-        }
-        Some(operations) if row.metric.starts_with("latency") => {
-            format!("{} of {operations}", row.label)
-        }
-        _ => row.label.clone(),
-    }
-}
-
-/// ` in copy-2`, where there are several stages.
-fn stage(row: &FigureRow) -> String {
-    row.scope.stage.as_ref().map_or_else(String::new, |stage| format!(" in {stage}"))
-}
-
-/// `0.38`, `2.6`, `1.05`: two digits, more only where two would say 1 of what differs.
-fn factor(ratio: f64) -> String {
-    significant(ratio, if (0.995..1.1).contains(&ratio) { 3 } else { 2 })
-}
-
-/// `does 0.38 times the random writes`, `takes 4.7 times as long`.
-fn does(row: &FigureRow, ratio: f64, base: Option<&str>) -> String {
-    let (times, of) = (factor(ratio), base.map_or_else(String::new, |base| format!(" of {base}")));
-    let long = base.map_or_else(String::new, |base| format!(" as {base}"));
-    if row.metric.starts_with("elapsed") {
-        return format!("takes {times} times as long{long}");
-    }
-    let verb = match row.metric.as_str() {
-        "iops" => "does",
-        metric if metric.contains("cpu") => "takes",
-        _ => "has",
-    };
-    format!("{verb} {times} times the {}{of}", object(row))
-}
-
-/// `does as many random writes as plain`, `has the same p99 latency as plain`.
-fn does_the_same(row: &FigureRow, base: Option<&str>) -> String {
-    let than = base.map_or_else(String::new, |base| format!(" as {base}"));
-    match row.metric.as_str() {
-        "iops" => format!("does as many {}{than}", object(row)),
-        metric if metric.starts_with("elapsed") => format!("takes as long{than}"),
-        _ => format!("has the same {}{than}", object(row)),
-    }
 }
 
 /// A comparison as what the new side does; `None` where there is nothing to compare.
@@ -145,9 +64,10 @@ fn compared(row: &FigureRow, c: &MetricComparison, base: Option<&str>) -> Option
     Some(format!("{said}{}", stage(row)))
 }
 
-/// Returns what so few runs cannot say.
-fn few(runs: usize) -> String {
-    match runs {
+/// Returns why a comparison is open.
+fn few(c: &MetricComparison) -> String {
+    match c.n {
+        _ if c.few_beyond => "too few I/Os to decide it".to_owned(),
         1 => "one run of each decides nothing".to_owned(),
         n if n < LEAST_REPEATS => format!("{n} runs of each decide nothing"),
         n => format!("{n} runs do not decide it"),
@@ -183,7 +103,7 @@ fn against_base(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>>
     });
     let mut clauses = vec![format!("{new} {}{first}", purpose.unwrap_or_default())];
     match open(c) {
-        true => clauses.push(few(c.n)),
+        true => clauses.push(few(c)),
         // The same of another stage, or its price.
         false => clauses.extend(
             told.find(|(_, c)| !open(c))
@@ -193,7 +113,7 @@ fn against_base(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>>
     Some(clauses)
 }
 
-/// What the new side does in another figure than the first; operations that are named already are not named again.
+/// The clause of what the new side does in another figure than the first; operations that are named already are not named again.
 fn cost(row: &FigureRow, c: &MetricComparison, first: &FigureRow) -> Option<String> {
     let said = compared(row, c, None)?;
     let named = operations(row).filter(|_| row.scope == first.scope);
@@ -205,98 +125,19 @@ fn round(value: f64) -> f64 {
     significant(value, 2).replace(',', "").parse().unwrap_or(value)
 }
 
-/// A variant's figure at the first and at the last level of a swept key, and the levels.
-struct Gain<'a> {
-    variant: &'a str,
-    from: &'a str,
-    to: &'a str,
-    ratio: f64,
-    runs: usize,
-}
-
-/// `From depth 1 to 32 at block_size 4k, ssd does 23 times the random reads, hdd 2.7 times`.
-fn over_sweep(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>> {
-    let points = variants.iter().flat_map(|variant| &variant.points);
-    let points: Vec<_> = points.collect();
-    let point = |row: &FigureRow| {
-        let stage = row.scope.stage.as_deref()?;
-        points.iter().find(|(name, _)| name == stage).map(|(_, sweep)| sweep)
-    };
-    let asked = rows.iter().any(|row| row.asked);
-    let told = |row: &&FigureRow| row.asked || !asked && row.metric == "iops";
-    let first = rows.iter().filter(told).find(|row| row.known() && point(row).is_some())?;
-    let sweep = point(first)?;
-    let own = || points.iter().map(|(_, other)| other).filter(|other| other.stage == sweep.stage);
-    let levels = |key: &str| {
-        let mut levels: Vec<&str> =
-            own().filter_map(|o| Some(o.point.get(key)?.as_str())).collect();
-        levels.retain(|level| level_number(level).is_some());
-        levels.sort_by(|a, b| {
-            level_number(a).partial_cmp(&level_number(b)).unwrap_or(std::cmp::Ordering::Equal)
-        });
-        levels.dedup();
-        levels
-    };
-    let key = sweep.point.keys().max_by_key(|key| levels(key).len())?;
-    let levels = levels(key);
-    let at = |level: &str| {
-        rows.iter().find(|row| {
-            let here = point(row).filter(|other| other.stage == sweep.stage);
-            let alike = |(name, value): (&String, &String)| {
-                if name == key { value == level } else { sweep.point.get(name) == Some(value) }
-            };
-            row.metric == first.metric
-                && row.scope.of == first.scope.of
-                && here.is_some_and(|other| other.point.iter().all(alike))
-        })
-    };
-    let mut gains: Vec<Gain> = Vec::new();
-    for (index, variant) in variants.iter().enumerate() {
-        let known = |level| Some((level, at(level)?.values.get(index).copied().flatten()?));
-        let mut ends = levels.iter().copied().filter_map(known);
-        let Some((from, low)) = ends.next() else { continue };
-        let Some((to, high)) = ends.next_back() else { continue };
-        if low.median > 0.0 {
-            let ratio = high.median / low.median;
-            gains.push(Gain { variant: &variant.name, from, to, ratio, runs: low.n });
-        }
-    }
-    gains.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
-    let (most, least) = (gains.first()?, gains.last()?);
-    let others = sweep.point.iter().filter(|(name, _)| *name != key);
-    let others: Vec<_> = others.map(|(name, value)| format!("{name} {value}")).collect();
-    let others =
-        if others.is_empty() { String::new() } else { format!(" at {}", others.join(", ")) };
-    let start = format!("From {key} {} to {}{others}", most.from, most.to);
-    let same = |gain: &Gain| (gain.ratio - 1.0).abs() < CHANGED;
-    let said = if same(most) && same(least) {
-        format!("{start}, {} stay as they are", object(first))
-    } else if variants.len() < 2 {
-        format!("{start}, {} become {} times as many", object(first), factor(most.ratio))
-    } else if most.ratio < (1.0 + CHANGED) * least.ratio {
-        let (all, times) = (gains.len(), factor(most.ratio));
-        format!("{start}, all {all} variants do {times} times the {}", object(first))
-    } else {
-        let first = format!("{start}, {} {}", named(most.variant), does(first, most.ratio, None));
-        match most.variant == least.variant {
-            true => first,
-            false => format!("{first}, {} {} times", named(least.variant), factor(least.ratio)),
-        }
-    };
-    Some(vec![said, if most.runs == 1 { "one run of each".to_owned() } else { String::new() }])
-}
-
 /// `Up to 87 % of the space was saved; what dedupe and compression do to random writes, one run of each cannot say`.
 fn over_factors(rows: &[FigureRow], effects: &[EffectRow]) -> Option<Vec<String>> {
     let found = &effects.first()?.found;
     let row = rows.iter().find(|row| row.metric == found.metric && row.scope == found.scope)?;
     let purpose = rows.iter().rev().filter(|row| row.purpose).find_map(|row| {
         let words = layers::headline_words(&row.metric)?;
-        let most = row.values.iter().flatten().map(|figure| figure.median).fold(0.0, f64::max);
+        let all = row.values.iter().flatten().map(|figure| figure.median);
+        let most = all.max_by(f64::total_cmp).filter(|most| *most > 0.0)?;
         Some(format!("Up to {} {words}", wording::value(row.unit, round(most))))
     });
-    let sure = found.effects.iter().filter(|effect| effect.with.is_none());
-    let sure = sure.filter(|effect| effect.verdict != Verdict::Unclear);
+    let alone = || found.effects.iter().filter(|effect| effect.with.is_none());
+    let sure = alone().filter(|effect| effect.verdict != Verdict::Unclear);
+    let none = alone().all(|effect| effect.verdict == Verdict::Same);
     let most = sure.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()));
     let cost = match most {
         None => {
@@ -305,8 +146,10 @@ fn over_factors(rows: &[FigureRow], effects: &[EffectRow]) -> Option<Vec<String>
                 if n == 1 { "one run of each".to_owned() } else { format!("{n} runs of each") };
             format!("what the factors do to {}{}, {runs} cannot say", object(row), stage(row))
         }
+        Some(_) if none => format!("no factor changes {}{}", object(row), stage(row)),
         Some(effect) if effect.verdict == Verdict::Same => {
-            format!("no factor changes {}{}", object(row), stage(row))
+            let change = effects::changed(&effect.of);
+            format!("{change} {}{}, the rest is unclear", does_the_same(row, None), stage(row))
         }
         Some(effect) => {
             let change = effects::changed(&effect.of);
@@ -336,7 +179,7 @@ fn over_many(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>> {
     };
     let all = compared().count();
     let mut clauses = Vec::new();
-    for verdict in [Verdict::Worse, Verdict::Better, Verdict::Differs] {
+    for verdict in [Verdict::Worse, Verdict::Better] {
         if let Some((count, most)) = of(verdict) {
             let than = if clauses.is_empty() {
                 format!(
@@ -352,7 +195,7 @@ fn over_many(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>> {
         }
     }
     if clauses.is_empty() {
-        let n = compared().map(|(_, c)| c.n).max()?;
+        let open = compared().map(|(_, c)| c).max_by_key(|c| (!c.few_beyond, c.n))?;
         let same = of(Verdict::Same).map_or(0, |(count, _)| count);
         clauses.push(match same == all {
             true => {
@@ -364,7 +207,7 @@ fn over_many(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>> {
                 stage(row)
             ),
         });
-        clauses.extend((same != all).then(|| few(n)));
+        clauses.extend((same != all).then(|| few(open)));
     }
     Some(clauses)
 }

@@ -7,16 +7,15 @@ use results::model::{JobRow, Row};
 use results::read::{CellData, ResultSet};
 use units::Unit;
 
+use super::chart::scale;
 use super::clock::{Window, seconds, stage_axis, windows};
 use super::repeats::{Line, Look, with_median};
-use super::{Axis, Chart, Figure, Part, Scale, Series, Shape, figures};
+use super::{Axis, Chart, Figure, Part, Series, Shape, figures};
 
 /// More jobs than this are not drawn one by one: the fastest and the slowest stand for all.
 const DRAWN: usize = 8;
-/// Rates of jobs that are further apart stand on a logarithmic axis, where the slowest is not a line on the ground.
-const FAR: f64 = 20.0;
 
-/// What one job of a variant did of an operation.
+/// The figures of one job of a variant in one operation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JobFigures {
     /// Index of the variant.
@@ -112,12 +111,16 @@ fn chart(id: String, title: String, cells: &[Lines], operation: &str) -> Option<
         .iter()
         .flat_map(|cell| cell.keys().filter(|(name, _)| *name == operation).map(|(_, job)| *job))
         .collect();
-    let done = |job: &u32| -> f64 {
+    let rate = |job: &u32| -> f64 {
         let own = cells.iter().filter_map(|cell| cell.get(&(operation, *job)));
-        own.flat_map(|line| line.y.iter().flatten()).sum()
+        let rates: Vec<f64> = own.flat_map(|line| line.y.iter().flatten().copied()).collect();
+        rates.iter().sum::<f64>() / rates.len() as f64
     };
-    let by_rate = |a: &&u32, b: &&u32| done(a).total_cmp(&done(b));
-    let (slowest, fastest) = (*jobs.iter().min_by(by_rate)?, *jobs.iter().max_by(by_rate)?);
+    // A job that has no rate is neither.
+    let rates = jobs.iter().map(|job| (*job, rate(job))).filter(|(_, rate)| !rate.is_nan());
+    let mut rates: Vec<(u32, f64)> = rates.collect();
+    rates.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let ((slowest, _), (fastest, _)) = (*rates.first()?, *rates.last()?);
     let few = jobs.len() <= DRAWN;
     let drawn = jobs.iter().filter(|job| few || [slowest, fastest].contains(job));
     let mut series: Vec<Series> = Vec::new();
@@ -131,9 +134,6 @@ fn chart(id: String, title: String, cells: &[Lines], operation: &str) -> Option<
         let lines = cells.iter().filter_map(|cell| cell.get(&(operation, *job)).cloned());
         series.extend(with_median(&look, lines.collect()));
     }
-    let all = || series.iter().flat_map(|own| own.y.iter().flatten().copied());
-    let (least, most) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
-    let far = least > 0.0 && most > FAR * least;
     let others = if few { "" } else { " The fastest and the slowest of all jobs are drawn." };
     Some(Chart {
         id,
@@ -147,7 +147,7 @@ fn chart(id: String, title: String, cells: &[Lines], operation: &str) -> Option<
         x: stage_axis(),
         y: Axis {
             label: "I/Os per second of a job".to_owned(),
-            scale: if far { Scale::Log } else { Scale::Linear },
+            scale: scale(&series),
             unit: Unit::PerSecond,
         },
         series,
@@ -159,6 +159,7 @@ mod tests {
     use results::model::IntervalRow;
 
     use super::*;
+    use crate::view::Scale;
 
     /// The made-up result, each row of which two jobs did: the second the given part.
     fn set(jobs: u32, part: f64) -> ResultSet {
@@ -186,7 +187,7 @@ mod tests {
     #[test]
     fn each_job_has_a_line_and_a_slow_one_is_none_on_the_ground() {
         assert_eq!(charts(&fixture::result(), None, None), []);
-        let all = charts(&set(2, 0.02), None, None);
+        let all = charts(&set(2, 0.01), None, None);
         assert_eq!(all.len(), 2, "a chart for each variant");
         assert_eq!((all[0].of_variant(), all[1].of_variant()), (Some(0), Some(1)));
         let bold: Vec<&str> =
@@ -203,5 +204,12 @@ mod tests {
             all[0].series.iter().filter(|s| s.bold()).map(|s| s.name.as_str()).collect();
         assert_eq!(bold.len(), 2, "{bold:?}");
         assert!(bold.contains(&"job 1, the slowest"), "{bold:?}");
+        // One that has rows of one repeat alone is no slower for it.
+        let mut fewer = set(12, 0.5);
+        for cell in fewer.cells.iter_mut().skip(2) {
+            cell.rows.retain(|row| !matches!(row, Row::Job(row) if row.job == 3));
+        }
+        let all = charts(&fewer, None, None);
+        assert!(all[0].series.iter().any(|s| s.name == "job 1, the slowest"));
     }
 }

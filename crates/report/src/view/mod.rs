@@ -67,7 +67,7 @@ pub struct View {
     pub seal: &'static str,
     /// What was found and how surely, after what must be known before.
     pub summary: String,
-    /// What was asked and found, in at most [`HEADLINE_WORDS`] words; `None` where no figure is asked that it could tell of.
+    /// The answer to what was asked, in at most [`HEADLINE_WORDS`] words; `None` where no figure is asked that it could tell of.
     pub headline: Option<String>,
     /// One sentence for each variant against the base, without intervals and p-values.
     pub verdicts: Vec<Sentence>,

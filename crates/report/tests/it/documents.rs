@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use analysis::RunApart;
 use results::ResultSet;
 use results::model::{
     Criterion, CriterionResult, JobSummary, MachineLoad, Proof, ProofOutcome, ProofRound,
-    Requirement, SequentialFacts, StateFigures, StopReason, StoppedFacts,
+    ReportedSpread, Requirement, SequentialFacts, StateFigures, StopReason, StoppedFacts,
 };
 use serde_json::Value;
 
@@ -51,7 +52,8 @@ fn paths(value: &Value, path: &str, found: &mut BTreeSet<String>) {
 }
 
 fn is_figure(value: &Value) -> bool {
-    value.get("median").is_some()
+    // A spread has a median beside other figures.
+    value.get("median").is_some() && value.get("mean").is_none()
 }
 
 /// The same, with a first stage that brought the volume to a state, almost.
@@ -157,6 +159,13 @@ fn document() -> Value {
     });
     let mut view = given::view(&with_a_state(set));
     view.effects = given::view(&fixture::crossed(5)).effects;
+    let mut compared = view.figures.iter_mut().flat_map(|row| row.comparisons.iter_mut().flatten());
+    let apart = RunApart { variant: "vdo".into(), repeat: 2, cell: 4 };
+    compared.next().expect("a comparison").apart.push(apart);
+    let reported = &mut view.reported[0].rows[0];
+    let (q1, q3, min, max, std_dev) = (19.0, 21.0, 18.0, 22.0, 1.0);
+    reported.source_spread = Some(ReportedSpread { q1, q3, min, max, std_dev });
+    reported.spread = stats::spread(&[18.0, 20.0, 22.0]);
     view.courses = given::view(&fixture::with_a_step(5)).courses;
     let limit = view.findings.iter_mut().find(|finding| !finding.changes.is_empty());
     limit.expect("a limit to look at").proof = Some(Proof {

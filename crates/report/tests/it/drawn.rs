@@ -1,4 +1,4 @@
-//! How charts are drawn: what tells their lines apart, which are left out, what is on their axes.
+//! The drawing of charts: what tells their lines apart, which are left out, what is on their axes.
 
 use std::collections::BTreeSet;
 

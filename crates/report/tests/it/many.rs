@@ -77,3 +77,33 @@ fn many_variants_without_factors_are_lines_of_one_table_and_no_figure_is_lost() 
     }
     assert!(figures(&page).contains("more tables of this kind"), "the others are folded");
 }
+
+#[test]
+fn names_that_begin_alike_are_told_apart_on_a_narrow_terminal() {
+    let mut set = given::variants(7);
+    let long = "a very long name of a variant that begins as the others do ";
+    for variant in &mut set.manifest.plan.variants {
+        variant.name = format!("{long}{}", variant.name);
+    }
+    for cell in &mut set.cells {
+        cell.entry.variant = format!("{long}{}", cell.entry.variant);
+        cell.record.as_mut().unwrap().variant.clone_from(&cell.entry.variant);
+    }
+    let text = report::terminal::text(&given::view(&set), 80, false);
+    for number in 2..7 {
+        assert!(text.lines().any(|line| line == format!("{long}vdo {number}")), "{text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn a_cell_of_a_table_of_many_says_what_its_verdict_leaves_open() {
+    let (_, page) = told(&given::view(&given::variants(7)));
+    assert!(figures(&page).contains("repeats would decide"), "unclear");
+    let mut view = given::view(&given::variants(7));
+    for c in view.figures.iter_mut().flat_map(|row| row.comparisons.iter_mut().flatten()) {
+        c.verdict = c.asked().then_some(stats::Verdict::Same);
+    }
+    let (_, page) = told(&view);
+    assert!(figures(&page).contains("of runs could be otherwise and not have come up"), "same");
+}

@@ -199,3 +199,39 @@ fn headlines_of_sweeps_factors_many_variants_and_one_keep_within_their_words() {
     let long = given::named(&measured(), "a name that somebody made of very many words, indeed ");
     assert!(headline(&long).contains("“a name that somebody …”"));
 }
+
+#[test]
+fn a_sweep_is_told_by_the_unit_of_its_figure_and_over_equal_ranges_alone() {
+    let alone = |metric: &str| {
+        let mut set = given::swept();
+        set.manifest.plan.variants.truncate(1);
+        set.manifest.plan.questions.retain(|asked| asked.metric == metric);
+        headline(&set)
+    };
+    assert!(alone("iops").contains("random writes become 3 times as many"), "{}", alone("iops"));
+    let latency = alone("latency_p99_ns");
+    assert!(latency.contains("p99 latency of random writes stays as it is"), "{latency}");
+    // One lacks the lowest depth: it is not told as if it had it.
+    let mut set = given::swept();
+    for cell in set.cells.iter_mut().filter(|cell| cell.entry.variant == "vdo") {
+        cell.record.as_mut().unwrap().stages.pop();
+    }
+    let said = headline(&set);
+    assert!(said.starts_with("From depth 1 to 32, plain does 3 times the random writes"), "{said}");
+    assert!(!said.contains("vdo"), "{said}");
+}
+
+#[test]
+fn a_percentile_of_few_ios_says_so_on_page_and_terminal_and_asks_for_no_more_runs() {
+    let mut set = measured();
+    let records = set.cells.iter_mut().filter_map(|cell| cell.record.as_mut());
+    let loads = records.flat_map(|r| &mut r.stages).filter_map(|stage| stage.load.as_mut());
+    loads.flat_map(|load| load.operations.values_mut()).for_each(|own| own.ios = 999);
+    set.manifest.plan.questions.retain(|asked| asked.metric == "latency_p99_ns");
+    let said = headline(&set);
+    assert!(said.ends_with("; too few I/Os to decide it."), "{said}");
+    let view = given::view(&set);
+    let reason = "fewer than 10 I/Os of a run lie beyond this percentile";
+    assert!(report::terminal::text(&view, 200, false).contains(reason));
+    assert!(report::html::page(&[view]).contains(reason));
+}

@@ -200,6 +200,8 @@ pub enum StopReason {
     Time,
     /// No question has a value on both sides in any repeat.
     Nothing,
+    /// Only percentiles are asked about beyond which too few I/Os of a run lie.
+    FewIos,
 }
 
 impl StopReason {
@@ -210,6 +212,9 @@ impl StopReason {
             Self::Most => "that is the most that were planned, and not all is decided",
             Self::Time => "another repeat would not have ended in the time there was",
             Self::Nothing => "no question has a value on both sides in any repeat",
+            Self::FewIos => {
+                "too few I/Os of a run lie beyond each percentile that is asked about; let the load do more"
+            }
         }
     }
 }

@@ -131,20 +131,21 @@ struct Ran {
 }
 
 fn ran(dir: &Path, repeat: &str, dies_at: Option<usize>) -> Ran {
-    ran_changed(dir, repeat, dies_at, |_| {})
+    ran_changed(dir, repeat, dies_at, |_, _| {})
 }
 
 fn ran_changed(
     dir: &Path,
     repeat: &str,
     dies_at: Option<usize>,
-    change: impl FnOnce(&mut Plan),
+    change: impl FnOnce(&mut Plan, &mut ResultSet),
 ) -> Ran {
     let repeat: Repeat = repeat.parse().unwrap();
     let asked =
         RunRequest { repeat: Some(repeat), seed: Some(units::Seed(1)), ..RunRequest::default() };
     let mut plan = asked.plan(&ExperimentSource::find("vdo-vs-plain").unwrap(), LAB).unwrap();
-    change(&mut plan);
+    let mut made_up = fixture::with(27, 7_600.0);
+    change(&mut plan, &mut made_up);
     let start = Start {
         command: Vec::new(),
         tool_version: "0".into(),
@@ -160,7 +161,6 @@ fn ran_changed(
     let on = Box::new(move |event: &Event| keep.lock().unwrap().push(event.clone()));
     let out = dir.join("result");
     let ledger = Ledger::begin(&out, &plan, start, on).unwrap();
-    let made_up = fixture::with(27, 7_600.0);
     let mut twins = Twins { made_up, missions: Vec::new(), machines: Vec::new(), dies_at };
     let outcome = remote::run(&plan, &[], &mut twins, ledger, None, &Interrupt::new()).unwrap();
     let told = told.lock().unwrap();
@@ -175,7 +175,7 @@ fn cells_of_another_machine_run_in_another_guest_in_the_order_that_was_drawn() {
     let dir = tempfile::tempdir().unwrap();
     let large = Machine { memory: Some(units::Bytes(2 << 30)), cpus: None };
     let mut order = Vec::new();
-    let ran = ran_changed(dir.path(), "5", None, |plan| {
+    let ran = ran_changed(dir.path(), "5", None, |plan, _| {
         for cell in plan.cells.iter_mut().filter(|cell| cell.variant == "vdo") {
             cell.machine = large;
         }
@@ -222,6 +222,27 @@ fn the_guest_finishes_when_all_that_is_asked_is_decided_and_what_is_left_is_skip
     let expected =
         [(5, vec!["p99 latency of randwrite"], Some(8), false), (8, Vec::new(), None, true)];
     assert_eq!(said, expected);
+}
+
+#[test]
+fn a_percentile_of_few_ios_is_not_waited_for() {
+    let few = |set: &mut ResultSet| {
+        let records = set.cells.iter_mut().filter_map(|cell| cell.record.as_mut());
+        let loads = records.flat_map(|r| &mut r.stages).filter_map(|stage| stage.load.as_mut());
+        loads.flat_map(|load| load.operations.values_mut()).for_each(|own| own.ios = 999);
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let ran = ran_changed(dir.path(), "auto", None, |_, made_up| few(made_up));
+    let stopped = StoppedFacts { after: 5, why: StopReason::Decided };
+    assert_eq!(ran.set.manifest.stopped, Some(stopped), "the rate is decided");
+    // Nothing else is asked.
+    let dir = tempfile::tempdir().unwrap();
+    let ran = ran_changed(dir.path(), "auto", None, |plan, made_up| {
+        plan.facts.questions.retain(|asked| asked.metric == "latency_p99_ns");
+        few(made_up);
+    });
+    let stopped = StoppedFacts { after: 5, why: StopReason::FewIos };
+    assert_eq!(ran.set.manifest.stopped, Some(stopped));
 }
 
 #[test]

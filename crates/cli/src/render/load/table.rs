@@ -165,7 +165,7 @@ fn worst(text: &mut Text, summary: &LoadSummary) {
     }
 }
 
-/// How far the slowest job is behind the fastest.
+/// Says how far the slowest job is behind the fastest.
 fn jobs(text: &mut Text, summary: &LoadSummary) {
     let Some((slowest, fastest)) = summary.slowest_and_fastest() else { return };
     let Some(percent) = summary.slowest_job_percent() else { return };

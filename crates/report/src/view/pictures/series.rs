@@ -8,6 +8,7 @@ use results::model::{PictureFacts, Row, SampleRow};
 use results::read::{CellData, ResultSet};
 use units::{Basis, Metric, Unit};
 
+use crate::view::chart::scale;
 use crate::view::clock::{measured_span, seconds, span_axis, stage_axis, windows};
 use crate::view::layers::{axis_label, y_label};
 use crate::view::repeats::{Line, Look, with_median};
@@ -243,11 +244,4 @@ fn rounds<'a>(samples: impl Iterator<Item = &'a SampleRow>) -> Vec<Vec<&'a Sampl
         rounds.push(latest.into_values().collect());
     }
     rounds
-}
-
-/// Returns what falls to a hundredth would lie on the axis of a linear scale.
-fn scale(series: &[Series]) -> Scale {
-    let values = || series.iter().flat_map(|line| line.y.iter().flatten()).copied();
-    let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
-    if least > 0.0 && most >= 100.0 * least { Scale::Log } else { Scale::Linear }
 }

@@ -1,0 +1,131 @@
+//! The headline of a sweep: what a figure does from the first to the last level of what was swept.
+
+use analysis::level_number;
+use units::Unit;
+
+use super::words::{does, does_the_same, factor, named, object, times, verb};
+use crate::view::{FigureRow, Variant};
+
+/// A sweep changes nothing below this share.
+const CHANGED: f64 = 0.05;
+
+/// `random reads become 12 times as many`, `p99 latency of random reads becomes 4 times as long`.
+fn becomes(row: &FigureRow, ratio: f64) -> String {
+    let (verb, much) = match row.unit {
+        _ if row.metric == "iops" => ("become", "many"),
+        Unit::Nanos | Unit::Seconds => ("becomes", "long"),
+        _ => ("becomes", "large"),
+    };
+    format!("{} {verb} {} times as {much}", object(row), factor(ratio))
+}
+
+/// `random reads stay as they are`, `p99 latency of random reads stays as it is`.
+fn stays(row: &FigureRow) -> String {
+    let how = if row.metric == "iops" { "stay as they are" } else { "stays as it is" };
+    format!("{} {how}", object(row))
+}
+
+/// A variant's figure at the first and at the last level of a swept key, and the levels.
+struct Gain<'a> {
+    variant: &'a str,
+    /// Places of both levels.
+    ends: (usize, usize),
+    ratio: f64,
+    runs: usize,
+}
+
+/// `From depth 1 to 32 at block_size 4k, ssd does 23 times the random reads, hdd 2.7 times`.
+pub(super) fn over_sweep(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>> {
+    let points = variants.iter().flat_map(|variant| &variant.points);
+    let points: Vec<_> = points.collect();
+    let point = |row: &FigureRow| {
+        let stage = row.scope.stage.as_deref()?;
+        points.iter().find(|(name, _)| name == stage).map(|(_, sweep)| sweep)
+    };
+    let asked = rows.iter().any(|row| row.asked);
+    let told = |row: &&FigureRow| row.asked || !asked && row.metric == "iops";
+    let first = rows.iter().filter(told).find(|row| row.known() && point(row).is_some())?;
+    let sweep = point(first)?;
+    let own = || points.iter().map(|(_, other)| other).filter(|other| other.stage == sweep.stage);
+    let levels = |key: &str| {
+        let mut levels: Vec<&str> =
+            own().filter_map(|o| Some(o.point.get(key)?.as_str())).collect();
+        levels.retain(|level| level_number(level).is_some());
+        levels.sort_by(|a, b| {
+            level_number(a).partial_cmp(&level_number(b)).unwrap_or(std::cmp::Ordering::Equal)
+        });
+        levels.dedup();
+        levels
+    };
+    let key = sweep.point.keys().max_by_key(|key| levels(key).len())?;
+    let levels = levels(key);
+    let at = |level: &str| {
+        rows.iter().find(|row| {
+            let here = point(row).filter(|other| other.stage == sweep.stage);
+            let alike = |(name, value): (&String, &String)| {
+                if name == key { value == level } else { sweep.point.get(name) == Some(value) }
+            };
+            row.metric == first.metric
+                && row.scope.of == first.scope.of
+                && here.is_some_and(|other| other.point.iter().all(alike))
+        })
+    };
+    let mut gains: Vec<Gain> = Vec::new();
+    for (index, variant) in variants.iter().enumerate() {
+        let known = |(place, level): (usize, &&'_ str)| {
+            Some((place, at(level)?.values.get(index).copied().flatten()?))
+        };
+        let mut ends = levels.iter().enumerate().filter_map(known);
+        let Some((from, low)) = ends.next() else { continue };
+        let Some((to, high)) = ends.next_back() else { continue };
+        if low.median > 0.0 {
+            let (ratio, runs) = (high.median / low.median, low.n.min(high.n));
+            let (variant, ends) = (variant.name.as_str(), (from, to));
+            gains.push(Gain { variant, ends, ratio, runs });
+        }
+    }
+    let others = sweep.point.iter().filter(|(name, _)| *name != key);
+    let others: Vec<_> = others.map(|(name, value)| format!("{name} {value}")).collect();
+    let others =
+        if others.is_empty() { String::new() } else { format!(" at {}", others.join(", ")) };
+    let (from, to) = widest(&mut gains)?;
+    let start = format!("From {key} {} to {}{others}", levels.get(from)?, levels.get(to)?);
+    let one = gains.iter().any(|gain| gain.runs == 1);
+    let said = format!("{start}, {}", over_range(first, gains, variants.len())?);
+    Some(vec![said, if one { "one run of each".to_owned() } else { String::new() }])
+}
+
+/// Keeps what is of the widest range that a variant has figures of, and returns that: other ranges are not comparable with it.
+fn widest(gains: &mut Vec<Gain>) -> Option<(usize, usize)> {
+    // The first of several.
+    let ends = gains.iter().rev().map(|gain| gain.ends).max_by_key(|(from, to)| to - from)?;
+    gains.retain(|gain| gain.ends == ends);
+    Some(ends)
+}
+
+/// Returns what a figure does from the first to the last level, by variant.
+fn over_range(row: &FigureRow, mut gains: Vec<Gain>, variants: usize) -> Option<String> {
+    gains.sort_by(|a, b| b.ratio.total_cmp(&a.ratio));
+    let (most, least) = (gains.first()?, gains.last()?);
+    let same = |gain: &Gain| (gain.ratio - 1.0).abs() < CHANGED;
+    let all = gains.len() == variants;
+    if all && same(most) && same(least) {
+        return Some(stays(row));
+    }
+    if variants < 2 {
+        return Some(becomes(row, most.ratio));
+    }
+    if all && most.ratio < (1.0 + CHANGED) * least.ratio {
+        let (verb, times) = (verb(row, true), times(row, most.ratio, None));
+        return Some(format!("all {variants} variants {verb} {times}"));
+    }
+    let does = match same(most) {
+        true => does_the_same(row, None),
+        false => does(row, most.ratio, None),
+    };
+    let first = format!("{} {does}", named(most.variant));
+    Some(match gains.len() {
+        1 => first,
+        _ => format!("{first}, {} {} times", named(least.variant), factor(least.ratio)),
+    })
+}
