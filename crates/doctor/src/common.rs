@@ -13,7 +13,7 @@ use crate::rules;
 pub(crate) type ResultRule = Rule<fn(&ResultSet, &Analysis) -> Vec<Finding>>;
 
 /// Every common rule that looks at a result.
-pub(crate) const RULES: [ResultRule; 34] = [
+pub(crate) const RULES: [ResultRule; 35] = [
     Rule {
         id: "changed_files",
         text: "The result is not as its run left it: its figures cannot be trusted.",
@@ -58,6 +58,15 @@ pub(crate) const RULES: [ResultRule; 34] = [
         remedy: "Where a verdict is close run it anew, in one go: the machine may have been in another state.",
         source: "docs/method.md",
         check: rules::run::resumed,
+    },
+    Rule {
+        id: "kernels_differ",
+        text: "Cells ran on different kernels, which the experiment does not ask for.",
+        reads: "the kernel of each cell, and what the plan says of its variant's machine",
+        threshold: None,
+        remedy: "Run the experiment again, on one kernel from beginning to end.",
+        source: "docs/method.md",
+        check: rules::cells::kernels,
     },
     Rule {
         id: "wrong_blocks",

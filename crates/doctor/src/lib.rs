@@ -57,13 +57,16 @@ pub fn check_plan(plan: &PlanFacts) -> Vec<Finding> {
 /// Returns where something was so, in words; cells are counted as a run counts them.
 fn place(result: &ResultSet, range: TimeRange) -> Option<String> {
     let cell = result.cells.iter().find(|cell| cell.entry.index == range.cell)?;
-    let mut stages = cell.record.iter().flat_map(|record| &record.stages);
+    let record = cell.record.as_ref()?;
+    let mut stages = record.stages.iter();
     let stage = stages.find(|stage| stage.measured && stage.start_ns == range.start_ns);
     let stage = stage.map_or_else(String::new, |stage| format!(", stage {}", stage.name));
-    let [start, end] = [range.start_ns, range.end_ns].map(Nanos);
+    // Guests have clocks of their own: what all cells share is that each began.
+    let [start, end] =
+        [range.start_ns, range.end_ns].map(|ns| Nanos(ns.saturating_sub(record.start_ns)));
     let (number, entry) = (range.cell + 1, &cell.entry);
     let (variant, repeat) = (&entry.variant, entry.repeat);
-    Some(format!("cell {number} ({variant} r{repeat}){stage}, from {start} to {end} of the run"))
+    Some(format!("cell {number} ({variant} r{repeat}){stage}, from {start} to {end} of the cell"))
 }
 
 fn of_plan<C>(rule: &Rule<C>, subject: Option<String>, noticed: layers::Observation) -> Finding {

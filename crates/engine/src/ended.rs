@@ -64,7 +64,7 @@ impl Depth {
 /// How a worker ended.
 #[derive(Debug, Default)]
 pub(crate) struct Ended {
-    /// Which of all workers it was.
+    /// Its number among all workers.
     pub worker: usize,
     /// First stamp before a submission and last stamp after reaping, nanoseconds; `None` when nothing was submitted.
     pub span_ns: Option<(u64, u64)>,

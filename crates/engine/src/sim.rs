@@ -67,7 +67,7 @@ struct Simulation<'a> {
     buffer: Vec<u8>,
     depth: Vec<Depth>,
     in_flight: Vec<usize>,
-    /// Where each job logs its I/Os, if there is a log.
+    /// The sender to which each job logs its I/Os, if there is a log.
     logs: Vec<LogSender>,
     /// Jobs that have begun all that they were to do.
     done: Vec<bool>,
@@ -209,8 +209,10 @@ impl Simulation<'_> {
 
     /// Returns how long each job was at work in a load that ended at `end_ns`, nanoseconds.
     fn worked_ns(&self, end_ns: u64) -> Vec<u64> {
+        // As on real targets: one that had more to do was at work until its time was over, or the load was stopped.
+        let over_ns = |done| if done { 0 } else { end_ns.min(self.pace.deadline_ns()) };
         let last_ns = self.depth.iter().zip(&self.done);
-        let last_ns = last_ns.map(|(depth, &done)| if done { depth.since_ns() } else { end_ns });
+        let last_ns = last_ns.map(|(depth, &done)| depth.since_ns().max(over_ns(done)));
         last_ns.map(|ns| ns.min(end_ns).saturating_sub(self.pace.start_ns)).collect()
     }
 

@@ -39,7 +39,7 @@ pub(crate) struct Driven {
 /// Everything that a summary is made of.
 pub(crate) struct Outcome {
     pub total: JobTallies,
-    /// How long each job was at work, nanoseconds.
+    /// The time that each job was at work, nanoseconds.
     pub worked_ns: Vec<u64>,
     /// What the load's targets are called, in their order.
     pub targets: Vec<String>,
@@ -140,15 +140,15 @@ impl Outcome {
 
     fn worst(&self, long: &SlowIo, resolved: &ResolvedLoad) -> WorstIo {
         let target = self.targets.get(usize::from(long.target));
-        let file = self.are_files.get(usize::from(long.target)).copied().unwrap_or(false);
+        let file = self.are_files.get(usize::from(long.target)).copied();
         WorstIo {
             latency_ns: long.latency_ns,
             at_ns: long.at_ns,
             offset: long.offset,
             length: long.length,
             operation: resolved.names.get(usize::from(long.operation)).cloned().unwrap_or_default(),
-            target: target.filter(|_| file || self.targets.len() > 1).cloned(),
-            file: Some(file),
+            target: target.filter(|_| file == Some(true) || self.targets.len() > 1).cloned(),
+            file,
             job: long.job.into(),
         }
     }

@@ -69,7 +69,7 @@ pub struct ExplainedVariant {
     pub name: String,
     /// About how long one of its cells takes, nanoseconds.
     pub about_ns: u64,
-    /// What the experiment says of the machine of the lab, by key.
+    /// Settings of the machine of the lab that the experiment gives, by key.
     pub machine: std::collections::BTreeMap<String, String>,
     /// What raises the stack, in order.
     pub up: Vec<String>,
@@ -235,8 +235,9 @@ fn stage(stage: &StagePlan, facts: &VariantFacts, asked: &[AskedMetric]) -> Stri
         Some(_) => "time unknown".to_owned(),
         None => format!("about {}", stage.about),
     };
-    let natural = stage.load().is_some_and(|load| texture::follows(asked, load));
-    let why = if natural { " (texture natural as CPU time is asked)" } else { "" };
+    let natural = stage.driven().is_some_and(|load| texture::suits(asked, load));
+    let why =
+        if natural { " (texture natural, which suits the CPU time that is asked)" } else { "" };
     let about = known.map_or("", |k| &k.about);
     format!("{before}{}{measured}: {about}{why}, {amount}{time}", stage.name)
 }

@@ -44,6 +44,10 @@ impl Fill {
     /// What an estimate assumes, of what nobody knows beforehand.
     pub(crate) const ASSUMED: Nanos = Nanos::from_secs(60);
 
+    pub(crate) fn load_mut(&mut self) -> &mut LoadSpec {
+        &mut self.by
+    }
+
     /// Reads the keys that are left.
     pub(crate) fn read(mut table: Table, file: &str) -> Result<Self, Diagnostic> {
         let goal = Goal::read(&mut table)?;

@@ -76,6 +76,10 @@ impl Layout {
         &self.load
     }
 
+    pub(crate) fn load_mut(&mut self) -> &mut LoadSpec {
+        &mut self.load
+    }
+
     /// The files in the directory of the stage.
     pub(crate) fn aim(&self, stage: &StageHead, stack: &StackPlan) -> Result<Aim, Diagnostic> {
         let target = targets::directory(stage, stack)?;

@@ -108,7 +108,7 @@ pub struct Machine {
     /// Its memory, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Bytes>,
-    /// How many CPUs it has.
+    /// Number of its CPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<u32>,
 }

@@ -46,13 +46,18 @@ pub fn with_set(mut text: String, set: &[(String, String)]) -> String {
     let mut lines = BTreeMap::new();
     for (key, value) in set {
         let own = DeTable::parse(&format!("v = {value}")).is_ok() && !value.contains('\n');
-        lines.insert(key, if own { value.clone() } else { format!("{value:?}") });
+        lines.insert(key, if own { value.clone() } else { quoted(value) });
     }
     if !lines.is_empty() {
         text.push_str("\n[set]\n");
     }
-    text.extend(lines.into_iter().map(|(key, value)| format!("{key:?} = {value}\n")));
+    text.extend(lines.into_iter().map(|(key, value)| format!("{} = {value}\n", quoted(key))));
     text
+}
+
+/// A text as TOML has it.
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
 }
 
 impl<'t> Scaled<'t> {
@@ -111,4 +116,18 @@ pub(crate) fn chosen<'a, 't>(
         help: Some(among(name, known)),
         ..Diagnostic::default()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_set_is_read_back_whatever_it_holds() {
+        for value in ["say \"it\"", "it's", "a\u{b}b\u{7f}", "two\nlines", "\\", "\u{feff}x"] {
+            let text = with_set(String::new(), &[("a \u{1b}'\"key".to_owned(), value.to_owned())]);
+            let read: toml::Table = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!(read["set"]["a \u{1b}'\"key"].as_str(), Some(value), "{text}");
+        }
+    }
 }

@@ -4,6 +4,7 @@ use layers::{Growth, Kind, Place, Proof, State, StateMethod, criterion, machine}
 use results::model::Criterion;
 use toml::Spanned;
 use units::Key;
+use workload::LoadSpec;
 
 use crate::action::Act;
 use crate::change::RunningLayers;
@@ -58,6 +59,10 @@ impl StateStage {
         let by = Fill::read_by(&mut table, file)?;
         table.finish()?;
         Ok(Self { state, otherwise, by })
+    }
+
+    pub(crate) fn load_mut(&mut self) -> Option<&mut LoadSpec> {
+        self.by.as_mut().map(Fill::load_mut)
     }
 
     /// Tells whether a layer is discarded on the way there.

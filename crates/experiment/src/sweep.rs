@@ -6,7 +6,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::DeValue;
 use units::{Bytes, Key};
-use workload::LoadSpec;
+use workload::{LoadSpec, OpName};
 
 use crate::bounds;
 use crate::diagnostic::{Diagnostic, Mend, among, nearest};
@@ -114,17 +114,11 @@ pub(crate) fn needless(load: &Table) -> Result<(), Diagnostic> {
 /// A key that is swept has no value beside the sweep, and makes the load another one.
 fn check_keys(keys: &[Named<List>], load: &Table) -> Result<(), Diagnostic> {
     let places = load.places();
-    let block_size = || keys.iter().find(|key| key.name == "block_size");
     for key in keys {
         let name = &key.name;
         if *name == OUTSTANDING.name {
             let has_depth = keys.iter().any(|key| key.name == "depth");
-            let block_size = block_size().map(|key| key.at.clone());
-            let beside = places.has("block_size").then(|| places.at("block_size"));
-            if let Some(at) = block_size.or(beside) {
-                let message = "'block_size' follows from 'outstanding' and 'depth'";
-                return Err(Diagnostic::at(at, message, "take one of the two away").without());
-            }
+            divides(keys, load)?;
             if !has_depth {
                 let message = "'outstanding' is divided by nothing";
                 let help = "sweep depth beside it: depth = [1, 2, 4]";
@@ -143,6 +137,29 @@ fn check_keys(keys: &[Named<List>], load: &Table) -> Result<(), Diagnostic> {
         }
     }
     Ok(())
+}
+
+/// Refuses what says otherwise how large a block is, or what a depth counts, where blocks are parts of what is outstanding.
+fn divides(keys: &[Named<List>], load: &Table) -> Result<(), Diagnostic> {
+    let places = load.places();
+    let other = |name: &str| {
+        let parts: Vec<_> = name.split('.').collect();
+        ["block_size", "depth_unit"].contains(&name)
+            || matches!(parts[..], ["each", _, "block_size"])
+    };
+    let each = OpName::ALL.map(|op| format!("each.{op}.block_size"));
+    let beside = ["block_size", "depth_unit"].into_iter().map(str::to_owned).chain(each);
+    let beside = beside.filter(|name| places.has(name)).map(|name| (places.at(&name), name));
+    let swept = keys.iter().filter(|key| other(&key.name));
+    let mut all = swept.map(|key| (key.at.clone(), key.name.clone())).chain(beside);
+    let Some((at, name)) = all.next() else { return Ok(()) };
+    let message = match name.as_str() {
+        "depth_unit" => {
+            "'outstanding' is divided by 'depth' in I/Os, and 'depth_unit' counts otherwise"
+        }
+        _ => &format!("'{name}' follows from 'outstanding' and 'depth'"),
+    };
+    Err(Diagnostic::at(at, message, "take one of the two away").without())
 }
 
 /// All points of the stage called `stage`, of which `load` is what all have in common; the last key changes fastest.

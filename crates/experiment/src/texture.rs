@@ -1,4 +1,4 @@
-//! What compressible data is made of where an experiment asks what its packing costs.
+//! The texture of compressible data where an experiment asks what its packing costs.
 
 use content::{BLOCK, ContentSpec, Texture};
 use results::model::AskedMetric;
@@ -7,7 +7,7 @@ use workload::LoadSpec;
 use crate::questions::Question;
 use crate::stages::{Stage, StageTask};
 
-/// Makes data natural where a question is of [`layers::COSTS`] and the file says nothing of a texture: random bytes and zeros cost a
+/// Makes data natural where a question is of [`layers::COSTS`] and a load says nothing of a texture, whatever kind of stage it is of: random bytes and zeros cost a
 /// compressor a fraction of what real data does.
 pub(crate) fn choose<'a>(questions: &[Question], stages: impl Iterator<Item = &'a mut Stage>) {
     if !questions.iter().any(|question| is_cost(&question.subject.metric)) {
@@ -18,8 +18,8 @@ pub(crate) fn choose<'a>(questions: &[Question], stages: impl Iterator<Item = &'
     }
 }
 
-/// Tells whether what a load writes is natural because of what is asked.
-pub(crate) fn follows(questions: &[AskedMetric], load: &LoadSpec) -> bool {
+/// Tells whether what a load writes is natural, as it should be where such a metric is asked; whoever chose it.
+pub(crate) fn suits(questions: &[AskedMetric], load: &LoadSpec) -> bool {
     load.content.compresses()
         && load.content.texture() == Texture::Natural
         && questions.iter().any(|question| is_cost(&question.metric))
@@ -37,6 +37,13 @@ fn loads(stage: &mut Stage) -> Vec<&mut LoadSpec> {
     match &mut stage.task {
         StageTask::Load(load) => vec![load],
         StageTask::Sweep(points) => points.iter_mut().map(|point| &mut point.spec).collect(),
-        _ => Vec::new(),
+        StageTask::Layout(layout) => vec![layout.load_mut()],
+        StageTask::Fill(fill) => vec![fill.load_mut()],
+        StageTask::State(state) => state.load_mut().into_iter().collect(),
+        StageTask::Allocate
+        | StageTask::Copy(_)
+        | StageTask::Command(_)
+        | StageTask::Layer(_)
+        | StageTask::Steps(_) => Vec::new(),
     }
 }

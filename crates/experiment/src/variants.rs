@@ -53,7 +53,7 @@ pub(crate) struct Variants<'t> {
     pub all: Vec<Variant<'t>>,
     /// Name of the scale, where the file has it.
     pub scale: Option<String>,
-    /// What the scale set, and what was set last, as it is written.
+    /// Values that the scale set, and that were set last, as it is written.
     pub scaled: Vec<String>,
 }
 

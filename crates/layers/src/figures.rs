@@ -18,6 +18,9 @@ pub const STAGE_SETTLED: &str = "stage_settled";
 pub const LOAD_START: &str = "load_start";
 /// Mark of the samples taken when the load of a stage is over.
 pub const LOAD_END: &str = "load_end";
+/// The shortest time that a rate or a share is told of, seconds. CPU time moves by ticks of 10 ms on each processor: over one of them it may
+/// look like twice the processors that there are, over this time like a twentieth more.
+pub const SHORTEST_S: f64 = 0.2;
 
 /// Tells whether figures begin at this mark.
 pub fn begins_figures(mark: &str) -> bool {
@@ -101,8 +104,8 @@ impl<'a> Window<'a> {
         )
     }
 
-    /// The load of a stage that ran from `start_ns` to `end_ns`; the stage itself where it has none, and in results from before 2026-11-28.
-    /// Neither what is prepared for it nor the wait for rest after it is in it.
+    /// The load of a stage that ran from `start_ns` to `end_ns`; the stage itself where it has none, is read over less than
+    /// [`SHORTEST_S`], or is of an earlier version. Neither what is prepared for it nor the wait for rest after it is in it.
     pub fn of_load(samples: &'a [SampleRow], start_ns: u64, end_ns: u64) -> Self {
         let within =
             |row: &SampleRow, mark| marked(row, mark) && (start_ns..=end_ns).contains(&row.at_ns);
@@ -110,7 +113,8 @@ impl<'a> Window<'a> {
             |begin, end| Self::between(samples, |row| within(row, begin), |row| within(row, end));
         let (mut stage, load) = (ends(STAGE_START, STAGE_END), ends(LOAD_START, LOAD_END));
         for (source, after) in load.after {
-            if let Some(before) = load.before.get(source) {
+            let long = |before: &&&SampleRow| lasted_s(before, after) >= SHORTEST_S;
+            if let Some(before) = load.before.get(source).filter(long) {
                 stage.before.insert(source, before);
                 stage.after.insert(source, after);
             }
@@ -235,6 +239,10 @@ impl<'a> Window<'a> {
         (after.at_ns >= before.at_ns)
             .then_some(Endpoints { before: &before.fields, after: &after.fields })
     }
+}
+
+fn lasted_s(before: &SampleRow, after: &SampleRow) -> f64 {
+    after.at_ns.saturating_sub(before.at_ns) as f64 / 1e9
 }
 
 fn marked(row: &SampleRow, mark: &str) -> bool {
@@ -423,24 +431,20 @@ mod tests {
 
     #[test]
     fn the_window_of_a_load_leaves_out_what_was_prepared_and_the_wait_for_rest() {
-        let mut rows = vec![
-            row(10, Some(STAGE_START), 2.0),
-            row(15, Some(LOAD_START), 3.0),
-            row(20, Some(LOAD_END), 8.0),
-            row(25, Some(STAGE_END), 9.0),
-            row(30, Some(STAGE_SETTLED), 16.0),
-        ];
-        let growth = |rows: &[SampleRow]| {
-            let window = Window::of_load(rows, 9, 26);
-            let grown = window.ends("vdo.stats").unwrap().growth("n").unwrap();
-            (grown, (window.seconds("vdo.stats").unwrap() * 1e9).round())
+        let marks = [STAGE_START, LOAD_START, LOAD_END, STAGE_END, STAGE_SETTLED];
+        let rows = |at_ms: [u64; 5]| {
+            let rows = marks.into_iter().zip(at_ms).zip([2.0, 3.0, 8.0, 9.0, 16.0]);
+            rows.map(|((mark, ms), n)| row(ms * 1_000_000, Some(mark), n)).collect::<Vec<_>>()
         };
-        assert_eq!(growth(&rows), (5.0, 5.0));
-        rows.remove(1);
-        assert_eq!(
-            growth(&rows),
-            (7.0, 15.0),
-            "a result of an earlier version has the stage alone"
-        );
+        let growth = |rows: &[SampleRow]| {
+            let window = Window::of_load(rows, 900_000_000, 2_600_000_000);
+            let grown = window.ends("vdo.stats").unwrap().growth("n").unwrap();
+            (grown, (window.seconds("vdo.stats").unwrap() * 1e3).round())
+        };
+        let mut usual = rows([1000, 1500, 2000, 2500, 3000]);
+        assert_eq!(growth(&usual), (5.0, 500.0));
+        usual.remove(1);
+        assert_eq!(growth(&usual), (7.0, 1500.0), "an earlier version has the stage alone");
+        assert_eq!(growth(&rows([1000, 1999, 2000, 2500, 3000])), (7.0, 1500.0), "too short");
     }
 }

@@ -38,7 +38,7 @@ pub use absence::is_absent;
 pub use counter::{Column, Overview, place_of};
 pub use figures::{
     ALLOCATED, Endpoints, FigureFacts, Followed, LOAD_END, LOAD_START, ROUND_END, SETTLED,
-    STAGE_END, STAGE_SETTLED, STAGE_START, Window, begins_figures,
+    SHORTEST_S, STAGE_END, STAGE_SETTLED, STAGE_START, Window, begins_figures,
 };
 pub use key::Key;
 pub use kind::{

@@ -11,12 +11,13 @@ const fn latency(id: &'static str, name: &'static str, test: Test, help: &'stati
 pub const MACHINE_CPU_PER_IO: &str = "machine_cpu_per_io_us";
 
 /// Metrics that depend on how much work a compressor has with the data.
-pub const COSTS: &[&str] = &[MACHINE_CPU_PER_IO, CPU_PER_IO];
+pub const COSTS: &[&str] =
+    &[MACHINE_CPU_PER_IO, CPU_PER_IO, "vdo_cpu_s", "vdo_cpu_per_io_us", "cpu_thread_percent"];
 
 /// The CPU time of the load alone per I/O.
 const CPU_PER_IO: &str = "cpu_per_io_us";
 
-/// How far the slowest job of a load is behind the fastest.
+/// The distance of a load's slowest job from its fastest.
 pub const SLOWEST_JOB: &str = "slowest_job_percent";
 
 /// Metrics of one operation of a load.

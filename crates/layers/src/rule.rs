@@ -8,7 +8,7 @@ use results::model::{
 };
 use units::Unit;
 
-use crate::figures::{LOAD_END, LOAD_START};
+use crate::figures::{LOAD_END, LOAD_START, SHORTEST_S};
 use crate::planned::PlannedStage;
 
 /// A rule. What its predicate is a function of differs: a layer's looks at one cell or plan, a common one at the whole result.
@@ -329,13 +329,15 @@ impl<'a> MeasuredStage<'a> {
         (last.at_ns > first.at_ns).then_some(Span { first, last })
     }
 
-    /// As [`Self::span`], of the load of the stage alone: neither its preparation nor what came after it. The whole stage where it has none.
+    /// As [`Self::span`], of the load of the stage alone: neither its preparation nor what came after it. The whole stage where it has none,
+    /// or is read over less than [`SHORTEST_S`]; `None` where the stage is as short.
     pub fn load_span(&self, source: &str) -> Option<Span<'a>> {
         let marked =
             |mark: &str| self.samples(source).find(|row| row.mark.as_deref() == Some(mark));
         let ends = marked(LOAD_START).zip(marked(LOAD_END));
         let load = ends.map(|(first, last)| Span { first, last });
-        load.filter(|load| load.last.at_ns > load.first.at_ns).or_else(|| self.span(source))
+        let long = |span: &Span| span.last.at_ns > span.first.at_ns && span.seconds() >= SHORTEST_S;
+        load.filter(long).or_else(|| self.span(source).filter(long))
     }
 }
 

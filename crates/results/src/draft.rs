@@ -88,7 +88,7 @@ impl Draft {
 fn stream(place: &Path) -> io::Result<File> {
     let opened = File::options().write(true).custom_flags(libc::O_NONBLOCK).open(place);
     let file = opened.map_err(|error| match error.raw_os_error() {
-        Some(libc::ENXIO) => {
+        Some(libc::ENXIO) if is_pipe(place) => {
             let what = "it is a pipe that nobody reads; start its reader first";
             io::Error::new(ErrorKind::NotConnected, what)
         }
@@ -101,6 +101,11 @@ fn stream(place: &Path) -> io::Result<File> {
     let flags = rustix::fs::fcntl_getfl(&file)?;
     rustix::fs::fcntl_setfl(&file, flags - rustix::fs::OFlags::NONBLOCK)?;
     Ok(file)
+}
+
+/// Tells whether a pipe has this name; a device without a driver cannot be opened either.
+fn is_pipe(place: &Path) -> bool {
+    std::fs::metadata(place).is_ok_and(|found| found.file_type().is_fifo())
 }
 
 fn replaced() -> io::Error {

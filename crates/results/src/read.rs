@@ -205,7 +205,7 @@ pub fn open(dir: &Path) -> Result<ResultSet, ReadError> {
     })
 }
 
-/// What a cell lacks that is done: held against its plan, and against the others of its variant.
+/// Finds what a cell lacks that is done: held against its plan, and against the others of its variant.
 fn lacks(
     manifest: &Manifest,
     cell: &CellData,
@@ -217,7 +217,7 @@ fn lacks(
     let mut lacks = whole::lacking(manifest, record, rows, transcript);
     let alike = cells.iter().filter(|other| other.done()).filter_map(|other| other.record.as_ref());
     let alike: Vec<_> = alike.filter(|other| other.variant == record.variant).collect();
-    lacks.extend(whole::fewer_figures(record, &alike));
+    lacks.extend(whole::fewer_figures(manifest, record, &alike));
     lacks
 }
 
@@ -314,7 +314,7 @@ fn optional(path: &Path) -> Result<Option<Vec<u8>>, ReadError> {
 #[derive(Default)]
 struct Missing {
     all: usize,
-    /// How many cells are in a state, and the first reason that is told of one.
+    /// The number of cells in a state, and the first reason that is told of one.
     states: BTreeMap<&'static str, (usize, Option<String>)>,
     frames: usize,
     transcript_lines: usize,
@@ -334,7 +334,7 @@ impl Missing {
             CellState::Running => "cut off while running",
             CellState::Failed => "failed",
             // The end of the run was theirs, too.
-            CellState::Interrupted if cell.record.is_none() => "not begun",
+            CellState::Interrupted if cell.record.is_none() && cell.rows.is_empty() => "not begun",
             CellState::Interrupted => "interrupted",
         };
         let (count, first_reason) = self.states.entry(state).or_default();

@@ -83,9 +83,17 @@ pub(crate) fn lacking(
 }
 
 /// Finds the layers' figures that a record lacks, and that records of other cells of its variant have; `others` are all of these. A figure
-/// that is `null` is there.
-pub(crate) fn fewer_figures(record: &CellRecord, others: &[&CellRecord]) -> Vec<String> {
+/// that is `null` is there. Nothing where another version may have gone on with the run: it may know more figures.
+pub(crate) fn fewer_figures(
+    manifest: &Manifest,
+    record: &CellRecord,
+    others: &[&CellRecord],
+) -> Vec<String> {
     let mut lacks = Vec::new();
+    let began = Some(&manifest.tool_version);
+    if manifest.resumed.iter().any(|resumed| resumed.tool_version.as_ref() != began) {
+        return lacks;
+    }
     // Earlier versions did not always look.
     for stage in record.stages.iter().filter(|stage| stage.measured && record.run_id.is_some()) {
         let same =

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use experiment::CellPlan;
+use layers::machine::{RUN_BYTES, device_figures, device_source};
 use layers::probe::{NamedDevice, Source};
 use layers::{FigureFacts, Kind, Window};
 use results::model::{
@@ -50,7 +51,9 @@ pub(crate) fn of_stages(plan: &CellPlan, samples: &[SampleRow], stages: &mut [St
             (name.to_owned(), of_layer(kind, name, [&own, &since, &load], done))
         });
         let of_devices = devices(plan).map(|device| {
-            (device.name.clone(), layers::machine::device_figures(&own, &device.name))
+            let source = device_source(RUN_BYTES, &device.name);
+            let recorded = plan.probes.iter().any(|probe| probe.id == source);
+            (device.name.clone(), device_figures(&own, &device.name, recorded))
         });
         (stage.layers, stage.machine) =
             (of_layers.chain(of_devices).collect(), layers::machine::machine_figures(&own));
@@ -87,10 +90,7 @@ pub(crate) fn judged(
     let Criterion { layer, metric, must } = criterion;
     if let Some(device) = sampled(plan).find(|device| device.path == *layer) {
         let window = Window::since_round(samples, since_ns);
-        return layers::machine::device_figures(&window, &device.name)
-            .get(metric)
-            .copied()
-            .flatten();
+        return device_figures(&window, &device.name, true).get(metric).copied().flatten();
     }
     if !must.is_of_a_round() {
         return reached(plan, layer, metric, samples);

@@ -125,6 +125,7 @@ impl Ledger {
             started_utc: now_utc(),
             command: start.command.clone(),
             kept: kept.iter().filter(|kept| **kept).count(),
+            tool_version: Some(start.tool_version.clone()),
         });
         (manifest.ended_utc, manifest.outcome) = (None, None);
         let skipped = |cell: &CellEntry| cell.state == CellState::Skipped;

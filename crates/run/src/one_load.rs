@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use engine::Load;
+use engine::{Aim, Load};
 use results::model::{
-    Accelerator, CellEntry, CellRecord, CellState, IntervalRow, LayerFacts, LoadSummary, Manifest,
-    PlanFacts, Row, SCHEMA, StageEdge, StageFacts, StageRecord, TargetFacts, VariantFacts,
+    Accelerator, CellEntry, CellRecord, CellState, LayerFacts, LoadSummary, Manifest, PlanFacts,
+    Row, SCHEMA, StageEdge, StageFacts, StageRecord, TargetFacts, VariantFacts,
 };
 use results::{CellData, ResultSet, Seal};
 
@@ -22,9 +22,9 @@ pub struct OneLoad {
     pub load: Load,
     /// Its targets, by name; of a single one the size in bytes is known.
     pub targets: Vec<(String, Option<u64>)>,
-    /// Its rows, in order.
-    pub rows: Vec<IntervalRow>,
-    /// What it did.
+    /// Its rows, those of single jobs too, in order.
+    pub rows: Vec<Row>,
+    /// Its figures.
     pub summary: LoadSummary,
     /// When it began, as a date and time.
     pub started_utc: String,
@@ -35,8 +35,14 @@ pub struct OneLoad {
 impl OneLoad {
     /// Returns the result of one cell with one stage; nobody has written it anywhere.
     pub fn result(self) -> ResultSet {
-        let begin = self.rows.first().map_or(0, |row| row.start_ns);
-        let end = self.rows.last().map_or(begin, |row| row.end_ns);
+        let spans = || {
+            self.rows.iter().filter_map(|row| match row {
+                Row::Interval(row) => Some((row.start_ns, row.end_ns)),
+                _ => None,
+            })
+        };
+        let begin = spans().next().map_or(0, |(start_ns, _)| start_ns);
+        let end = spans().last().map_or(begin, |(_, end_ns)| end_ns);
         let names: Vec<&str> = self.targets.iter().map(|(name, _)| name.as_str()).collect();
         let variant = names.join(", ");
         let seed = self.summary.seed;
@@ -55,11 +61,8 @@ impl OneLoad {
             let (stage, name) = (0, STAGE.to_owned());
             Row::Stage(StageEdge { stage, name, measured: true, ended, at_ns })
         };
-        let rows = [edge(false, begin)]
-            .into_iter()
-            .chain(self.rows.into_iter().map(Row::Interval))
-            .chain([edge(true, end)])
-            .collect();
+        let rows =
+            [edge(false, begin)].into_iter().chain(self.rows).chain([edge(true, end)]).collect();
         let incomplete = (!complete).then(|| self.summary.incomplete.join("; "));
         let record = record(variant.clone(), seed, (begin, end), self.summary);
         let outcome = if complete { RunOutcome::Complete } else { RunOutcome::Incomplete };
@@ -157,11 +160,11 @@ fn facts(load: &Load, targets: &[(String, Option<u64>)], variant: String) -> Pla
         on: BTreeMap::new(),
         computed: Vec::new(),
     };
-    let share_percent = 100.0 / targets.len().max(1) as f64;
-    let target = |(name, _): &(String, Option<u64>)| TargetFacts {
+    let all: f64 = load.targets.iter().map(|aim| aim.share.0).sum();
+    let target = |((name, _), aim): (&(String, Option<u64>), &Aim)| TargetFacts {
         name: name.clone(),
         files: None,
-        share_percent,
+        share_percent: 100.0 * aim.share.0 / all,
     };
     let about = load.spec.describe();
     let stage = StageFacts {
@@ -171,7 +174,7 @@ fn facts(load: &Load, targets: &[(String, Option<u64>)], variant: String) -> Pla
         about: about.clone(),
         load: serde_json::to_value(&load.spec).unwrap_or_default(),
         rounds: serde_json::Value::Null,
-        targets: targets.iter().map(target).collect(),
+        targets: targets.iter().zip(&load.targets).map(target).collect(),
         target_bytes: None,
         io_bytes: None,
         synced: None,

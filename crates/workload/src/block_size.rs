@@ -103,7 +103,7 @@ impl std::str::FromStr for BlockSize {
             }
             sizes.push((size, share));
         }
-        // However it is written, sizes that are all equal are the same request.
+        // A list of a single size asks for the same as that size alone.
         Ok(match sizes[..] {
             [(size, 100.0)] => Self::Fixed(size),
             _ => Self::Weighted(sizes),

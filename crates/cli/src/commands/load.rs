@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use engine::{Aim, Context, Event, IoLogTarget, Load, Recording, TargetSpec};
 use host::{Claim, TargetPermit, TargetPresence};
 use report::html::Page;
-use results::model::{LoadSummary, OperationSummary};
+use results::model::{LoadSummary, OperationSummary, Row};
 use run::{OneLoad, fresh_seed};
 use sys::clock::Clock;
 use sys::interrupt::{Interrupt, Level};
@@ -70,7 +70,10 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
         };
         match &event {
             Event::Started(started) => size = Some(started.target.0),
-            Event::Intervals { rows: new, .. } if page.is_some() => rows.extend_from_slice(new),
+            Event::Intervals { rows: all, jobs, .. } if page.is_some() => {
+                rows.extend(all.iter().cloned().map(Row::Interval));
+                rows.extend(jobs.iter().cloned().map(Row::Job));
+            }
             _ => {}
         }
         view.event(&event);

@@ -4,6 +4,9 @@ use std::fs;
 
 use crate::program::{expect, fresh, text};
 
+/// Begins the rest of the title of a chart of jobs.
+const PER_JOB: &str = "per second of each job";
+
 #[test]
 fn what_is_set_beside_a_file_counts_and_is_kept_with_the_result() {
     let (_dir, result) = fresh();
@@ -31,4 +34,14 @@ fn a_load_has_a_page_with_its_figures() {
     for part in ["<html", "randread", "p99", "a load"] {
         assert!(page.contains(part), "{part} is not on the page");
     }
+    assert!(!page.contains(PER_JOB), "nobody asked for rows of jobs");
+}
+
+#[test]
+fn a_page_of_a_load_has_the_rows_of_its_jobs_where_they_were_asked_for() {
+    let (_dir, page) = fresh();
+    let load = "load null --size 1G --duration 600ms --interval 100ms --jobs 2 --per-job --page";
+    let load: Vec<&str> = load.split(' ').collect();
+    expect(0, &[&load[..], &[text(&page)]].concat());
+    assert!(fs::read_to_string(&page).unwrap().contains(PER_JOB));
 }

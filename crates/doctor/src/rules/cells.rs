@@ -1,5 +1,7 @@
 //! How the cells ended and what they left behind.
 
+use std::collections::BTreeMap;
+
 use analysis::Analysis;
 use results::model::{
     Accelerator, CellEntry, CellState, Finding, MachineLoad, Severity, plain_and_raw,
@@ -15,6 +17,41 @@ use crate::share::Share;
 pub(crate) fn failed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let variants = &result.manifest.plan.variants;
     variants.iter().filter_map(|variant| of_variant(result, &variant.name)).collect()
+}
+
+/// Cells ran on different kernels though their variants ask for the same machine. A variant that names its kernel is not compared with others.
+pub(crate) fn kernels(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
+    let mut of_machines: BTreeMap<_, BTreeMap<&str, Vec<&CellEntry>>> = BTreeMap::new();
+    for variant in &result.manifest.plan.variants {
+        for cell in result.cells_of(&variant.name) {
+            let Some(record) = cell.record.as_ref().filter(|_| cell.done()) else { continue };
+            if let Some(kernel) = record.ran_on.0.get("kernel") {
+                let kernels = of_machines.entry(variant.machine.get("kernel")).or_default();
+                kernels.entry(kernel).or_default().push(&cell.entry);
+            }
+        }
+    }
+    let of = |kernels: BTreeMap<&str, Vec<&CellEntry>>| {
+        let numbers = |cells: &[&CellEntry]| {
+            let numbers: Vec<_> = cells.iter().map(|cell| (cell.index + 1).to_string()).collect();
+            numbers.join(", ")
+        };
+        let told =
+            kernels.iter().map(|(kernel, cells)| format!("{kernel}: cell {}", numbers(cells)));
+        let told = told.collect::<Vec<_>>().join("; ");
+        (kernels.len() > 1).then(|| Finding {
+            rule: "kernels_differ".into(),
+            severity: Severity::Warning,
+            message: format!(
+                "Cells ran on {} kernels, which the experiment does not ask for: differences may be the kernels'.",
+                kernels.len()
+            ),
+            evidence: format!("{told}."),
+            remedy: "Run the experiment again, on one kernel from beginning to end.".into(),
+            ..Finding::default()
+        })
+    };
+    of_machines.into_values().filter_map(of).collect()
 }
 
 fn of_variant(result: &ResultSet, name: &str) -> Option<Finding> {

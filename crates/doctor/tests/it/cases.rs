@@ -30,6 +30,16 @@ fn slow_repeat(r: &mut ResultSet, factor: u64) {
     }
 }
 
+/// All cells ran on one kernel but the last, which ran on this one.
+fn kernels(r: &mut ResultSet, last: &str) {
+    for cell in &mut r.cells {
+        let known = &mut cell.record.as_mut().unwrap().ran_on.0;
+        known.insert("kernel".to_owned(), "Linux 6.12.0".to_owned());
+    }
+    let record = r.cells.last_mut().unwrap().record.as_mut().unwrap();
+    record.ran_on.0.insert("kernel".to_owned(), last.to_owned());
+}
+
 fn verified(r: &mut ResultSet, checked: u64, foreign: u64) {
     r.manifest.plan.variants[1].stages[1].load["verify"] = "both".into();
     for load in loads(r, "vdo") {
@@ -198,10 +208,11 @@ fn delivered(r: &mut ResultSet, percent: f64) {
 /// Lets the run go on with so many cells that were kept.
 fn gone_on(result: &mut ResultSet, kept: usize) {
     let started_utc = "2026-11-21T12:00:00Z".into();
-    result.manifest.resumed = vec![ResumeFacts { started_utc, command: Vec::new(), kept }];
+    result.manifest.resumed =
+        vec![ResumeFacts { started_utc, command: Vec::new(), kept, tool_version: None }];
 }
 
-const CASES: [(&str, Spoil, Spoil); 34] = [
+const CASES: [(&str, Spoil, Spoil); 35] = [
     ("changed_files", |r| r.seal = Seal::Broken(vec!["x".into()]), |r| r.seal = Seal::Whole),
     (
         "figures_contradict",
@@ -211,6 +222,7 @@ const CASES: [(&str, Spoil, Spoil); 34] = [
     ("simulated", |r| r.manifest.simulated = true, |r| r.manifest.simulated = false),
     ("incomplete", |r| r.incomplete = Some("1 cell".into()), |r| r.incomplete = None),
     ("resumed", |r| gone_on(r, 3), |r| gone_on(r, 0)),
+    ("kernels_differ", |r| kernels(r, "Linux 6.18.1"), |r| kernels(r, "Linux 6.12.0")),
     ("wrong_blocks", |r| verified(r, 100, 1), |r| verified(r, 100, 0)),
     ("failed_cells", |r| state(r, CellState::Failed), |r| state(r, CellState::Done)),
     ("load_errors", |r| failing(r, 1), |r| failing(r, 0)),

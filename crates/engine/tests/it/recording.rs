@@ -3,7 +3,7 @@
 use std::io::BufReader;
 use std::time::Duration;
 
-use engine::{Event, TargetSpec};
+use engine::{Event, SimModel, TargetSpec};
 use results::iolog::{IoRecord, Reader};
 use sys::clock::Clock;
 use units::Bytes;
@@ -32,6 +32,16 @@ fn the_longest_ios_of_a_load_on_a_file_name_it() {
     for long in worst {
         assert_eq!((long.file, long.target.as_deref()), (Some(true), path.to_str()));
     }
+}
+
+#[test]
+fn nobody_knows_of_a_simulated_target_whether_it_is_a_file() {
+    let target = TargetSpec::Simulated(SimModel::default());
+    let mut load = load(target, "ops = { randread = 100 }\nios = 64");
+    load.recording.worst = 1;
+    let reported = run_with(&load, &Clock::simulated(None), |_, _| {});
+    let worst = &reported.summary().worst[0];
+    assert_eq!((worst.file, worst.place().starts_with("byte ")), (None, true));
 }
 
 #[test]

@@ -240,7 +240,7 @@ pub fn agree(reported: &Reported) {
     }
 }
 
-/// What all jobs did is what the load did; where figures per job are kept, so it is in each interval and each operation.
+/// Asserts that what all jobs did is what the load did; where figures per job are kept, so it is in each interval and each operation.
 fn jobs_agree(reported: &Reported) {
     let summary = reported.summary();
     if summary.jobs.is_empty() {

@@ -76,6 +76,18 @@ fn bytes_in_flight_are_swept_as_one_large_io_and_as_many_small_ones() {
         let shown = super::plan(&text).unwrap_err().render(false);
         assert!(shown.contains(said), "{sweep}: {shown}");
     }
+    for (beside, said) in [
+        ("block_size = \"4k\"", "'block_size' follows from"),
+        ("each.randread.block_size = \"4k\"", "'each.randread.block_size' follows from"),
+        ("depth_unit = \"4k\"", "'depth_unit' counts otherwise"),
+    ] {
+        let reads = READS.replace("block_size = \"4k\"\n", "");
+        let text = format!(
+            "{HEAD}{reads}{beside}\nsweep = {{ outstanding = [512, 1024], depth = [1, 2] }}\n"
+        );
+        let shown = super::plan(&text).unwrap_err().render(false);
+        assert!(shown.contains(said), "{beside}: {shown}");
+    }
 }
 
 #[test]

@@ -87,20 +87,20 @@ pub fn device_source(metric: &str, device: &str) -> String {
     if metric == RUN_BYTES { write_runs::probe_id(device) } else { DISKSTATS.to_owned() }
 }
 
-/// The mean length of a run; `None` outside where nobody asked for it.
-fn run(window: &Window, name: &str) -> Option<Option<f64>> {
+/// The mean length of a run; `None` where nobody could read it.
+fn run(window: &Window, name: &str) -> Option<f64> {
     let ends = window.ends(&write_runs::probe_id(name))?;
     let (writes, dropped) = (ends.growth("writes"), ends.growth("dropped"));
     let told = ratio(dropped, writes).is_some_and(|dropped| dropped <= DROPPED);
-    Some(ratio(ends.growth("bytes"), ends.growth("runs")).filter(|_| told))
+    ratio(ends.growth("bytes"), ends.growth("runs")).filter(|_| told)
 }
 
-/// Returns what the device called `name` did in the window.
-pub fn device_figures(window: &Window, name: &str) -> LayerFigures {
+/// Returns what the device called `name` did in the window; its runs of writes only where they are `recorded`.
+pub fn device_figures(window: &Window, name: &str, recorded: bool) -> LayerFigures {
     let ends = window.ends(DISKSTATS);
     let grew = |field: &str| ends.and_then(|ends| ends.growth(&format!("{name}.{field}")));
     let fields = FIELDS.iter().map(|(field, metric)| (metric.id.to_owned(), grew(field)));
     let size = ratio(grew("written_bytes"), grew("writes"));
-    let run = run(window, name).map(|run| (RUN.id.to_owned(), run));
+    let run = recorded.then(|| (RUN.id.to_owned(), run(window, name)));
     fields.chain([(WRITE_SIZE.id.to_owned(), size)]).chain(run).collect()
 }

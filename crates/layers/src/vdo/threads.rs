@@ -1,14 +1,11 @@
 //! How busy the threads of a volume were: each kind by its busiest.
 
-use crate::figures::FigureFacts;
+use crate::figures::{FigureFacts, SHORTEST_S};
 
 /// Percent of one CPU below which there are more threads of a kind than it takes, and above which a kind wants one more
 /// (Petrovic 2020, section 5.2).
 pub(super) const IDLE_PERCENT: f64 = 30.0;
 pub(super) const BUSY_PERCENT: f64 = 50.0;
-
-/// The shortest time that a share is told of, seconds: CPU time moves by ticks of 10 ms.
-const SHORTEST_S: f64 = 0.2;
 
 /// The thread that does the work of journal, packer, logical, physical and hash threads where there are none of the last three.
 pub(super) const REQUESTS: &str = "reqQ";

@@ -1,6 +1,6 @@
 //! Samples of one field over time: a line per cell, as value or as rate of change.
 
-use layers::{LOAD_END, LOAD_START};
+use layers::{LOAD_END, LOAD_START, SHORTEST_S};
 use results::model::{Row, SampleRow};
 use results::read::CellData;
 
@@ -25,10 +25,6 @@ fn samples_within<'a>(
         (sample.source == source && inside).then_some(sample)
     })
 }
-
-/// The shortest time that a rate is told of, seconds. CPU time moves by ticks of 10 ms on each processor: over one of them it may look like twice
-/// the processors that there are, over this time like a twentieth more.
-const SHORTEST_S: f64 = 0.2;
 
 /// The line of one field of a cell. A sample that failed, or has no such figure, is a gap. As a rate, each
 /// point is the growth since the sample before, per second, at its own time; a counter that fell started
@@ -84,14 +80,15 @@ fn usual_gap(at_ns: impl Iterator<Item = u64>) -> f64 {
     median(gaps.collect()).unwrap_or(0.0)
 }
 
-/// The span of a stage in which its load ran, as far as a source was read where it began and ended; else all of it.
+/// The span of a stage in which its load ran, as far as a source was read where it began and ended, and over [`SHORTEST_S`] or longer; else all of it.
 fn load_within(cell: &CellData, stage: (u64, u64), source: &str) -> (u64, u64) {
     let marked = |mark| {
         samples_within(cell, Some(stage), source)
             .find(|sample| sample.mark.as_deref() == Some(mark))
     };
     let ends = marked(LOAD_START).zip(marked(LOAD_END));
-    ends.map_or(stage, |(begin, end)| (begin.at_ns, end.at_ns))
+    let load = ends.map(|(begin, end)| (begin.at_ns, end.at_ns));
+    load.filter(|(begin, end)| seconds(*begin, *end) >= SHORTEST_S).unwrap_or(stage)
 }
 
 /// Returns how much a counter grew per second while the loads of the measured stages ran, what ran between them left out; `None` where no stage has two samples.
@@ -185,6 +182,23 @@ mod tests {
     #[test]
     fn a_mean_is_of_what_was_measured_and_not_of_what_ran_between() {
         assert_eq!(mean_rate(&three_stages(), "vdo.threads", "journalQ"), Some(9.0 / 18.0));
+    }
+
+    #[test]
+    fn a_load_of_a_moment_has_the_mean_of_its_stage() {
+        let marked = |at_ns, value, mark: &str| match sample(at_ns, value) {
+            Row::Sample(sample) => Row::Sample(SampleRow { mark: Some(mark.into()), ..sample }),
+            row => row,
+        };
+        let mut rows = vec![edge(0, true, false, 0), sample(0, 0.0)];
+        rows.push(marked(4 * SECOND, 1.99, LOAD_START));
+        rows.push(marked(4 * SECOND + 1_000, 2.0, LOAD_END));
+        rows.push(edge(0, true, true, 4));
+        if let Some(Row::Stage(last)) = rows.last_mut() {
+            last.at_ns += 2_000;
+        }
+        let mean = mean_rate(&cell(rows), "vdo.threads", "journalQ").unwrap();
+        assert!((mean - 0.5).abs() < 1e-3, "{mean}");
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub struct ExpectedFigure {
     pub of: Option<FigureName>,
     /// Where this was found.
     pub source: Option<String>,
-    /// What kind of source that is.
+    /// The kind of that source.
     #[serde(default)]
     pub grounds: Grounds,
     /// The only scale at which it is expected, where the run had another one: nothing can be said then.

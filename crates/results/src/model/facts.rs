@@ -89,6 +89,9 @@ pub struct ResumeFacts {
     pub command: Vec<String>,
     /// How many cells were kept.
     pub kept: usize,
+    /// Version of the program that went on; `None` in results of earlier versions.
+    #[serde(default)]
+    pub tool_version: Option<String>,
 }
 
 /// One cell in the manifest.
@@ -317,7 +320,7 @@ pub struct VariantFacts {
     /// The level of each factor that it was crossed with, by the factor's name.
     #[serde(default)]
     pub levels: BTreeMap<String, String>,
-    /// What the experiment says of the machine of the lab that its cells run in, by key.
+    /// Settings of the machine of the lab, from the experiment, that its cells run in, by key.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub machine: BTreeMap<String, String>,
 }

@@ -39,7 +39,7 @@ pub struct Finding {
     /// When it was so.
     #[serde(default)]
     pub range: Option<TimeRange>,
-    /// The same in words: cell, stage and time (`cell 3 (vdo r2), stage write, from 2 s to 12 s of the run`).
+    /// The same in words: cell, stage and time (`cell 3 (vdo r2), stage write, from 2 s to 12 s of the cell`).
     #[serde(default)]
     pub place: Option<String>,
     /// Of a bottleneck: how much of its limit was used, or of the I/Os it touched, percent. Bottlenecks are ranked by it.

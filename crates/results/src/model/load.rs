@@ -94,7 +94,7 @@ pub struct LoadSummary {
     /// The figures of each target, when there are several.
     #[serde(default)]
     pub targets: Vec<TargetSummary>,
-    /// What each job did, when there are several; nothing in results from before 2026-11-26.
+    /// The work of each job, when there are several; nothing in results from before 2026-11-26.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub jobs: Vec<JobSummary>,
     /// Content that was asked for; `None` when nothing was to be written.
@@ -206,12 +206,12 @@ pub struct TargetSummary {
     pub operations: BTreeMap<String, OperationSummary>,
 }
 
-/// What one of several jobs did.
+/// The work of one of several jobs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobSummary {
     /// The job, from 0.
     pub job: u32,
-    /// How long it was at work, nanoseconds: from the load's start, or the end of its ramp, until its time was over or its last I/O had
+    /// The time that it was at work, nanoseconds: from the load's start, or the end of its ramp, until its time was over or its last I/O had
     /// ended. Its rates are over it: a job that has done its part of an amount is not slower for that.
     pub duration_ns: u64,
     /// I/Os that completed without error.
@@ -247,7 +247,7 @@ pub struct WorstIo {
     pub operation: String,
     /// Its target as given, when there are several or it is a file.
     pub target: Option<String>,
-    /// Tells whether its target is a file, not a block device; `None` in results from before 2026-11-28.
+    /// Tells whether its target is a file, not a block device; `None` in results of earlier versions.
     #[serde(default)]
     pub file: Option<bool>,
     /// The worker that drove it, from 0.

@@ -1,10 +1,10 @@
-//! What is known of a machine.
+//! Facts of a machine.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// What is known of a machine, as text by name, in the order it is shown (`kernel`, `cpu`, `memory`, ...).
+/// Facts of a machine, as text by name, in the order it is shown (`kernel`, `cpu`, `memory`, ...).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct MachineFacts(pub BTreeMap<String, String>);
 

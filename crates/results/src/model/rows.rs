@@ -1,4 +1,4 @@
-//! What a cell's `rows.log` holds: interval rows of the load, samples of the layers, edges of stages.
+//! The rows of a cell's `rows.log`: interval rows of the load and of its jobs, samples of the layers, edges of stages.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub type Fields = BTreeMap<String, Option<f64>>;
 pub enum Row {
     /// What one operation did in one interval.
     Interval(IntervalRow),
-    /// What one job did of one operation in one interval, where that was asked for.
+    /// The work of one job at one operation in one interval, where that was asked for.
     Job(JobRow),
     /// What one source said at one moment.
     Sample(SampleRow),
@@ -46,7 +46,7 @@ pub struct IntervalRow {
     pub histogram: Option<String>,
 }
 
-/// What one job did of one operation in one interval: a part of the [`IntervalRow`] of the same time.
+/// The work of one job at one operation in one interval: a part of the [`IntervalRow`] of the same time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JobRow {
     /// The job, from 0.

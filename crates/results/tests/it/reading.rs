@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use results::model::CellState;
+use results::model::{CellState, ResumeFacts};
 use results::read::{ReadError, open};
 use results::sink::DirSink;
 
@@ -95,11 +95,15 @@ fn the_cell_that_was_stopped_is_told_from_those_that_never_began() {
             Some(record) => record.state = CellState::Interrupted,
             None => cell.record = None,
         }
+        // Of the last only the record is lost.
+        if index == 2 {
+            cell.rows.clear();
+        }
         truth.manifest.cells[index] = truth.cells[index].entry.clone();
     }
     fixture::write(&truth, &mut DirSink::create(&at).unwrap()).unwrap();
     let told = open(&at).unwrap().incomplete.unwrap();
-    let wanted = "3 of 4 cells give no figures: 1 interrupted (stopped by the user), 2 not begun";
+    let wanted = "3 of 4 cells give no figures: 2 interrupted (stopped by the user), 1 not begun";
     assert!(told.starts_with(wanted), "{told}");
 }
 
@@ -117,4 +121,28 @@ fn a_cell_whose_guest_died_failed_whatever_its_own_record_says() {
     cell.record.as_mut().unwrap().state = CellState::Running;
     cell.entry.state = CellState::Done;
     assert!(!cell.done(), "there is no record of its end");
+}
+
+#[test]
+fn a_figure_that_a_cell_lacks_is_a_loss_unless_another_version_went_on_with_the_run() {
+    let mut truth = fixture::with(2, 40_000.0);
+    let (run_id, version) = (truth.manifest.run_id.clone(), truth.manifest.tool_version.clone());
+    for cell in &mut truth.cells {
+        cell.record.as_mut().unwrap().run_id = Some(run_id.clone());
+    }
+    let of_vdo = truth.cells.iter_mut().find(|cell| cell.entry.variant == "vdo").unwrap();
+    let stages = of_vdo.record.iter_mut().flat_map(|record| &mut record.stages);
+    let figures = stages.flat_map(|stage| stage.layers.values_mut()).next().unwrap();
+    assert!(figures.pop_first().is_some());
+    let mut told = |tool_version: Option<&str>| {
+        let dir = tempfile::tempdir().unwrap();
+        let at = dir.path().join("r");
+        let (started_utc, command) = ("2026-11-21T12:00:00Z".to_owned(), Vec::new());
+        let tool_version = tool_version.map(str::to_owned);
+        truth.manifest.resumed = vec![ResumeFacts { started_utc, command, kept: 3, tool_version }];
+        fixture::write(&truth, &mut DirSink::create(&at).unwrap()).unwrap();
+        open(&at).unwrap().incomplete.is_some_and(|told| told.contains("figures of"))
+    };
+    assert!(told(Some(&version)));
+    assert!(!told(Some("0.0.1")) && !told(None));
 }

@@ -125,7 +125,7 @@ fn in_progress(facts: &RuleFacts, stage: &MeasuredStage) -> Option<(Vec<f64>, f6
 pub(super) const POOL_UNUSED: LayerRule = LayerRule {
     id: "pool_unused",
     text: "VDO's queue was never exercised: the figures are of this load, and VDO may do more.",
-    reads: "the most of currentVIOsInProgress, and of maxVIOs where it grew, of 2048",
+    reads: "the most of currentVIOsInProgress, and of maxVIOs where it grew, of 2048; busy_ms of diskstats",
     threshold: Threshold::below(10.0, Unit::Percent),
     remedy: "To learn VDO's limit, raise jobs x depth x block size to about 2000 blocks of 4 KiB; to learn what this load gets, leave it.",
     source: "thesis 4.2.7; dm-vdo: 2048 data_vios",
@@ -142,10 +142,10 @@ fn pool_unused(
     let share = threshold.passed(100.0 * most / POOL)?;
     let elsewhere = |other: MeasuredStage| Some(100.0 * in_progress(facts, &other)?.1 / POOL);
     let never = facts.measured().filter_map(elsewhere).all(|most| threshold.passed(most).is_some());
-    // Then the device is the limit, whatever is in flight.
-    let busy = stage.span(DISKSTATS).and_then(|disks| device::busiest(facts, &disks));
+    // A busy device is the limit, whatever is in flight; where nobody could look it may be.
+    let (_, busy) = device::busiest(facts, &stage.span(DISKSTATS)?)?;
     let saturated = |busy: f64| device::SATURATED.threshold.is_some_and(|most| most.passed(busy));
-    if !never || busy.is_some_and(|(_, busy)| saturated(busy)) {
+    if !never || saturated(busy) {
         return None;
     }
     // Between samples far apart it may have been fuller, where the most that there ever were is from before.
