@@ -182,7 +182,7 @@ impl Contents {
         }
     }
 
-    /// Returns where in a block of `id` random bytes stand, text among them. For a shifted content, where they stand in the two blocks it
+    /// Returns the places of random bytes, and of text, in a block of `id`; for a shifted content those in the two blocks that it
     /// is of.
     #[inline]
     pub fn layout(&self, id: ContentId) -> BlockLayout {

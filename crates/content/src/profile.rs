@@ -31,7 +31,7 @@ pub struct Profile {
     /// but for those of `sizes` that are near; tells how far blocks of like sizes stand together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packer_saving_percent: Option<f64>,
-    /// What LZ4 has to do with its blocks. From version 3 on.
+    /// The work that LZ4 has with its blocks. From version 3 on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub texture: Option<ProfileTexture>,
 }

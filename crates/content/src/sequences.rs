@@ -1,4 +1,4 @@
-//! How LZ4 writes data: sequences of literals and a match, by which packing and unpacking take their time.
+//! The way in which LZ4 writes data: sequences of literals and a match, by which packing and unpacking take their time.
 //!
 //! A profile keeps, for a few classes of LZ4 sizes, how long literals and matches are. That tells nothing of the bytes.
 
@@ -17,7 +17,7 @@ const RUN_OFFSET: usize = 8;
 /// Bytes of the shortest match.
 pub(crate) const SHORTEST: u32 = 4;
 
-/// What LZ4 makes of data apart from sizes, and what blocks have in common.
+/// The sequences that LZ4 makes of data, and what blocks have in common.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProfileTexture {
@@ -274,7 +274,7 @@ pub(crate) struct Sequence {
     pub run: bool,
 }
 
-/// What sequences of blocks of about one size are drawn from.
+/// The distribution that sequences of blocks of about one size are drawn from.
 #[derive(Debug, Clone)]
 pub(crate) struct Drawn {
     literals: Lengths,
@@ -286,7 +286,7 @@ pub(crate) struct Drawn {
 pub(crate) const ONE: u64 = 256;
 
 impl Drawn {
-    /// Of the class that is nearest to `size`.
+    /// Those of the class that is nearest to `size`.
     pub fn of(texture: &ProfileTexture, size: usize) -> Option<Self> {
         let middle =
             |class: &&ProfileSequences| (class.upto_bytes as usize).saturating_sub(CLASS_BYTES / 2);

@@ -34,7 +34,7 @@ pub struct ContentSpec {
     /// What VDO's packer is to save on distinct blocks that are not zero. In the live scope: after random overwrites.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vdo_saving: Option<Percent>,
-    /// What a compressible block is made of; tail when `None`.
+    /// The texture of a compressible block; tail when `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub texture: Option<Texture>,
     /// Zero blocks: share of all written blocks, or of all that addresses hold.
@@ -131,7 +131,7 @@ impl ContentSpec {
         self.profile.as_mut().map_or(Ok(()), |profile| profile.load(folder))
     }
 
-    /// What a compressible block is made of.
+    /// The texture of a compressible block.
     pub fn texture(&self) -> Texture {
         self.texture.unwrap_or_default()
     }

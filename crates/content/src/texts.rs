@@ -30,14 +30,14 @@ const LEAST_PACKED: f64 = 0.9 * BLOCK as f64;
 const TRIED: usize = 64;
 /// Attempts after which less is shared.
 const LESS: usize = 8;
-/// What a text without its tail may be too small by, bytes; larger differences are found by another factor.
+/// Bytes that a text without its tail may be too small by; larger differences are found by another factor.
 const CLOSE: usize = 64;
 
-/// Texts of one content, and who writes more.
+/// Texts of one content, and the writer of more.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Texts {
     bytes: Vec<u8>,
-    /// Where the tail of each begins.
+    /// The place at which the tail of each begins.
     tails: Vec<u16>,
 }
 
@@ -215,7 +215,7 @@ impl Shared {
 /// A text that is being written.
 struct Passage {
     bytes: Vec<u8>,
-    /// Where literals stand: LZ4 finds matches of these.
+    /// The places of literals: LZ4 finds matches of these.
     places: Vec<u16>,
     /// The byte that would make the last match longer.
     avoid: Option<u8>,
@@ -262,7 +262,7 @@ impl Passage {
         self.bytes.len() - [1, 1, 2, 4][rng.below(4) as usize]
     }
 
-    /// Where a match can be of that does not become longer on either side.
+    /// A place that a match can be of which does not become longer on either side.
     fn source(&self, rng: &mut SplitMix64) -> usize {
         let end = self.bytes.len();
         let near = self.places.partition_point(|&place| usize::from(place) + 9 < end).max(1);

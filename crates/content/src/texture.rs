@@ -23,7 +23,7 @@ pub(crate) struct Calibrated {
     pub lz4_bytes: usize,
 }
 
-/// What a block is made of beside its content.
+/// The make of a block beside its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Body {
     /// Random bytes and zeros.

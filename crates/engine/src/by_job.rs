@@ -1,4 +1,4 @@
-//! What all jobs of a load did together, and each of them beside the others.
+//! The work of all jobs of a load together, and of each of them beside the others.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::error::EngineError;
 use crate::record::Completion;
 use crate::tally::{Shape, Tally};
 
-/// What one job did, counted.
+/// The work of one job, counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct JobCount {
     ios: u64,
@@ -16,7 +16,7 @@ struct JobCount {
     errors: u64,
 }
 
-/// What all jobs did together; of each job the counts, and its whole tally where figures per job are kept. Workers know nothing of it: each
+/// The work of all jobs together; of each job the counts, and its whole tally where figures per job are kept. Workers know nothing of it: each
 /// has a tally of its own, which are put together here.
 #[derive(Debug, Clone)]
 pub(crate) struct JobTallies {
@@ -94,7 +94,7 @@ impl JobTallies {
         Ok(rows)
     }
 
-    /// What each job did, when there are several; `worked_ns` says how long each was at work.
+    /// The work of each job, when there are several; `worked_ns` says how long each was at work.
     pub(crate) fn summaries(
         &self,
         names: &[String],

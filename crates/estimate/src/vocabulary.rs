@@ -1,4 +1,4 @@
-//! How much of its blocks have in common, so that what a profile makes packs in long records as the data does.
+//! The share of its blocks that they have in common, so that what a profile makes packs in long records as the data does.
 
 use content::{BLOCK, ContentSpec, Profile, ProfileSource, Source, Texture};
 use units::Seed;

@@ -19,7 +19,7 @@ const FEW_BITS: u32 = 16;
 const MANY_BITS: u32 = 20;
 /// Bits of a size in what is remembered.
 const SIZE_BITS: u32 = 13;
-/// Of the sizes that are taken, those of one name in this many have their sequences counted.
+/// One name in this many of the sizes that are taken has its sequences counted.
 const COUNTED: u64 = 16;
 
 /// Sizes of contents that came before, so that those of duplicates are not taken again. It forgets as it likes: a size is
@@ -122,7 +122,7 @@ pub struct Worker<'a> {
     start: usize,
     /// The comparison's sample.
     pub sampler: Sampler,
-    /// What LZ4 made of blocks.
+    /// The sizes and sequences that LZ4 made of blocks.
     pub sequences: SequenceCounter,
 }
 

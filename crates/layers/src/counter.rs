@@ -23,7 +23,7 @@ macro_rules! counters {
 }
 pub(crate) use counters;
 
-/// What a layer's own tool says first, made from one reading of a probe.
+/// The figures that a layer's own tool says first, made from one reading of a probe.
 #[derive(Debug, Clone, Copy)]
 pub struct Overview {
     /// The probe, without the layer's name.
@@ -39,7 +39,7 @@ pub struct Column {
     pub name: &'static str,
     /// Unit of the number.
     pub unit: Unit,
-    /// What it is made from.
+    /// The sources that it is made from.
     pub help: &'static str,
     /// The number; `None` where the reading does not say.
     pub of: fn(&Fields) -> Option<f64>,

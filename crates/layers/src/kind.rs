@@ -100,7 +100,7 @@ pub struct Kind {
     pub counters: &'static [&'static [Metric]],
     /// Growth of such a number that grows, by its field; `None` where it began anew meanwhile.
     pub counting: fn(&Endpoints, &str) -> Option<f64>,
-    /// What its own tool says first of it, from one reading.
+    /// The figures that its own tool says first of it, from one reading.
     pub overview: Option<Overview>,
     /// Fields that its figures follow between marks; of all others only what is read at marks stays in memory.
     pub followed: &'static [Followed],

@@ -72,7 +72,7 @@ pub enum AdmissionError {
     /// The experiment says what the machine of the lab is like.
     #[error("The experiment has a machine of its own ({keys}), and this one is as it is")]
     Machine {
-        /// What it says.
+        /// Its words.
         keys: String,
     },
     /// A device is given for a role that the experiment does not have.

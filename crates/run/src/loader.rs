@@ -218,7 +218,7 @@ impl Loader for Real<'_> {
     }
 }
 
-/// Where the load of a stage begins and ends, read of the layers.
+/// The begin and the end of a stage's load, read of the layers.
 pub(crate) struct LoadSpan {
     /// Rounds of a fill are one load.
     whole: bool,

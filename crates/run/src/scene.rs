@@ -13,7 +13,7 @@ pub(crate) struct CellContext<'a> {
     pub of: usize,
     /// The run's tag, part of the names of what it makes.
     pub run_tag: &'a str,
-    /// What is known of the machine that runs the cells; empty in a simulation.
+    /// Facts of the machine that runs the cells; empty in a simulation.
     pub machine: MachineFacts,
     pub clock: &'a Clock,
     pub interrupt: &'a Interrupt,

@@ -8,8 +8,8 @@ use super::root::Root;
 use crate::texts::Texts;
 use crate::{BLOCK, ContentId, LANE};
 
-/// Checks blocks of contents that differ in nothing but their id. Small and without pointers, as most caches are cold after a system
-/// call.
+/// Checks blocks of contents that differ in nothing but their id. Small and without pointers: after a system call most caches are
+/// cold.
 #[derive(Debug, Clone)]
 pub struct BlockCheck {
     generator: Generator,

@@ -7,12 +7,12 @@ use super::root::Root;
 /// Bytes of the lane in front.
 const LANE: usize = size_of::<Lane>();
 
-/// What of a block is the same whatever its content is. The tail begins in the last [`BATCH`].
+/// The part of a block that is the same whatever its content is. The tail begins in the last [`BATCH`].
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Text<'a> {
     /// As long as the block.
     pub bytes: &'a [u8],
-    /// Where the random bytes behind it begin.
+    /// The place behind it at which the random bytes begin.
     pub tail: usize,
 }
 

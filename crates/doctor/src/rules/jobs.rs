@@ -12,7 +12,7 @@ use super::load::loads;
 
 /// Less than this of the I/Os per second of the fastest job, percent, and the slowest is no job like the others.
 pub(crate) const EVEN_PERCENT: f64 = 50.0;
-/// What the slowest job lacks must be so many times what chance makes: latencies that vary much make the counts of few I/Os vary, too.
+/// The least multiple of what chance makes that the slowest job must lack: latencies that vary much make the counts of few I/Os vary, too.
 const STANDARD_ERRORS: f64 = 10.0;
 /// With fewer I/Os of the fastest job than this, the one that the slowest has in flight may be all that it lacks.
 const LEAST_IOS: u64 = 100;
@@ -52,7 +52,7 @@ fn is_uneven(load: &LoadSummary, apart: Apart) -> bool {
         && standard_errors(load, apart).is_some_and(|errors| errors > STANDARD_ERRORS)
 }
 
-/// What one variant's cells say of a stage.
+/// One variant's cells and what they say of a stage.
 #[derive(Default)]
 struct Stage<'a> {
     cells: usize,
@@ -99,7 +99,7 @@ pub(crate) fn uneven(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     stages.into_iter().filter_map(finding).collect()
 }
 
-/// What a job did, in words.
+/// The work of a job, in words.
 fn told(job: &JobSummary) -> String {
     let rate = job.iops().map_or_else(String::new, |iops| significant(iops, 3));
     format!("job {} did {rate} I/Os per second ({} in all)", job.job, grouped(job.ios))

@@ -117,7 +117,7 @@ impl LogReceiver {
     }
 }
 
-/// Where the bytes of a log go.
+/// The file or sink that the bytes of a log go to.
 enum Out {
     File(File),
     Keeper(IoLogKeeper),

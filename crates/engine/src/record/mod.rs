@@ -47,7 +47,7 @@ impl Default for Recording {
     }
 }
 
-/// Where the log of every I/O goes.
+/// The file or sink that the log of every I/O goes to.
 #[derive(Debug, Clone)]
 pub enum IoLogTarget {
     /// To a file, however long it becomes.

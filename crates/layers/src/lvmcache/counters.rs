@@ -27,7 +27,7 @@ pub(super) const COUNTERS: &[&[Metric]] = &[
     },
 ];
 
-/// How full the cache is, as `lvs` and `dmsetup status` tell it.
+/// The fill of the cache, as `lvs` and `dmsetup status` tell it.
 pub(super) const OVERVIEW: Overview = Overview {
     probe: "status",
     columns: &[

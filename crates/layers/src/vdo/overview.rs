@@ -1,4 +1,4 @@
-//! What vdostats says first of a volume, with what its shares are of.
+//! The figures that vdostats says first of a volume, with what its shares are of.
 
 use results::model::Fields;
 use units::Unit;

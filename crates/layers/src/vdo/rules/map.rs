@@ -9,7 +9,7 @@ use crate::rule::{
     Check, LayerRule, MeasuredStage, Observation, RuleFacts, Threshold, ThresholdTest, figure,
 };
 
-/// What is left to do where a file system stands on the volume.
+/// The remedy that is left where a file system stands on the volume.
 pub(super) const BELOW_FILES: &str = "Below a file system no stage can allocate it: compare variants that all begin so, and say with the figures that \
      its allocation is in them.";
 
