@@ -42,7 +42,7 @@ impl OneLoad {
             })
         };
         let begin = spans().next().map_or(0, |(start_ns, _)| start_ns);
-        let end = spans().last().map_or(begin, |(_, end_ns)| end_ns);
+        let end = spans().next_back().map_or(begin, |(_, end_ns)| end_ns);
         let names: Vec<&str> = self.targets.iter().map(|(name, _)| name.as_str()).collect();
         let variant = names.join(", ");
         let seed = self.summary.seed;

@@ -28,14 +28,12 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     spec.content.load_profile(Path::new(".")).map_err(|e| workload_failure(&e.into()))?;
     spec.validate().map_err(|error| workload_failure(&error))?;
     let style = Style::of_stderr();
-    for warning in warnings(args, &spec) {
-        say_line(style.note("warning:").and(warning));
-    }
+    warnings(args, &spec).into_iter().for_each(|text| say_line(style.note("warning:").and(text)));
     let may_create = new_size(args)?;
     no_target_twice(args)?;
     outputs::check(&output_files(args), &inputs(args))?;
     let claims = claims(args, may_create, spec.writes())?;
-    let names: Vec<_> = args.targets.iter().map(|t| t.path.display().to_string()).collect();
+    let names: Vec<_> = sized(args, None).into_iter().map(|(name, _)| name).collect();
     let names = names.join(", ");
     let latency_log =
         output_files(args).into_iter().find(|file| file.kind == OutputKind::LatencyLog);
@@ -87,19 +85,28 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     log_ended.into_iter().for_each(|text| summary.lacks(text));
     view.summary(&summary);
     if let Some(page) = page {
-        let names = args.targets.iter().map(|target| target.path.display().to_string());
-        let size = size.filter(|_| args.targets.len() == 1);
-        let targets = names.map(|name| (name, size)).collect();
+        let targets = sized(args, size);
         let (summary, command) = (summary.clone(), crate::args::words());
-        let load = OneLoad { load, targets, rows, summary, started_utc, command };
-        page.write(report::html::page(&[super::report::view(&load.result())]).as_bytes())?;
-        say(&format!("{} written", page.path.display()));
+        write_page(&page, OneLoad { load, targets, rows, summary, started_utc, command })?;
     }
     if let Some(text) = mostly_failed(&summary.operations) {
         say(&format!("{} {text}", style.bad("error:")));
     }
     let stopped = interrupt.level() != Level::None && !summary.incomplete.is_empty();
     Ok(ExitCode::from(if stopped { 130 } else { exit_code(&summary) }))
+}
+
+/// The targets by name; of a single one the size, bytes, is known.
+fn sized(args: &LoadArgs, size: Option<u64>) -> Vec<(String, Option<u64>)> {
+    let size = size.filter(|_| args.targets.len() == 1);
+    args.targets.iter().map(|target| (target.path.display().to_string(), size)).collect()
+}
+
+/// Writes the page of a load.
+fn write_page(page: &Output, load: OneLoad) -> Result<(), Failure> {
+    page.write(report::html::page(&[super::report::view(&load.result())]).as_bytes())?;
+    say(&format!("{} written", page.path.display()));
+    Ok(())
 }
 
 /// Returns what will not do what people expect of it, and what changes nothing.
