@@ -188,7 +188,7 @@ pub(crate) const RULES: [ResultRule; 35] = [
     Rule {
         id: "uneven_jobs",
         text: "Jobs of one load, which all do the same, went at very different speeds: figures of all together are mostly those of the fastest.",
-        reads: "I/Os per second of each job while it was at work, in loads of a second and of 100 I/Os of the fastest and more, where they differ by ten times what chance makes of their latencies",
+        reads: "I/Os per second of each job while it was at work, in loads of a second and of 1,000 I/Os of the fastest and more, where they differ by ten times what chance makes of their latencies",
         threshold: Threshold::below(rules::jobs::EVEN_PERCENT, Unit::Percent),
         remedy: "Look at each job by itself: per_job = true in the stage.",
         source: "articles on lvmcache and bcache; docs/engine.md",

@@ -140,6 +140,6 @@ fn time_that_a_listener_takes_over_the_start_is_not_the_loads() {
     };
     let reported = run_with(&load, &Clock::real(), slow);
     assert!(reported.rows[0].ios > 0, "{:?}", reported.rows);
-    let told = reported.summary().operations["randread"].iops;
-    assert!(told.is_some_and(|told| told > 900.0), "1000 a second were asked for: {told:?}");
+    let iops = reported.summary().operations["randread"].iops;
+    assert!(iops.is_some_and(|iops| iops > 900.0), "1000 a second were asked for: {iops:?}");
 }
