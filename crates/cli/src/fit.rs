@@ -10,14 +10,14 @@ pub fn fit(line: &str, command: Option<usize>, width: usize) -> String {
     }
     let indent = " ".repeat(indent(line, width));
     let mut out = String::new();
-    let (mut used, mut quote, mut at) = (0, None, 0);
-    for piece in pieces(line) {
+    let (mut used, mut at) = (0, 0);
+    for piece in whole_words(line, command) {
         let word = piece.trim_start_matches(' ');
         let begin = at + piece.len() - word.len();
         let of_command = command.is_some_and(|command| begin >= command);
         // A line of a command that goes on ends with a space and a backslash.
         let room = if of_command { width.saturating_sub(2) } else { width };
-        let breaks = used > indent.len() && quote.is_none() && used + columns(piece) > room;
+        let breaks = used > indent.len() && used + columns(piece) > room;
         if breaks {
             let goes_on = of_command && command < Some(begin);
             out.push_str(if goes_on { " \\\n" } else { "\n" });
@@ -28,9 +28,27 @@ pub fn fit(line: &str, command: Option<usize>, width: usize) -> String {
         out.push_str(put);
         used += columns(put);
         at += piece.len();
-        quote = if of_command { open(quote, word) } else { None };
     }
     out
+}
+
+/// Returns the words, each with the spaces before it; from byte `command` on what stands in quotation marks is of one word.
+fn whole_words(line: &str, command: Option<usize>) -> impl Iterator<Item = &str> {
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        let (mut end, mut quote) = (0, None);
+        for piece in pieces(rest) {
+            end += piece.len();
+            let at = line.len() - rest.len() + end;
+            quote = open(quote, piece);
+            if quote.is_none() || command.is_none_or(|command| at <= command) {
+                break;
+            }
+        }
+        let (whole, after) = rest.split_at(end);
+        rest = after;
+        (!whole.is_empty()).then_some(whole)
+    })
 }
 
 /// Returns the words, each with the spaces before it.
@@ -47,11 +65,17 @@ fn pieces(line: &str) -> impl Iterator<Item = &str> {
 
 /// Returns the quotation mark that is open behind `word`.
 fn open(mut quote: Option<char>, word: &str) -> Option<char> {
-    for mark in word.chars().filter(|c| matches!(c, '\'' | '"')) {
-        quote = match quote {
-            None => Some(mark),
-            Some(begun) if begun == mark => None,
-            inside => inside,
+    let mut chars = word.chars();
+    while let Some(c) = chars.next() {
+        quote = match (quote, c) {
+            // Behind a backslash a mark is a character like others, but in single quotation marks.
+            (None | Some('"'), '\\') => {
+                chars.next();
+                quote
+            }
+            (None, '\'' | '"') => Some(c),
+            (Some(begun), mark) if begun == mark => None,
+            (inside, _) => inside,
         };
     }
     quote
@@ -116,5 +140,9 @@ mod tests {
         let fitted = fit(line, Some(5), 26);
         assert_eq!(fitted, "run  lvcreate --size 3g \\\n     --set 'a=1 b=2 c=3' \\\n     VG/pool");
         assert_eq!(fitted.replace(" \\\n    ", ""), line);
+        // What stands in quotation marks goes on whole, and a mark behind a backslash begins nothing.
+        let long = fit("run  a b --set 'a=1 b=2 c=3 d=4 e=5'", Some(5), 26);
+        assert_eq!(long, "run  a b --set \\\n     'a=1 b=2 c=3 d=4 e=5'");
+        assert_eq!(open(None, "'it'\\''s'"), None);
     }
 }

@@ -47,7 +47,7 @@ pub struct LevelShift {
 ///
 /// The statistic is the greatest two-sample t of a stretch of results against those before and behind it, at least four either way
 /// (circular binary segmentation: Olshen and others 2004; a stretch up to the end is a single change, and one that was mended is found as
-/// well); p is the share of 4,999 drawn series without a change that have a greater one ([`Drawn`]). A change has p < 0.001, one that was mended
+/// well); p is the share of 4,999 drawn series without a change that have a greater one (`Drawn`). A change has p < 0.001, one that was mended
 /// p < 0.0005, and is at least `least`; its parts are looked at again. `seed` draws the series.
 pub fn trend(values: &[f64], least: f64, seed: Seed) -> Trend {
     let first = values.len().saturating_sub(MOST_RESULTS);

@@ -127,8 +127,11 @@ fn a_cell_whose_guest_died_failed_whatever_its_own_record_says() {
 fn a_figure_that_a_cell_lacks_is_a_loss_unless_another_version_went_on_with_the_run() {
     let mut truth = fixture::with(2, 40_000.0);
     let (run_id, version) = (truth.manifest.run_id.clone(), truth.manifest.tool_version.clone());
-    for cell in &mut truth.cells {
-        cell.record.as_mut().unwrap().run_id = Some(run_id.clone());
+    for record in truth.cells.iter_mut().filter_map(|cell| cell.record.as_mut()) {
+        record.run_id = Some(run_id.clone());
+        let layers = record.layers.clone();
+        let measured = record.stages.iter_mut().filter(|stage| stage.measured);
+        measured.for_each(|stage| stage.layers.clone_from(&layers));
     }
     let of_vdo = truth.cells.iter_mut().find(|cell| cell.entry.variant == "vdo").unwrap();
     let stages = of_vdo.record.iter_mut().flat_map(|record| &mut record.stages);
