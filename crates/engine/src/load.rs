@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sys::clock::Clock;
 use sys::interrupt::Interrupt;
+use sys::meant::Meant;
 use units::{Bytes, Nanos, Percent, Seed};
 use workload::LoadSpec;
 
@@ -79,8 +80,8 @@ pub enum TargetSpec {
         name: PathBuf,
         /// The path that is opened.
         way: PathBuf,
-        /// The file system (`st_dev`) that a file has to be on, where that is known: a link that leads out of it is not followed.
-        on: Option<u64>,
+        /// The device, or the file system of the file, that it has to be, where that is known: nothing else is read or written.
+        meant: Option<Meant>,
     },
     /// Nothing at all: I/Os end inside the process as soon as they are submitted.
     Null {
@@ -106,9 +107,9 @@ impl TargetSpec {
         }
     }
 
-    /// The file system that a file has to be on, where that is known.
-    pub(crate) fn on(&self) -> Option<u64> {
-        if let Self::Through { on, .. } = self { *on } else { None }
+    /// The thing that it has to lead to, where that is known.
+    pub(crate) fn meant(&self) -> Option<Meant> {
+        if let Self::Through { meant, .. } = self { *meant } else { None }
     }
 
     /// Its name in results and messages.

@@ -7,6 +7,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FallocateFlags, Mode, OFlags};
+use sys::meant::Meant;
 use units::Bytes;
 
 use crate::error::{EngineError, ErrorKind};
@@ -62,13 +63,13 @@ impl Target {
     /// Opens the block device or file that `spec` says, `None` of other targets; creates the file when that is wished and it is missing
     /// or empty.
     pub(crate) fn of_spec(spec: &TargetSpec, access: Access) -> Result<Option<Self>, EngineError> {
-        spec.path().map(|path| Self::open(path, spec.on(), access)).transpose()
+        spec.path().map(|path| Self::open(path, spec.meant(), access)).transpose()
     }
 
     /// The way is followed once: everything is done with what it led to.
     fn open(
         (path, way): (&Path, &Path),
-        on: Option<u64>,
+        meant: Option<Meant>,
         access: Access,
     ) -> Result<Self, EngineError> {
         let (held, made) = match (followed(way), access.create) {
@@ -78,8 +79,8 @@ impl Target {
             }
             (Err(error), _) => return Err(cannot("opened", path, error)),
         };
-        let within = on.map_or(Ok(()), |on| refuse_outside(path, &held, on));
-        let opened = within.and_then(|()| Self::of(path, &held, access));
+        let right = meant.map_or(Ok(()), |meant| refuse_others(path, &held, meant));
+        let opened = right.and_then(|()| Self::of(path, &held, access));
         if opened.is_err() && made && leads_to(way, &held) {
             let _ = std::fs::remove_file(way);
         }
@@ -204,16 +205,19 @@ fn refuse_other_kinds(path: &Path, found: &Metadata) -> Result<(), EngineError> 
     Err(EngineError::new(ErrorKind::Usage, message, help))
 }
 
-/// Refuses what is no file of the file system `on`: a link, or something that is mounted, led out of it.
-fn refuse_outside(path: &Path, held: &File, on: u64) -> Result<(), EngineError> {
+/// Refuses what is not meant: a link, something that is mounted, or another device under the name.
+fn refuse_others(path: &Path, held: &File, meant: Meant) -> Result<(), EngineError> {
     let found = held.metadata().map_err(|e| cannot("examined", path, e))?;
-    if found.is_file() && found.dev() == on {
+    if meant.is(&found) {
         return Ok(());
     }
-    let message = format!(
-        "{} leads out of the file system that it is to be on, by a link or by what is mounted there; nothing is read or written",
-        path.display()
-    );
+    let wrong = match meant {
+        Meant::FileOn(_) => {
+            "leads out of the file system that it is to be on, by a link or by what is mounted there"
+        }
+        Meant::Device(_) => "leads to another device than the one that the stack was built with",
+    };
+    let message = format!("{} {wrong}; nothing is read or written", path.display());
     let help = "find out what put it there: a command of this experiment, or another program";
     Err(EngineError::new(ErrorKind::Target, message, help))
 }
@@ -321,6 +325,27 @@ mod tests {
         assert!(target.notices.iter().any(|n| n.contains("never written")), "{target:?}");
         let again = open(&path, Access { create: Some(Bytes(1 << 30)), ..WISH }).unwrap();
         assert_eq!(again.size, Bytes(1 << 20));
+    }
+
+    #[test]
+    fn what_was_not_meant_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, [0; 4096]).unwrap();
+        let device = path.metadata().unwrap().dev();
+        let through = |meant| TargetSpec::Through {
+            name: path.clone(),
+            way: path.clone(),
+            meant: Some(meant),
+        };
+        Target::of_spec(&through(Meant::FileOn(device)), WISH).unwrap();
+        for (meant, said) in [
+            (Meant::FileOn(device + 1), "leads out of the file system"),
+            (Meant::Device(device), "another device than the one"),
+        ] {
+            let error = Target::of_spec(&through(meant), WISH).unwrap_err().to_string();
+            assert!(error.contains(said), "{error}");
+        }
     }
 
     #[test]

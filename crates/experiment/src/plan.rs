@@ -199,6 +199,11 @@ impl StagePlan {
         }
     }
 
+    /// Returns the offers of all layers that it works on.
+    pub fn offers(&self) -> impl Iterator<Item = &Offer> {
+        [&self.target].into_iter().chain(self.aims.iter().map(|aim| &aim.target)).map(|t| &t.offer)
+    }
+
     /// Returns how long it may take at most, where nobody knows beforehand how long it will.
     pub fn patience(&self) -> Option<Nanos> {
         let limit = self.command().map(|command| command.time_limit);

@@ -19,6 +19,7 @@ use results::model::{AskedContent, StepRecord};
 use sys::clock::Clock;
 use sys::identity::Identity;
 use sys::interrupt::{Interrupt, Level};
+use sys::meant::Meant;
 use units::Nanos;
 
 use crate::names::{self, Names};
@@ -44,8 +45,9 @@ pub struct Place {
     pub name: PathBuf,
     /// The path to open: past what is mounted at the name by now.
     pub way: PathBuf,
-    /// The file system (`st_dev`) that was mounted there and is held: what leads out of it was not meant.
-    pub on: Option<u64>,
+    /// The thing that has to be opened, where that is known: a file of the file system that was mounted there and is held, or the
+    /// device that the stack was built with.
+    pub meant: Option<Meant>,
 }
 
 /// What an action is done for, and within what.
@@ -94,8 +96,8 @@ impl Executor {
     /// When one of them is not bound.
     pub fn place(&self, text: &str) -> Result<Place, StepError> {
         let name = PathBuf::from(self.resolve(text)?);
-        let (way, on) = self.machine.way(&name);
-        Ok(Place { name, way, on })
+        let (way, meant) = self.machine.way(&name);
+        Ok(Place { name, way, meant })
     }
 
     /// `source` with its placeholders replaced.

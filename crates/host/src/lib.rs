@@ -10,6 +10,7 @@ mod claim;
 mod error;
 mod executor;
 mod facts;
+mod held;
 mod identity;
 mod leftovers;
 mod lines;

@@ -16,9 +16,11 @@ use sys::dm::Dm;
 use sys::identity::Identity;
 use sys::interrupt::Interrupt;
 use sys::kernel_log::{KernelLog, Record};
+use sys::meant::Meant;
 use units::Nanos;
 
 use crate::child::{self, CommandOutput};
+use crate::held::HeldDevices;
 use crate::leftovers::{self, Removal};
 use crate::lines::Listener;
 use crate::measured::{self, CommandOutcome, MeasuredCommand};
@@ -118,8 +120,19 @@ pub trait Machine: Send {
         Ok(())
     }
 
-    /// Returns nothing while every claimed device and every mounted file system is the one that steps mean; with `words`, of the
-    /// devices that they name.
+    /// Holds those of `names` that lead to block devices, and no others: from now on each has to lead to the same one.
+    ///
+    /// # Errors
+    /// When one that was let go is another device by now.
+    fn hold(&mut self, _names: &[String]) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Lets the held devices go, which their layers are about to change.
+    fn release(&mut self) {}
+
+    /// Returns nothing while every claimed or held device and every mounted file system is the one that steps mean; with `words`, of
+    /// the devices that they name.
     ///
     /// # Errors
     /// When one of them is gone, or something else stands in its place.
@@ -127,9 +140,9 @@ pub trait Machine: Send {
         Ok(())
     }
 
-    /// The path by which to open `path`: of one on a file system that was mounted here, past its directory, with that file system's
-    /// number (`st_dev`). It is good until the next step.
-    fn way(&self, path: &Path) -> (PathBuf, Option<u64>) {
+    /// The path by which to open `path`, and what has to be opened, where that is known: of one on a file system that was mounted
+    /// here the way past its directory. It is good until the next step.
+    fn way(&self, path: &Path) -> (PathBuf, Option<Meant>) {
         (path.to_owned(), None)
     }
 
@@ -170,6 +183,8 @@ pub struct RealMachine {
     processes: BTreeMap<String, Process>,
     /// Devices that are written to.
     devices: Vec<ClaimedDevice>,
+    /// Devices that the stack of the cell consists of.
+    held: HeldDevices,
     /// File systems that were mounted, by directory.
     mounts: BTreeMap<String, HeldMount>,
     /// Devices of the run on which another process may have made something.
@@ -223,6 +238,7 @@ impl Machine for RealMachine {
 
     fn discard(&mut self, device: &str) -> io::Result<Option<String>> {
         let mut file = OpenOptions::new().read(true).write(true).open(device)?;
+        self.held.check_opened(device, &file)?;
         let refused = match sys::block::discard_whole(&file) {
             Ok(()) => None,
             Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Some(error),
@@ -263,7 +279,9 @@ impl Machine for RealMachine {
 
     fn flush(&mut self, device: &str) -> io::Result<()> {
         // Read-only on purpose: closing a writer makes udev read the device again.
-        sys::block::flush(&File::open(device)?)
+        let file = File::open(device)?;
+        self.held.check_opened(device, &file)?;
+        sys::block::flush(&file)
     }
 
     fn read(&mut self, source: &Source) -> io::Result<String> {
@@ -330,16 +348,25 @@ impl Machine for RealMachine {
     fn intact(&mut self, words: Option<&str>) -> io::Result<()> {
         let meant = |device: &&ClaimedDevice| words.is_none_or(|words| device.is_named_in(words));
         self.devices.iter().filter(meant).try_for_each(ClaimedDevice::check)?;
+        words.map_or_else(|| self.held.check(), |words| self.held.check_named(words))?;
         let mounts = self.mounts.values().filter(|_| words.is_none());
         mounts.into_iter().try_for_each(HeldMount::check)
     }
 
-    fn way(&self, path: &Path) -> (PathBuf, Option<u64>) {
-        let ways =
-            self.mounts.values().filter_map(|mount| Some((mount.way(path)?, mount.number())));
+    fn hold(&mut self, names: &[String]) -> io::Result<()> {
+        self.held.hold(names)
+    }
+
+    fn release(&mut self) {
+        self.held.release();
+    }
+
+    fn way(&self, path: &Path) -> (PathBuf, Option<Meant>) {
+        let on = |mount: &HeldMount| mount.number().map(Meant::FileOn);
+        let ways = self.mounts.values().filter_map(|mount| Some((mount.way(path)?, on(mount))));
         // The nearest of mounts within mounts leaves the least of the path.
         let nearest = ways.min_by_key(|(way, _)| way.components().count());
-        nearest.unwrap_or_else(|| (path.to_owned(), None))
+        nearest.unwrap_or_else(|| (path.to_owned(), self.held.number(path).map(Meant::Device)))
     }
 
     fn start(&mut self, name: &str, argv: &[String]) -> io::Result<()> {
@@ -390,6 +417,7 @@ impl RealMachine {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             opened => opened?,
         };
+        self.held.check_opened(device, &file)?;
         if let Some(mark) = mark.filter(|_| self.after_another) {
             // Nobody holds the claim of the run that is gone; another one may have the device by now.
             let lock = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);

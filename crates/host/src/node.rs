@@ -58,9 +58,7 @@ impl ClaimedDevice {
 impl ClaimedDevice {
     /// Tells whether the text of a step names the node, as a word or as part of one (`origin=/dev/sdb`).
     pub(crate) fn is_named_in(&self, text: &str) -> bool {
-        let node = self.node.display().to_string();
-        let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric());
-        text.match_indices(&node).any(|(at, _)| ends(&text[at + node.len()..]))
+        crate::held::is_named_in(&self.node.display().to_string(), text)
     }
 }
 

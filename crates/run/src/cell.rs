@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use experiment::{CellPlan, StagePlan};
-use host::{Executor, Meter};
+use host::{Executor, Meter, StepError};
 use layers::step::Step;
-use layers::{ALLOCATED, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START};
+use layers::{ALLOCATED, Offer, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START};
 use results::model::{
     CellRecord, CellState, CommandFigures, FillFigures, LoadSummary, Row, SampleRow, StageEdge,
     StageRecord, StateFigures,
@@ -117,7 +117,27 @@ impl<'a> Running<'a> {
     }
 
     fn raise(&mut self) -> Result<(), Stop> {
-        self.steps(&self.plan.up)
+        self.steps(&self.plan.up)?;
+        self.hold()
+    }
+
+    /// Holds every device that the stack was built with: from now on nothing else is written under its name.
+    fn hold(&mut self) -> Result<(), Stop> {
+        let offers = self.plan.stages.iter().flat_map(StagePlan::offers);
+        let names: Vec<_> = offers.chain([&self.plan.target.offer]).map(Offer::path).collect();
+        self.executor.hold(&self.plan.up, &names).map_err(stopped)
+    }
+
+    /// Does steps of the layers' own, after which their devices may have other numbers, and names other values.
+    fn change(&mut self, steps: &[Step]) -> Result<(), Stop> {
+        if steps.is_empty() {
+            return Ok(());
+        }
+        self.executor.intact("change the stack").map_err(stopped)?;
+        self.executor.release();
+        let done = self.steps(steps);
+        let held = self.hold();
+        done.and(held)
     }
 
     fn measure(&mut self, loader: &mut dyn Loader) -> Result<(), Stop> {
@@ -180,7 +200,7 @@ impl<'a> Running<'a> {
         loader: &mut dyn Loader,
         watch: &mut CellSamplers,
     ) -> Result<bool, Stop> {
-        self.steps(&stage.before)?;
+        self.change(&stage.before)?;
         if self.due() == Some(InjectedFault::Spoil) {
             loader.spoil_next();
         }
@@ -259,8 +279,7 @@ impl<'a> Running<'a> {
             self.hand_in_transcript();
             match outcome {
                 Ok(()) => {}
-                Err(error) if error.interrupted() => return Err(Stop::Interrupted),
-                Err(error) => return Err(Stop::Failed(crate::chain(&error))),
+                Err(error) => return Err(stopped(error)),
             }
             if let Some(reason) = injected {
                 return Err(Stop::Failed(reason));
@@ -350,6 +369,11 @@ impl<'a> Running<'a> {
         self.scene.recorder.send(Message::LeftBehind(left.clone()));
         Err(format!("teardown left behind {}; remove it by hand", left.join(", ")))
     }
+}
+
+/// Returns why a cell stops after an error of a step.
+fn stopped(error: StepError) -> Stop {
+    if error.interrupted() { Stop::Interrupted } else { Stop::Failed(crate::chain(&error)) }
 }
 
 #[cfg(test)]

@@ -35,11 +35,17 @@ pub(crate) fn copy(
         let direct = |flags| {
             OpenOptions::new().read(!write).write(write).custom_flags(flags).open(&place.way)
         };
-        match direct(OFlags::DIRECT.bits().cast_signed()) {
+        let opened = match direct(OFlags::DIRECT.bits().cast_signed()) {
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => direct(0),
             other => other,
-        }
-        .map_err(|error| format!("cannot open {}: {error}", place.name.display()))
+        };
+        let right = opened.and_then(|file| match place.meant {
+            Some(meant) if !meant.is(&file.metadata()?) => {
+                Err(io::Error::other("it is another device by now than the one that was meant"))
+            }
+            _ => Ok(file),
+        });
+        right.map_err(|error| format!("cannot open {}: {error}", place.name.display()))
     };
     let (source, sink) = (open(from, false)?, open(target, true)?);
     let to = plan.to.0;

@@ -13,6 +13,7 @@ use engine::{
 use host::{Executor, Place};
 use layers::{LOAD_END, LOAD_START};
 use results::model::{LoadSummary, Row};
+use sys::meant::Meant;
 
 use crate::copier;
 use crate::known::KnownInCell;
@@ -275,13 +276,13 @@ pub(crate) fn aims(stage: &StagePlan, turn: LoadId) -> Vec<Aim> {
 fn aim_at(aim: &Aim, executor: &Executor, load: &mut Load) -> Result<(), String> {
     let place = |path: &str| executor.place(path).map_err(|error| crate::chain(&error));
     if let Some(files) = aim.files.as_ref().filter(|files| files.make) {
-        let Place { name, way, on } = place(aim.target.offer.path())?;
+        let Place { name, way, meant } = place(aim.target.offer.path())?;
         let (folder, named) = (way.join(&files.folder), name.join(&files.folder));
         std::fs::create_dir_all(&folder)
             .map_err(|error| format!("{} cannot be made: {error}", named.display()))?;
         let made = std::fs::metadata(&folder)
             .map_err(|error| format!("{} cannot be examined: {error}", named.display()))?;
-        if on.is_some_and(|on| made.dev() != on) {
+        if matches!(meant, Some(Meant::FileOn(on)) if made.dev() != on) {
             return Err(format!(
                 "{} leads out of the file system of the stack; nothing is written there. Find out what put it there: a command of this \
                  experiment, or another program",
@@ -291,8 +292,8 @@ fn aim_at(aim: &Aim, executor: &Executor, load: &mut Load) -> Result<(), String>
         load.may_create = Some(files.size);
     }
     for (path, share) in aim.paths() {
-        let Place { name, way, on } = place(&path)?;
-        let target = TargetSpec::Through { name, way, on };
+        let Place { name, way, meant } = place(&path)?;
+        let target = TargetSpec::Through { name, way, meant };
         load.targets.push(engine::Aim { target, share });
     }
     Ok(())

@@ -18,6 +18,7 @@ pub mod keeper;
 pub mod kernel_log;
 pub mod lifeline;
 pub mod made;
+pub mod meant;
 pub mod memory;
 pub mod priority;
 pub mod reap;

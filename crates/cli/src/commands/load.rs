@@ -47,7 +47,7 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     for ((aim, claim), target) in targets.iter_mut().zip(&claims).zip(&args.targets) {
         if let Some(claim) = claim {
             aim.target =
-                TargetSpec::Through { name: target.path.clone(), way: claim.way(), on: None };
+                TargetSpec::Through { name: target.path.clone(), way: claim.way(), meant: None };
         }
     }
     let (recording, verification) = (recording(args), args.verify.options());

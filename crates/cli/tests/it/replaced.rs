@@ -247,3 +247,57 @@ fn a_link_that_changes_all_the_time_never_costs_the_foreign_file() {
     assert_eq!(logs.iter().filter(|bytes| *bytes == b"theirs").count(), 1);
     assert!(codes.iter().all(|code| *code == Some(0) || *code == Some(4)), "{codes:?}");
 }
+
+/// Ways of a command to put another device under the name `$A` of a layer, where `$O` is another layer's.
+const SWAPS: [&str; 2] = [
+    "dmsetup rename $A away; dmsetup rename $O $A; dmsetup rename away $O; dmsetup mknodes",
+    "ln -sfn $(readlink -f /dev/mapper/$O) /dev/mapper/$A",
+];
+/// Takes `$A` down and makes it anew, maybe with another number.
+const ANEW: &str =
+    "V=$(echo $A | sed 's,-volume,/volume,'); lvm lvchange -an $V; lvm lvchange -ay $V";
+
+#[test]
+fn a_mapped_device_that_is_another_one_by_now_is_not_driven() {
+    let name = "a_mapped_device_that_is_another_one_by_now_is_not_driven";
+    let Some(_turn) = crate::lab::ready(name) else { return };
+    let layer = |name: &str, on: &str| {
+        format!(
+            "[[stack]]\nlayer = \"linear\"\nname = \"{name}\"\non = \"{on}\"\nsize = \"256M\"\n"
+        )
+    };
+    let load = |name: &str, target: &str| {
+        format!(
+            "[[stage]]\ndo = \"load\"\nname = \"{name}\"\ntarget = \"{target}\"\nsize = \"4M\"\npasses = 1\n\
+             ops = {{ write = 100 }}\nmeasure = {}\n",
+            name == "last"
+        )
+    };
+    let command = |name: &str, shell: &str| {
+        format!(
+            "[[stage]]\ndo = \"command\"\nname = \"{name}\"\ntarget = \"a-b\"\ninterpreter = \"/bin/sh\"\n\
+             packages = [\"coreutils\", \"dmsetup\", \"lvm2\", \"sed\"]\n\
+             shell = '''A=$(basename {{target}}); O=$(echo $A | sed \"s/a+b/o/\"); {shell}'''\n"
+        )
+    };
+    for swap in SWAPS {
+        let dir = tempfile::tempdir().unwrap();
+        let parts = [
+            "name = \"swaps\"\nabout = \"\"\nrepeat = 1\n[devices.data]\nsize = \"1G\"\n[devices.other]\nsize = \"1G\"\n".to_owned(),
+            layer("a-b", "data") + &layer("o", "other") + &load("first", "a-b"),
+            command("anew", ANEW) + &load("again", "a-b"),
+            command("swap", swap) + &load("last", "a-b") + &load("of o", "o"),
+            "[[question]]\nmetric = \"iops\"\n".to_owned(),
+        ];
+        fs::write(dir.path().join("swaps.toml"), parts.concat()).unwrap();
+        let answer = fathom_in(dir.path(), &["lab", "run", "swaps.toml", "--out", "r"]);
+        let told = format!("{swap}: {}\n{}", answer.out, answer.err);
+        assert_eq!(answer.code, Some(5), "{told}");
+        let result = results::open(&dir.path().join("r")).unwrap();
+        let record = result.cells[0].record.as_ref().unwrap();
+        let stages: Vec<_> = record.stages.iter().map(|stage| stage.name.as_str()).collect();
+        assert_eq!(stages, ["first", "anew", "again", "swap"], "{told}");
+        let reason = record.reason.clone().unwrap_or_default();
+        assert!(reason.contains("no longer the device that the stack was built with"), "{told}");
+    }
+}

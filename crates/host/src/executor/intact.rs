@@ -1,12 +1,38 @@
 //! The look before and after each action: everything that was claimed or mounted is still itself.
 
-use layers::step::Action;
+use std::collections::BTreeSet;
+
+use layers::step::{Action, Step};
 use results::TranscriptEntry;
 
 use super::{ActionContext, Executor, chain};
 use crate::StepError;
+use crate::held::nodes_in;
 
 impl Executor {
+    /// Holds every block device that `steps` and what undoes them name, and those called `others`: from now on each name has to lead to
+    /// the device that it leads to now. What has no name yet is not held.
+    ///
+    /// # Errors
+    /// When one that was let go is another device by now.
+    pub fn hold(&mut self, steps: &[Step], others: &[&str]) -> Result<(), StepError> {
+        let actions = steps.iter().flat_map(|step| step.undo.iter().chain([&step.action]));
+        let texts = actions.map(Action::show).chain(others.iter().map(|&name| name.to_owned()));
+        let texts: Vec<_> = texts.filter_map(|text| self.resolve(&text).ok()).collect();
+        let names: BTreeSet<_> = texts.iter().flat_map(|text| nodes_in(text)).collect();
+        let names: Vec<_> = names.into_iter().map(str::to_owned).collect();
+        let held = self.machine.hold(&names);
+        held.map_err(|source| StepError::Replaced {
+            about: "hold the devices of the stack".into(),
+            source,
+        })
+    }
+
+    /// Lets the devices of the stack go: its layers are about to change them. They are held again by [`Executor::hold`].
+    pub fn release(&mut self) {
+        self.machine.release();
+    }
+
     /// Returns nothing while every claimed device and mounted file system is the one that steps mean.
     ///
     /// # Errors

@@ -2,11 +2,14 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use host::{ClaimKind, TargetPermit, claim, claim_target};
+use host::{ClaimKind, Executor, RealMachine, TargetPermit, claim, claim_target};
+use sys::clock::Clock;
+use sys::interrupt::Interrupt;
+use sys::meant::Meant;
 
 /// A loop device on a sparse file that goes with this value.
 struct Loop {
@@ -432,4 +435,35 @@ fn a_device_shares_bytes_with_its_file_and_with_what_is_built_on_it() {
         assert!(!none.shares_bytes(&file) && !upper.shares_bytes(&none));
     }
     assert!(host::BackingChain::of(Path::new("/dev/null")).unwrap().is_none());
+}
+
+#[test]
+fn a_device_that_was_made_anew_under_its_name_and_number_is_another_one() {
+    let Some(disk) = Loop::new("a_device_that_was_made_anew") else { return };
+    if !Path::new("/sys/block/loop0/diskseq").exists() {
+        println!("SKIP a_device_that_was_made_anew: this kernel does not number its disks");
+        return;
+    }
+    let node = disk.device.to_str().unwrap();
+    let mut executor = Executor::new(RealMachine::new(), &Clock::real(), &Interrupt::new());
+    executor.hold(&[], &[node]).unwrap();
+    executor.intact("look").unwrap();
+    let number = fs::metadata(node).unwrap().rdev();
+    assert_eq!(executor.place(node).unwrap().meant, Some(Meant::Device(number)));
+    let losetup = |args: &[&str]| {
+        assert!(Command::new("losetup").args(args).status().unwrap().success(), "{args:?}");
+    };
+    let other = tempfile::NamedTempFile::new().unwrap();
+    other.as_file().set_len(64 << 20).unwrap();
+    losetup(&["--detach", node]);
+    losetup(&[node, other.path().to_str().unwrap()]);
+    assert_eq!(fs::metadata(node).unwrap().rdev(), number);
+    let error = executor.intact("look").unwrap_err();
+    let text = format!("{error}: {}", std::error::Error::source(&error).unwrap());
+    assert!(text.contains("no longer the device that the stack was built with"), "{text}");
+    // Its layer may make it anew.
+    executor.release();
+    executor.intact("look").unwrap();
+    executor.hold(&[], &[node]).unwrap();
+    executor.intact("look").unwrap();
 }

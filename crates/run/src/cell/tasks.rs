@@ -52,7 +52,7 @@ impl Running<'_> {
         steps: &[Step],
         watch: &mut CellSamplers,
     ) -> Result<StageOutcome, Stop> {
-        self.steps(steps)?;
+        self.change(steps)?;
         if steps.iter().any(|step| matches!(step.action, Action::Bind { .. })) {
             let renewed = watch.restart(self.scene, self.plan, self.executor);
             renewed.map_err(Stop::Failed)?;

@@ -27,7 +27,7 @@ pub fn floor(args: &BenchFloorArgs) -> Result<ExitCode, Failure> {
     };
     let name = args.target.clone();
     let target = match &claim {
-        Some(claim) => TargetSpec::Through { name, way: claim.way(), on: None },
+        Some(claim) => TargetSpec::Through { name, way: claim.way(), meant: None },
         None => TargetSpec::Path(name),
     };
     let done = engine::floor(&engine::Floor {
