@@ -255,6 +255,7 @@ impl Output<'_> {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
                 Failure::environment(message).with_help("make room, or name a file elsewhere")
             }
+            ErrorKind::NotConnected => Failure::usage(message).with_help(results::draft::NO_READER),
             ErrorKind::AlreadyExists => Failure::refused(message).with_help("name another file"),
             _ => Failure::usage(message)
                 .with_help("name a file in a directory that you may write to"),

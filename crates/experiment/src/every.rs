@@ -72,7 +72,9 @@ impl<'t> Reading<'t> {
         (0..4).any(|turn| {
             let now: Vec<_> = found.iter().filter(|mistake| turn_of(mistake) == turn).collect();
             let sure = now.iter().filter(|mistake| self.is_sure(mistake));
-            let sure: Vec<Diagnostic> = sure.map(|&mistake| mistake.clone()).collect();
+            let mut sure: Vec<Diagnostic> = sure.map(|&mistake| mistake.clone()).collect();
+            // Each scale finds those of the whole file.
+            sure.dedup();
             self.told.extend(sure);
             let mut mended: Vec<Range<usize>> = Vec::new();
             for mistake in now {
@@ -91,8 +93,11 @@ impl<'t> Reading<'t> {
 
     /// Tells whether a mistake is a new one, and none that comes of what was done to others.
     fn is_sure(&self, mistake: &Diagnostic) -> bool {
+        if self.told.contains(mistake) {
+            return false;
+        }
         let Some(span) = &mistake.span else {
-            return !self.told.contains(mistake) && (self.doubts.is_empty() || is_alone(mistake));
+            return self.doubts.is_empty() || is_alone(mistake);
         };
         let told = self.told.iter().filter_map(|told| told.span.as_ref());
         if told.into_iter().any(|told| overlap(told, span)) || self.lacks_strange(span) {

@@ -84,12 +84,15 @@ impl Draft {
     }
 }
 
+/// The remedy for a pipe that nobody reads ([`ErrorKind::NotConnected`]).
+pub const NO_READER: &str = "start the program that reads it first, or name a file";
+
 /// Opens a pipe or a character device for writing. A pipe that nobody reads is an error: to wait for a reader could not be interrupted.
 fn stream(place: &Path) -> io::Result<File> {
     let opened = File::options().write(true).custom_flags(libc::O_NONBLOCK).open(place);
     let file = opened.map_err(|error| match error.raw_os_error() {
         Some(libc::ENXIO) if is_pipe(place) => {
-            let what = "it is a pipe that nobody reads; start its reader first";
+            let what = "it is a pipe that nobody reads";
             io::Error::new(ErrorKind::NotConnected, what)
         }
         _ => error,

@@ -197,6 +197,7 @@ pub(crate) fn start(
     let refused = |error: io::Error| {
         let (kind, help) = match error.kind() {
             io::ErrorKind::AlreadyExists => (ErrorKind::Refused, "name another file"),
+            io::ErrorKind::NotConnected => (ErrorKind::Usage, results::draft::NO_READER),
             _ => (ErrorKind::Usage, "name a file in a directory that you may write to"),
         };
         let message = format!("The log of I/Os cannot be written to {name}");

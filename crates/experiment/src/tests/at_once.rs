@@ -238,3 +238,11 @@ fn a_name_that_is_refused_itself_is_never_what_was_meant() {
     let shown = render(&with(&[far]).replace("\"vdo.bio", "\"quu.bio"));
     assert!(!shown.contains("did you mean 'quux'"), "{shown}");
 }
+
+#[test]
+fn a_mistake_of_the_whole_file_is_told_once_however_often_it_is_read() {
+    let text = "name = \"x\"\nabout = \"x\"\n[devices.data]\nsize = \"1G\"\n[[stage]]\ndo = \"lod\"\ndept = 3\n";
+    let error = plan(text).unwrap_err();
+    let of = |words: &str| error.mistakes.iter().filter(|m| m.message.contains(words)).count();
+    assert_eq!((of("has no stack"), of("no stage 'lod'")), (1, 1), "{error:?}");
+}
