@@ -6,35 +6,35 @@ use clap::Args;
 use content::ContentSpec;
 use units::{Bytes, Percent};
 
-/// What is written.
+/// The content of what is written.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Content of what is written")]
 pub struct ContentArgs {
     /// Share of blocks that are duplicates of others.
     #[arg(long, value_name = "PERCENT", default_value = "0%")]
     pub dedupe: Percent,
-    /// What shares are of: written (in order), or live (what the addresses hold, however often overwritten).
+    /// Base of the shares: written (all blocks in order), or live (what the addresses hold in the end, however often overwritten).
     #[arg(long, value_name = "SCOPE", default_value = "written")]
     pub dedupe_scope: content::Scope,
-    /// How far back duplicates reach: previous, recent, all, or distances with weights (1..100=30,100..10000=70).
+    /// Distance from a duplicate back to its original: previous, recent, all, or distances with weights (1..100=30,100..10000=70).
     #[arg(long, value_name = "DISTANCE")]
     pub dedupe_distance: Option<content::Distance>,
-    /// How far `recent` reaches, in distinct blocks [default: 16384].
+    /// Reach of `recent`, in distinct blocks [default: 16384].
     #[arg(long, value_name = "BLOCKS")]
     pub dedupe_window: Option<u64>,
-    /// Whose content duplicates may be of: job, target or all.
+    /// Source of duplicates: blocks of the same job, of the same target, or of all.
     #[arg(long, value_name = "DOMAIN", default_value = "job")]
     pub dedupe_domain: content::Domain,
-    /// How unequally often contents come again: uniform, zipf:T.
+    /// Distribution of duplicates over contents: uniform, or zipf:T, where few contents come again most often.
     #[arg(long, value_name = "HOW", default_value = "uniform")]
     pub popularity: content::Popularity,
-    /// How far LZ4 compresses a block: 2.5x, 60%, a spread, or none.
+    /// Compression of a block by LZ4: 2.5x, 60%, a spread (1.5x..4x), or none.
     #[arg(long, value_name = "HOW", default_value = "none")]
     pub compress: content::Compress,
-    /// What VDO's packer is to save on distinct blocks; in place of --compress.
+    /// Share of distinct blocks that VDO's packer is to save; in place of --compress.
     #[arg(long, value_name = "PERCENT")]
     pub vdo_saving: Option<Percent>,
-    /// What a compressible block is made of: tail (random bytes, then zeros), interleaved:CHUNK, natural (as much work for LZ4 as real data)
+    /// Make-up of a compressible block: tail (random bytes, then zeros), interleaved:CHUNK, natural (as much work for LZ4 as real data)
     /// [default: tail].
     #[arg(long, value_name = "TEXTURE")]
     pub texture: Option<content::Texture>,

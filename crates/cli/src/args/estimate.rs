@@ -45,7 +45,7 @@ pub struct EstimateArgs {
     /// Size a volume for so much data, without looking at any.
     #[arg(long, requires = "saving")]
     pub size: Option<Bytes>,
-    /// What is saved of it.
+    /// Share of it that is saved.
     #[arg(long, value_name = "PERCENT", requires = "size", conflicts_with = "paths")]
     pub saving: Option<Percent>,
     /// Write how far the data dedupes and compresses, and nothing of its bytes, for content = { profile = "FILE" }.
@@ -85,7 +85,7 @@ pub struct BenchEstimateArgs {
     /// Size of the tree.
     #[arg(long, default_value = "4G")]
     pub size: Bytes,
-    /// Where the tree is made.
+    /// Directory in which the tree is made.
     #[arg(long, value_name = "DIR", default_value = "/dev/shm")]
     pub dir: PathBuf,
     /// Interleaved repeats.

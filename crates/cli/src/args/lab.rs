@@ -36,7 +36,7 @@ pub struct LabRunArgs {
     pub deadline: Option<Nanos>,
 }
 
-/// What the guest is like.
+/// The make of the guest.
 #[derive(Debug, Clone, Args)]
 pub struct GuestArgs {
     /// Memory of the guest [default: what the layers need, at least 1G].

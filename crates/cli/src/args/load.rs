@@ -11,7 +11,7 @@ use workload::LoadSpec;
 
 use super::content::ContentArgs;
 
-/// How long a load runs when nobody says when to stop.
+/// Duration of a load when nobody says when to stop.
 const DURATION: Nanos = Nanos::from_secs(10);
 
 const EXAMPLES: &str = "\
@@ -20,7 +20,7 @@ Examples:
     fathom load scratch.dat --size 1G --ops randwrite=100 --duration 5s --dedupe 50% --compress 2.5x
   A mix on a device whose data may go, with two block sizes:
     fathom load /dev/sdx --destroy-data --ops randread=70,randwrite=30 --block-size 4k=80,64k=20 --jobs 4
-  What the engine itself costs:
+  The cost of the engine itself:
     fathom load null --size 16G --ops randread=100 --depth 128 --duration 3s
   Open loop: 5000 I/Os a second whatever the target does, latency from when each should have begun:
     fathom load /dev/sdx --ops randread=100 --rate 5000/s --arrival poisson --duration 60s
@@ -63,7 +63,7 @@ pub struct LoadArgs {
     pub json: bool,
 }
 
-/// What is done, and where.
+/// Operations, and the places they go to.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Operations and places")]
 pub struct IoArgs {
@@ -78,7 +78,7 @@ pub struct IoArgs {
     /// zones:..., single [default: random or sequential by the operation's name].
     #[arg(long, value_name = "PATTERN")]
     pub pattern: Option<workload::Pattern>,
-    /// Where often visited blocks are: scattered or contiguous.
+    /// Layout of often visited blocks: scattered or contiguous.
     #[arg(long, value_name = "WHERE")]
     pub hot: Option<workload::Hot>,
     /// Size of one I/O: 4k, sizes with shares (4k=50,64k=50), or a range (4k..64k).
@@ -96,7 +96,7 @@ pub struct IoArgs {
     /// With a stride: visit the last block of the range too.
     #[arg(long)]
     pub last_block: bool,
-    /// How and how often writes are made durable: fsync:N, fdatasync:N, fua:N, dsync.
+    /// Make writes durable: fsync:N or fdatasync:N after every N writes, fua:N for every Nth write, dsync for all.
     #[arg(long, value_name = "HOW[:N]")]
     pub sync: Option<workload::SyncPolicy>,
     /// Go through the page cache instead of past it.
@@ -104,20 +104,20 @@ pub struct IoArgs {
     pub buffered: bool,
 }
 
-/// How hard.
+/// Depth and pace of the I/Os.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Depth and pace")]
 pub struct PaceArgs {
     /// Workers.
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub jobs: u32,
-    /// How jobs divide the work: split, shared, own, parts.
+    /// Division of the work among jobs: split, shared, own, parts (docs/workload.md).
     #[arg(long, value_name = "HOW", default_value = "split")]
     pub share: workload::Share,
     /// I/Os in flight per worker.
     #[arg(long, value_name = "N", default_value_t = 32)]
     pub depth: u32,
-    /// What depth counts: ios, or 4k for units of 4 KiB.
+    /// Unit of the depth: ios, or 4k for units of 4 KiB.
     #[arg(long, value_name = "UNIT", default_value = "ios")]
     pub depth_unit: workload::DepthUnit,
     /// I/Os that are submitted together.
@@ -129,13 +129,13 @@ pub struct PaceArgs {
     /// Open loop: start I/Os at this rate over all jobs, whatever the target does: 5000/s, 100M/s.
     #[arg(long, value_name = "RATE")]
     pub rate: Option<workload::Rate>,
-    /// When the I/Os of a rate begin: fixed (equal distances) or poisson.
+    /// Start times of the I/Os of a rate: fixed (equal distances) or poisson.
     #[arg(long, value_name = "KIND", default_value = "fixed")]
     pub arrival: workload::Arrival,
     /// Closed loop: not more than this over all jobs: 5000/s, 100M/s, or both with a comma.
     #[arg(long, value_name = "RATE")]
     pub limit: Option<workload::Limit>,
-    /// How the target is driven: auto (a short probe of loads that read), io_uring, libaio, sync.
+    /// Interface to the kernel: io_uring, libaio, sync, or auto (a short probe of loads that read decides).
     #[arg(long, value_name = "NAME", default_value = "auto")]
     pub backend: workload::Backend,
     /// Hold the workers on these CPUs: 0,1 or 0-3 [default: wherever the kernel lets them run].
@@ -143,11 +143,11 @@ pub struct PaceArgs {
     pub cpus: Option<workload::Cpus>,
 }
 
-/// When it ends.
+/// Start and end of a load.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Start and end")]
 pub struct StopArgs {
-    /// What happens in this time at the start counts in no figure.
+    /// Exclude this much time at the start from all figures.
     #[arg(long, value_name = "TIME")]
     pub ramp: Option<Nanos>,
     /// Stop after this time [default: 10s, when no other stop is given].
@@ -170,7 +170,7 @@ pub struct StopArgs {
     pub max_errors: Option<u64>,
 }
 
-/// What is checked.
+/// Checks of what was written.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Verification")]
 pub struct VerifyArgs {
@@ -189,7 +189,7 @@ pub struct VerifyArgs {
 }
 
 impl VerifyArgs {
-    /// How the engine is to verify.
+    /// Returns the options of the engine's verification.
     pub fn options(&self) -> engine::verify::Options {
         let width = match self.verify_bytes {
             1 => engine::verify::Width::One,
@@ -204,7 +204,7 @@ impl VerifyArgs {
     }
 }
 
-/// What is kept.
+/// Records that are kept.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Recording")]
 pub struct RecordArgs {
@@ -217,7 +217,7 @@ pub struct RecordArgs {
     /// Keep figures of each job beside those of all: at most 64 jobs.
     #[arg(long)]
     pub per_job: bool,
-    /// How many of the I/Os that took longest are kept.
+    /// Keep this many of the I/Os that took longest.
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(0..=10_000))]
     pub worst: u32,
     /// Write the latencies of every interval to FILE, an interval log that HdrHistogram's tools open.
@@ -275,7 +275,7 @@ impl TargetArg {
         }
     }
 
-    /// Whether it is no target at all.
+    /// Tells whether it is no target at all.
     pub fn is_null(&self) -> bool {
         self.path == Path::new("null")
     }

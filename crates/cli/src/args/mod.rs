@@ -45,14 +45,14 @@ pub use uvdo::{
 
 /// Exit codes, as `--help` shows them.
 const EXIT_CODES: &str = "\
-Exit codes: 0 ok; 2 usage; 3 the environment lacks something (fathom doctor says what); 4 refused, to keep \
-data safe; 5 incomplete data; 6 teardown failed; 130 interrupted.";
+Exit codes: 0 ok; 1 a gate that was asked for did not hold (--strict, --fail-on); 2 usage; 3 the environment \
+lacks something (fathom doctor says what); 4 refused, to keep data safe; 5 incomplete data; 6 teardown failed; 130 interrupted.";
 
 /// A performance laboratory for Linux storage layers that deduplicate, compress, thin-provision and cache.
 #[derive(Debug, Parser)]
 #[command(name = "fathom", version, after_help = EXIT_CODES, max_term_width = 100)]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }

@@ -1,4 +1,4 @@
-//! `fathom show`, `fathom report` and `fathom doctor`: what is made of a result.
+//! The arguments of `fathom show`, `fathom report`, `fathom trend` and `fathom doctor`.
 
 use std::path::PathBuf;
 
@@ -11,11 +11,11 @@ use super::gates::Gates;
 pub struct ShowArgs {
     /// Directory of the result, or a log of I/Os (`fathom load --io-log`), which is shown as CSV.
     pub result: PathBuf,
-    /// Every figure, also where the tables are long.
+    /// Show every figure, also where the tables are long.
     #[arg(long, conflicts_with_all = ["json", "csv"])]
     pub all: bool,
-    /// What the layers counted themselves, at each edge of the stages of each cell, as their own tools tell it (`vdostats`, `dmsetup
-    /// status`); with --all every counter (`vdostats --verbose`), with --json as JSON.
+    /// Show the layers' own counters at each edge of the stages of each cell, as their tools tell them (`vdostats`, `dmsetup status`);
+    /// with --all every counter (`vdostats --verbose`), with --json as JSON.
     #[arg(long, conflicts_with_all = ["csv", "strict", "fail_on"])]
     pub layer_counters: bool,
     /// The figures as JSON (docs/json.md).
@@ -70,13 +70,13 @@ pub struct TrendArgs {
     after_help = "Examples: fathom doctor my-result --all; fathom doctor my-result --prove --lab; fathom doctor vdo-vs-plain"
 )]
 pub struct DoctorArgs {
-    /// Directory of a result: what to mistrust in it, and what limits it. Name of a shipped experiment or path of a file: what its
-    /// plan cannot show. Without either, this machine is examined.
+    /// Directory of a result, to find what makes it unreliable and what limits it; or name of a shipped experiment or path of a file, to
+    /// find what its plan cannot show. Without either, this machine is examined.
     pub subject: Option<String>,
     /// List every rule: when it looks, at what, its threshold and its source.
     #[arg(long, conflicts_with = "subject")]
     pub rules: bool,
-    /// Of what limits a result, show all, not the five that explain most.
+    /// Show everything that limits a result, not just the five limits that explain most.
     #[arg(long, requires = "subject", conflicts_with = "rules")]
     pub all: bool,
     /// Scale of an experiment [default: lab, where the experiment has it].

@@ -8,7 +8,7 @@ use units::Seed;
 
 use super::gates::Gates;
 
-/// What every run takes.
+/// The arguments of every run.
 #[derive(Debug, Args)]
 pub struct Common {
     /// Name of a shipped experiment, or path of an experiment file.
