@@ -61,6 +61,11 @@ impl Failure {
         self.code == 130
     }
 
+    /// Returns what went wrong, without causes and help.
+    pub fn text(&self) -> String {
+        self.error.to_string()
+    }
+
     /// Adds what to do about it.
     #[must_use]
     pub fn with_help(mut self, help: impl Into<String>) -> Self {

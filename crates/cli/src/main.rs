@@ -9,6 +9,7 @@ mod commands;
 mod failure;
 mod fit;
 mod guests;
+mod log;
 mod outputs;
 mod render;
 mod terminal;
@@ -35,7 +36,17 @@ fn main() -> ExitCode {
 }
 
 fn execute(cli: &Cli) -> Result<ExitCode, Failure> {
-    match &cli.command {
+    log::begin(cli.log.as_deref())?;
+    let done = command(&cli.command);
+    match &done {
+        Ok(code) => tracing::info!(?code, "ended"),
+        Err(failure) => tracing::error!("failed: {}", failure.text()),
+    }
+    done
+}
+
+fn command(command: &Command) -> Result<ExitCode, Failure> {
+    match command {
         Command::Lab(LabCommand::Run(args)) => commands::lab::run(args),
         Command::Lab(LabCommand::List(args)) => commands::lab::list(args.json),
         Command::Lab(LabCommand::Shell(args)) => commands::shell::open(args),

@@ -21,6 +21,7 @@ pub enum OutputKind {
     LatencyLog,
     VerifyState,
     Trace,
+    Log,
 }
 
 impl OutputKind {
@@ -34,6 +35,7 @@ impl OutputKind {
             Self::LatencyLog => results::hlog::MARK,
             Self::VerifyState => engine::verify::MARK,
             Self::Trace => &disk::trace::MAGIC,
+            Self::Log => crate::log::MARK,
         }
     }
 
@@ -47,6 +49,7 @@ impl OutputKind {
             Self::LatencyLog => "log of latencies",
             Self::VerifyState => "verification state",
             Self::Trace => "trace of a disk",
+            Self::Log => "log of what Fathom did",
         }
     }
 }
@@ -269,6 +272,7 @@ mod tests {
 
     /// Options and arguments that name files, by command: `>` before those that are written.
     const FILES: &[&str] = &[
+        "fathom >log",
         "bench >trace",
         "estimate >output",
         "estimate >profile",

@@ -65,6 +65,8 @@ pub fn run(
     on: &mut dyn FnMut(Event),
 ) -> Result<LoadSummary, EngineError> {
     let mut on_block = Vec::new();
+    let names: Vec<_> = load.targets.iter().map(|aim| aim.target.name()).collect();
+    tracing::debug!(targets = ?names, seed = %load.seed, "load");
     let summary = run_with(
         load,
         context,
@@ -76,6 +78,7 @@ pub fn run(
         },
         &job::content,
     )?;
+    tracing::debug!(ended_by = %summary.ended_by, "the load has ended");
     // What was found out only at the end is told as well as what came up meanwhile.
     let late = summary.notices.iter().filter(|text| !on_block.contains(text));
     late.for_each(|text| on(Event::Notice(text.clone())));

@@ -216,6 +216,7 @@ fn block(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
     if !destroy {
         unsigned(path, &lock.0, &identity)?;
     }
+    tracing::debug!(%identity, "claimed");
     let mut _others = below(number, &identity)?;
     _others.extend(twins(number, &identity)?);
     Ok(Claim {

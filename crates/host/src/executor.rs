@@ -1,5 +1,6 @@
 //! Executes steps, remembers what it owes, and undoes it in reverse on every path.
 
+mod command;
 mod conditions;
 mod intact;
 mod measured;
@@ -12,7 +13,7 @@ use std::io;
 use std::path::PathBuf;
 
 use layers::probe::Source;
-use layers::step::{Action, Condition, Mark, Step, show_argv};
+use layers::step::{Action, Condition, Mark, Step};
 use layers::{Parsed, Writes};
 use results::TranscriptEntry;
 use results::model::{AskedContent, StepRecord};
@@ -23,7 +24,8 @@ use sys::meant::Meant;
 use units::Nanos;
 
 use crate::names::{self, Names};
-use crate::{CommandOutput, Machine, Removal, StepError};
+use crate::{Machine, Removal, StepError};
+use command::judge;
 use conditions::{holds, seen};
 use owed::Owed;
 
@@ -210,14 +212,17 @@ impl Executor {
         error: Option<&StepError>,
     ) -> StepRecord {
         let shown = action.show();
-        StepRecord {
+        let record = StepRecord {
             about: context.about.to_owned(),
             command: self.resolve(&shown).unwrap_or(shown),
             undo: context.undo,
             start_ns: start.0,
             duration_ns: self.clock.now().0.saturating_sub(start.0),
             error: error.map(|error| chain(error)),
-        }
+        };
+        let StepRecord { about, command, duration_ns, error, .. } = &record;
+        tracing::debug!(about, command, us = duration_ns / 1000, ?error, "step");
+        record
     }
 
     /// Does one action and writes it into the transcript. It fails before it begins where a device or mount is no longer the one that was
@@ -359,39 +364,6 @@ impl Executor {
         }
     }
 
-    fn command(
-        &mut self,
-        context: &ActionContext,
-        argv: &[String],
-        may_fail: bool,
-    ) -> Result<(), StepError> {
-        let at = self.clock.now();
-        let ran =
-            self.machine.command(argv, Nanos::from_secs(context.deadline_s), &context.interrupt);
-        let mut entry = TranscriptEntry {
-            argv: argv.to_vec(),
-            action: show_argv(argv),
-            ..self.entry(context, at)
-        };
-        let outcome = match ran {
-            Ok(output) => {
-                entry.exit_code = output.code;
-                entry.stdout = results::transcript::bounded(output.stdout.as_bytes());
-                entry.stderr = results::transcript::bounded(output.stderr.as_bytes());
-                entry.killed = output.killed.clone();
-                judge(context, argv, may_fail, &output)
-            }
-            Err(source) => Err(StepError::NotStarted {
-                about: context.about.to_owned(),
-                program: argv.first().cloned().unwrap_or_default(),
-                source,
-            }),
-        };
-        entry.error = outcome.as_ref().err().map(|error| chain(error));
-        self.transcript.push(entry);
-        outcome
-    }
-
     /// Reads until the condition holds; gives what was seen last.
     fn wait(
         &mut self,
@@ -480,41 +452,4 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
 
 fn failed(context: &ActionContext, action: &Action, source: io::Error) -> StepError {
     StepError::Action { about: context.about.to_owned(), action: action.show(), source }
-}
-
-/// Tells whether the way a command ended is a failure.
-fn judge(
-    context: &ActionContext,
-    argv: &[String],
-    may_fail: bool,
-    output: &CommandOutput,
-) -> Result<(), StepError> {
-    let (about, command) = (context.about.to_owned(), show_argv(argv));
-    if !output.left.is_empty() {
-        return Err(StepError::Outlived { about, command, left: output.left.join("; ") });
-    }
-    let program = argv.first().map_or("", String::as_str);
-    if output.overdue {
-        let (seconds, last) = (context.deadline_s, String::new());
-        return Err(StepError::Deadline { about, action: format!("'{command}'"), seconds, last });
-    }
-    let ended = match (output.code, output.signal) {
-        (Some(0), _) => return Ok(()),
-        (Some(_), _) if may_fail && layers::is_absent(program, &output.stderr) => return Ok(()),
-        (None, _) if context.interrupt.level() == Level::Now => {
-            return Err(StepError::Interrupted { about });
-        }
-        (Some(code), _) => format!("exit code {code}"),
-        (None, signal) => format!("signal {}", signal.unwrap_or(0)),
-    };
-    let words: Vec<&str> = output.stderr.lines().map(str::trim).filter(|l| !l.is_empty()).collect();
-    let said = match words[..] {
-        [] => String::new(),
-        // The last lines say why; warnings come before them.
-        _ => format!(": {}", words[words.len().saturating_sub(3)..].join("; ")),
-    };
-    let kernel =
-        output.kernel.as_ref().map_or(String::new(), |line| format!("; the kernel: {line}"));
-    let said = said + &kernel;
-    Err(StepError::Command { about, command, ended, said })
 }

@@ -191,6 +191,7 @@ impl Vm {
             console: &console,
             qemu_said: &qemu_said,
         });
+        tracing::debug!(?ending, ?status, "QEMU has ended");
         let end =
             End { ending, console_tail: console, qemu_said, ran_for: self.state.since_start() };
         self.end = Some(end.clone());

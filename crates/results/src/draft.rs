@@ -88,7 +88,10 @@ impl Draft {
 pub const NO_READER: &str = "start the program that reads it first, or name a file";
 
 /// Opens a pipe or a character device for writing. A pipe that nobody reads is an error: to wait for a reader could not be interrupted.
-fn stream(place: &Path) -> io::Result<File> {
+///
+/// # Errors
+/// When nobody reads the pipe ([`ErrorKind::NotConnected`]), or something else is there.
+pub fn stream(place: &Path) -> io::Result<File> {
     let opened = File::options().write(true).custom_flags(libc::O_NONBLOCK).open(place);
     let file = opened.map_err(|error| match error.raw_os_error() {
         Some(libc::ENXIO) if is_pipe(place) => {

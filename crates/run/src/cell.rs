@@ -111,6 +111,7 @@ impl<'a> Running<'a> {
             machine: None,
         };
         scene.recorder.record(&record);
+        tracing::info!(cell = plan.index, variant = %plan.variant, repeat = plan.repeat, "cell");
         // In virtual time the machine does something else.
         let meter = if scene.clock.is_simulated() { None } else { Meter::new().ok() };
         Self { meter, scene, plan, executor, record, position: 0, samples: Vec::new() }
@@ -125,7 +126,7 @@ impl<'a> Running<'a> {
     fn hold(&mut self) -> Result<(), Stop> {
         let offers = self.plan.stages.iter().flat_map(StagePlan::offers);
         let names: Vec<_> = offers.chain([&self.plan.target.offer]).map(Offer::path).collect();
-        self.executor.hold(&self.plan.up, &names).map_err(stopped)
+        self.executor.hold(&self.plan.up, &names).map_err(|error| stopped(&error))
     }
 
     /// Does steps of the layers' own, after which their devices may have other numbers, and names other values.
@@ -133,7 +134,7 @@ impl<'a> Running<'a> {
         if steps.is_empty() {
             return Ok(());
         }
-        self.executor.intact("change the stack").map_err(stopped)?;
+        self.executor.intact("change the stack").map_err(|error| stopped(&error))?;
         self.executor.release();
         let done = self.steps(steps);
         let held = self.hold();
@@ -210,6 +211,7 @@ impl<'a> Running<'a> {
             name: stage.name.clone(),
             measured: stage.measured,
         });
+        tracing::info!(cell = self.plan.index, stage = %stage.name, "stage");
         let start_ns = self.edge(index, stage, None);
         watch.mark(self.executor, STAGE_START);
         let outcome = self.task(index, stage, loader, watch);
@@ -279,7 +281,7 @@ impl<'a> Running<'a> {
             self.hand_in_transcript();
             match outcome {
                 Ok(()) => {}
-                Err(error) => return Err(stopped(error)),
+                Err(error) => return Err(stopped(&error)),
             }
             if let Some(reason) = injected {
                 return Err(Stop::Failed(reason));
@@ -340,6 +342,7 @@ impl<'a> Running<'a> {
         self.record.layers = figures::of_cell(self.plan, &self.samples, &self.record);
         figures::of_stages(self.plan, &self.samples, &mut self.record.stages);
         self.record.facts = self.executor.facts().clone();
+        tracing::info!(cell = self.plan.index, ?state, ?reason, "the cell has ended");
         self.record.state = state;
         self.record.reason.clone_from(&reason);
         self.record.end_ns = Some(self.scene.clock.now().0);
@@ -372,8 +375,8 @@ impl<'a> Running<'a> {
 }
 
 /// Returns why a cell stops after an error of a step.
-fn stopped(error: StepError) -> Stop {
-    if error.interrupted() { Stop::Interrupted } else { Stop::Failed(crate::chain(&error)) }
+fn stopped(error: &StepError) -> Stop {
+    if error.interrupted() { Stop::Interrupted } else { Stop::Failed(crate::chain(error)) }
 }
 
 #[cfg(test)]

@@ -357,6 +357,7 @@ impl Post for Ledger {
                 self.choices.insert(loads, choice);
                 Ok(())
             }
+            Message::Log(_) => Ok(()),
             Message::Needed(_) => {
                 Err(RunError::Language("a cell was asked about where nobody answers".into()))
             }

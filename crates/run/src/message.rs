@@ -34,6 +34,8 @@ pub enum Message {
     Chosen(Chosen),
     /// Something that the teardown of a cell left behind.
     LeftBehind(Vec<String>),
+    /// A line of the guest's log.
+    Log(String),
     /// Whether this cell is needed; the guest waits for the [`HostReply`].
     Needed(usize),
 }
@@ -68,6 +70,7 @@ impl Message {
             Self::LeftBehind(what) => encode_json(4, what),
             Self::Chosen(chosen) => encode_json(5, chosen),
             Self::Needed(cell) => encode_json(6, cell),
+            Self::Log(line) => encode_json(7, line),
         }
     }
 
@@ -93,6 +96,7 @@ impl Message {
             4 => Self::LeftBehind(decode_json(rest)?),
             5 => Self::Chosen(decode_json(rest)?),
             6 => Self::Needed(decode_json(rest)?),
+            7 => Self::Log(decode_json(rest)?),
             other => return Err(language(&format!("a message of kind {other}"))),
         })
     }
@@ -152,6 +156,7 @@ mod tests {
             Message::Machine(MachineFacts::default()),
             Message::LeftBehind(vec!["dm-3".into()]),
             Message::Needed(7),
+            Message::Log("a step".into()),
         ];
         for message in messages {
             assert_eq!(Message::decode(&message.encode()).unwrap(), message);

@@ -45,6 +45,9 @@ pub struct Cells {
     /// Positions of cells before which the host is asked whether they are needed.
     #[serde(default)]
     pub asks: Vec<usize>,
+    /// Tells whether the guest logs what it does, and sends the lines.
+    #[serde(default)]
+    pub log: bool,
 }
 
 /// A stack that is raised and kept until something is done with it.
@@ -131,6 +134,7 @@ mod tests {
             injections: Vec::new(),
             choices: BTreeMap::new(),
             asks: vec![1],
+            log: true,
         };
         let missions = [
             Mission::Shell,

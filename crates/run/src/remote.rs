@@ -207,9 +207,11 @@ fn run_cells<G: Guests>(
             injections: injections.to_vec(),
             choices: ledger.choices().clone(),
             asks: between.asks(plan, &cells),
+            log: tracing::enabled!(tracing::Level::DEBUG),
         });
         let turn = GuestNumber::next(ledger.way());
         let console = ledger.place(&turn.file("console"))?;
+        tracing::info!(guest = turn.0, ?machine, ?cells, "start a guest");
         let mut guest = guests.start(machine, &mission.encode()?, turn, &console.way())?;
         let ended = listen(&mut guest, guests, (&mut *ledger, &mut between), interrupt);
         let farewell = guests.end(guest);
@@ -218,6 +220,7 @@ fn run_cells<G: Guests>(
             ledger.put(path, bytes)?;
         }
         let reason = ended?.err();
+        tracing::info!(guest = turn.0, gone = ?reason, "the guest has ended");
         let stopped = interrupt.level() != Level::None;
         if !stopped && ledger.running().is_none() && ledger.pending() == pending {
             // It never came as far as a cell: the next guest would not either.
@@ -257,6 +260,11 @@ fn listen<G: Guests>(
                         guest.answer(
                             &if needed { HostReply::GoOn } else { HostReply::Finish }.encode(),
                         );
+                    }
+                    // Facts of the guest are there once it has begun, which no line of a log says.
+                    Message::Log(line) => {
+                        tracing::debug!(target: "guest", "{line}");
+                        continue;
                     }
                     message => ledger.post(message)?,
                 }

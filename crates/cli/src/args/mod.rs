@@ -52,6 +52,9 @@ lacks something (fathom doctor says what); 4 refused, to keep data safe; 5 incom
 #[derive(Debug, Parser)]
 #[command(name = "fathom", version, after_help = EXIT_CODES, max_term_width = 100)]
 pub struct Cli {
+    /// Add to FILE what Fathom does inside, for developers: steps, commands, guests; FATHOM_LOG=FILE does the same.
+    #[arg(long, global = true, value_name = "FILE", value_parser = made())]
+    pub log: Option<PathBuf>,
     /// The command.
     #[command(subcommand)]
     pub command: Command,

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use bench::guest_comparison::GuestComparison;
 use experiment::Tree;
 use lab::guest::{GuestSession, Sender};
-use run::Mission;
 use run::guest::Site;
+use run::{Message, Mission};
 use sys::interrupt::{Interrupt, Level};
 
 use super::bench::in_guest;
@@ -51,6 +51,13 @@ fn work(
             shell(session)?;
         }
         Mission::Cells(cells) => {
+            if cells.log {
+                let link = link.clone();
+                crate::log::begin_in_guest(move |line| {
+                    // Only a comfort, too.
+                    let _ = link.0.payload(&Message::Log(line).encode());
+                });
+            }
             run::guest::cells(&cells, link, interrupt, &site, &|patience| session.recv(patience))?;
         }
         Mission::KeepStack(held) => {

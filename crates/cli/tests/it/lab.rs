@@ -268,10 +268,15 @@ fn teardown_in_the_guest_leaves_nothing_wherever_a_cell_fails_or_is_interrupted(
 fn a_guest_that_crashes_fails_its_cell_and_the_next_gets_a_new_guest() {
     let Some(_turn) = ready("a_guest_that_crashes") else { return };
     let (_file, experiment) = short(2, "4M");
-    let (_dir, out) = fresh();
+    let (dir, out) = fresh();
+    let log = dir.path().join("log");
     let args = ["lab", "run", text(&experiment), "--inject", "crash@0:4", "--out", text(&out)];
-    let answer = fathom_in(&std::env::temp_dir(), &args);
+    let answer = fathom_in(&std::env::temp_dir(), &[&args[..], &["--log", text(&log)]].concat());
     assert_eq!(answer.code, Some(5), "{}\n{}", answer.out, answer.err);
+    let log = std::fs::read_to_string(log).unwrap();
+    let has = |words: &[&str]| log.lines().any(|line| words.iter().all(|word| line.contains(word)));
+    assert!(has(&["DEBUG guest:", "host::executor: step", "vgcreate"]), "{log}");
+    assert!(has(&["start QEMU", "-kernel"]) && has(&["the guest has ended", "panic"]), "{log}");
     let result: ResultSet = results::open(&out).unwrap();
     assert_eq!(result.manifest.cells[0].state, CellState::Failed);
     let reason = result.manifest.cells[0].reason.as_ref().unwrap();

@@ -42,6 +42,7 @@ impl Executor {
                 (CommandFigures::default(), Err(StepError::Program { program, source }))
             }
         };
+        tracing::debug!(argv = ?work.argv, exit_code = ?figures.exit_code, "command of a stage");
         entry.exit_code = figures.exit_code;
         entry.stdout = results::transcript::bounded(figures.stdout.as_bytes());
         entry.stderr = results::transcript::bounded(figures.stderr.as_bytes());

@@ -23,6 +23,7 @@ impl Image {
     /// The image for these needs: from the cache, or else built, which needs the Debian mirror.
     pub fn ready(cache: &Cache, spec: &ImageSpec, events: Events) -> Result<Self> {
         let found = |image: Self, events: Events| {
+            tracing::debug!(id = %image.id, "image from the cache");
             events(Event::ImageFound { id: image.id.clone() });
             Ok(image)
         };
@@ -33,7 +34,10 @@ impl Image {
         // Another process may have built it while this one waited.
         match Self::find(cache, spec)? {
             Some(image) => found(image, events),
-            None => build::build(cache, spec, &spec.key(), events),
+            None => {
+                tracing::info!(key = %spec.key(), "build an image");
+                build::build(cache, spec, &spec.key(), events)
+            }
         }
     }
 

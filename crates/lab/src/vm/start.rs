@@ -79,6 +79,7 @@ impl Vm {
         command.args(&arguments).stdin(Stdio::null()).stdout(qemu_out).stderr(qemu_end);
         sys::lifeline::tie(&mut command, inherited);
 
+        tracing::debug!(program = %qemu.path.display(), ?arguments, "start QEMU");
         let watchdog = Watchdog::start(command, began + spec.deadline)?;
         let state = Arc::new(State::new(began, facts));
         state.mark(|timings| &mut timings.qemu_started_ms);

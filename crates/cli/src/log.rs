@@ -1,0 +1,109 @@
+//! The log of what the program does inside, for developers: `--log FILE`, or `FATHOM_LOG=FILE` in the environment. Nothing is logged for
+//! each I/O. A guest sends its lines to the host, which writes them into the same file.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use results::draft::is_stream;
+use rustix::fs::OFlags;
+use tracing::Level;
+
+use crate::failure::Failure;
+use crate::outputs::{self, Output, OutputKind};
+
+/// The variable of the environment that names the file where no option does.
+const VARIABLE: &str = "FATHOM_LOG";
+/// The flag of `open` that waits for nobody.
+const NONBLOCK: i32 = OFlags::NONBLOCK.bits().cast_signed();
+/// The first line of every log.
+pub const MARK: &[u8] = b"# Fathom's log: what it did inside, for developers\n";
+
+/// Begins to log, where the command line or the environment asks for it. Lines are added to a log that is there.
+///
+/// # Errors
+/// When the file cannot be written, or is no log of Fathom's.
+pub fn begin(option: Option<&Path>) -> Result<(), Failure> {
+    let variable = std::env::var_os(VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
+    let (option, path) = match (option, &variable) {
+        (Some(path), _) => ("--log", path),
+        (None, Some(path)) => (VARIABLE, path.as_path()),
+        (None, None) => return Ok(()),
+    };
+    let output = Output { option, path, kind: OutputKind::Log };
+    outputs::check(&[output], &[])?;
+    to(Arc::new(open(path).map_err(|error| output.not_written(&error))?));
+    tracing::info!(words = ?crate::args::words(), version = env!("CARGO_PKG_VERSION"), "fathom");
+    Ok(())
+}
+
+/// Logs in a guest: each line goes to `send`.
+pub fn begin_in_guest(send: impl Fn(String) + Send + Sync + 'static) {
+    let send = Arc::new(send);
+    to(move || Lines(send.clone()));
+}
+
+/// Writes what is logged from now on. A second call changes nothing.
+fn to(writer: impl for<'w> tracing_subscriber::fmt::MakeWriter<'w> + Send + Sync + 'static) {
+    let log = tracing_subscriber::fmt().with_writer(writer).with_ansi(false);
+    let _ = log.with_max_level(Level::DEBUG).try_init();
+}
+
+/// Opens a log to add to it: a stream, a new or empty file, or one that begins with the mark. Only what was opened counts.
+fn open(path: &Path) -> io::Result<File> {
+    if std::fs::metadata(path).is_ok_and(|found| is_stream(&found)) {
+        return results::draft::stream(path);
+    }
+    let mut options = File::options();
+    // A pipe may have taken its place.
+    let opened = options.read(true).append(true).create(true).custom_flags(NONBLOCK);
+    let mut file = opened.open(path)?;
+    let found = file.metadata()?;
+    let foreign =
+        || io::Error::new(ErrorKind::AlreadyExists, "what is there is no log of Fathom's");
+    if !found.is_file() {
+        return Err(foreign());
+    }
+    if found.len() == 0 {
+        file.write_all(MARK)?;
+        return Ok(file);
+    }
+    let mut start = vec![0; MARK.len()];
+    let ours = file.read_exact(&mut start).is_ok() && start == MARK;
+    if ours { Ok(file) } else { Err(foreign()) }
+}
+
+/// A writer that sends what it is given, a line each time.
+struct Lines(Arc<dyn Fn(String) + Send + Sync>);
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (self.0)(String::from_utf8_lossy(bytes).trim_end().to_owned());
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_is_added_to_and_no_other_file_is_touched() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        open(&at("new")).unwrap().write_all(b"one\n").unwrap();
+        open(&at("new")).unwrap().write_all(b"two\n").unwrap();
+        let log = std::fs::read_to_string(at("new")).unwrap();
+        assert!(log.as_bytes().starts_with(MARK) && log.ends_with("\none\ntwo\n"), "{log}");
+        std::fs::write(at("letter"), "dear aunt").unwrap();
+        assert_eq!(open(&at("letter")).unwrap_err().kind(), ErrorKind::AlreadyExists);
+        assert_eq!(std::fs::read_to_string(at("letter")).unwrap(), "dear aunt");
+        assert!(open(dir.path()).is_err());
+    }
+}
