@@ -25,7 +25,6 @@ use units::Nanos;
 
 use crate::names::{self, Names};
 use crate::{Machine, Removal, StepError};
-use command::judge;
 use conditions::{holds, seen};
 use owed::Owed;
 

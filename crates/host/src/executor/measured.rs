@@ -7,7 +7,8 @@ use results::TranscriptEntry;
 use results::model::CommandFigures;
 use units::Nanos;
 
-use super::{ActionContext, Executor, chain, judge};
+use super::command::judge;
+use super::{ActionContext, Executor, chain};
 use crate::{CommandOutcome, CommandOutput, Listener, MeasuredCommand, StepError};
 
 impl Executor {
