@@ -18,8 +18,6 @@ use crate::outputs::{self, Output, OutputKind};
 const VARIABLE: &str = "FATHOM_LOG";
 /// The flag of `open` that waits for nobody.
 const NONBLOCK: i32 = OFlags::NONBLOCK.bits().cast_signed();
-/// The first line of every log.
-pub const MARK: &[u8] = b"# Fathom's log: what it did inside, for developers\n";
 
 /// Begins to log, where the command line or the environment asks for it. Lines are added to a log that is there.
 ///
@@ -56,6 +54,7 @@ fn open(path: &Path) -> io::Result<File> {
     if std::fs::metadata(path).is_ok_and(|found| is_stream(&found)) {
         return results::draft::stream(path);
     }
+    let mark = OutputKind::Log.mark();
     let mut options = File::options();
     // A pipe may have taken its place.
     let opened = options.read(true).append(true).create(true).custom_flags(NONBLOCK);
@@ -67,11 +66,11 @@ fn open(path: &Path) -> io::Result<File> {
         return Err(foreign());
     }
     if found.len() == 0 {
-        file.write_all(MARK)?;
+        file.write_all(mark)?;
         return Ok(file);
     }
-    let mut start = vec![0; MARK.len()];
-    let ours = file.read_exact(&mut start).is_ok() && start == MARK;
+    let mut start = vec![0; mark.len()];
+    let ours = file.read_exact(&mut start).is_ok() && start == mark;
     if ours { Ok(file) } else { Err(foreign()) }
 }
 
@@ -100,7 +99,10 @@ mod tests {
         open(&at("new")).unwrap().write_all(b"one\n").unwrap();
         open(&at("new")).unwrap().write_all(b"two\n").unwrap();
         let log = std::fs::read_to_string(at("new")).unwrap();
-        assert!(log.as_bytes().starts_with(MARK) && log.ends_with("\none\ntwo\n"), "{log}");
+        assert!(
+            log.as_bytes().starts_with(OutputKind::Log.mark()) && log.ends_with("\none\ntwo\n"),
+            "{log}"
+        );
         std::fs::write(at("letter"), "dear aunt").unwrap();
         assert_eq!(open(&at("letter")).unwrap_err().kind(), ErrorKind::AlreadyExists);
         assert_eq!(std::fs::read_to_string(at("letter")).unwrap(), "dear aunt");

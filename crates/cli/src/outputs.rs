@@ -26,7 +26,7 @@ pub enum OutputKind {
 
 impl OutputKind {
     /// Returns how every file of the kind begins.
-    fn mark(self) -> &'static [u8] {
+    pub fn mark(self) -> &'static [u8] {
         match self {
             Self::Page(page) => page.mark().as_bytes(),
             Self::Sources => report::sources::MARK.as_bytes(),
@@ -35,7 +35,7 @@ impl OutputKind {
             Self::LatencyLog => results::hlog::MARK,
             Self::VerifyState => engine::verify::MARK,
             Self::Trace => &disk::trace::MAGIC,
-            Self::Log => crate::log::MARK,
+            Self::Log => b"# Fathom's log: what it did inside, for developers\n",
         }
     }
 
