@@ -214,12 +214,12 @@ fn pair<'a>(
     let threshold = question.map(|(_, asked)| asked.threshold);
     let numbers: Vec<_> = pairs.iter().map(|(_, pair)| *pair).collect();
     let comparison = stats::compare(&numbers, test, threshold);
-    let few_beyond = few_beyond([base, new], &old.scope, &old.metric);
+    let few_beyond = few_beyond(&[base, new], &old.scope, &old.metric);
     Some(Draft { new, values, question, better, test, pairs, comparison, dropped, few_beyond })
 }
 
 /// Tells whether a metric is a percentile beyond which fewer I/Os lie, in some run of one of the variants, than it takes to compare it.
-fn few_beyond(variants: [&VariantFigures; 2], scope: &Scope, metric: &str) -> bool {
+pub(crate) fn few_beyond(variants: &[&VariantFigures], scope: &Scope, metric: &str) -> bool {
     let beyond = PERCENTILES.iter().find(|(id, _)| *id == metric);
     beyond.is_some_and(|(_, share)| {
         let least = variants.iter().filter_map(|variant| variant.least_ios.get(scope)).min();

@@ -7,7 +7,7 @@ use stats::Verdict;
 use stats::factorial::{self, Effects, Factor, Trial, judge_effects};
 use units::Better;
 
-use crate::comparisons::{asks, described};
+use crate::comparisons::{asks, described, few_beyond};
 use crate::scope::Scope;
 use crate::variant::VariantFigures;
 
@@ -87,6 +87,9 @@ pub(crate) fn effects(plan: &PlanFacts, variants: &[VariantFigures]) -> Vec<Fact
     let mut found: Vec<(FactorEffects, Effects, Better)> = Vec::new();
     for (asked, scope) in asked_scopes(plan, variants) {
         let Some((better, _)) = described(plan, &scope, &asked.metric) else { continue };
+        if few_beyond(&variants.iter().collect::<Vec<_>>(), &scope, &asked.metric) {
+            continue;
+        }
         let trials = trials(plan, variants, &factors, (&asked.metric, &scope));
         let shapes: Vec<Factor> = factors.iter().map(Varied::shape).collect();
         let Some(all) = factorial::effects(&shapes, &trials, asked.threshold) else { continue };

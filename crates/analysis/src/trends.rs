@@ -9,6 +9,7 @@ use results::{ResultSet, Seal};
 use stats::{LEAST_REPEATS, Trend};
 use units::{Better, Seed};
 
+use crate::comparisons::few_beyond;
 use crate::scope::Scope;
 use crate::{Analysis, analyse};
 
@@ -211,7 +212,7 @@ fn figures(analysis: &Analysis, manifest: &Manifest) -> Vec<AskedFigure> {
         }
     }
     for c in &analysis.comparisons {
-        let Some(threshold) = c.threshold else { continue };
+        let Some(threshold) = c.threshold.filter(|_| !c.few_beyond) else { continue };
         let name = TrendName {
             metric: c.metric.clone(),
             scope: c.scope.clone(),
@@ -241,6 +242,8 @@ fn asked_of<'a>(
     let all = only.figures.iter().flat_map(|(scope, of)| {
         of.iter().map(move |(metric, figure)| (scope, metric.as_str(), figure))
     });
+    // A percentile of few I/Os is another one with each run.
+    let all = all.filter(|(scope, metric, _)| !few_beyond(&[only], scope, metric));
     all.filter_map(|(scope, metric, figure)| {
         let asked = manifest.plan.questions.iter().find(|one| crate::asks(one, scope, metric))?;
         Some((scope, metric, figure, asked.threshold))

@@ -55,3 +55,18 @@ fn a_repeat_without_one_of_the_cells_is_left_out() {
     let found = iops(&result);
     assert_eq!((found.repeats, found.dropped), (2, 1));
 }
+
+#[test]
+fn a_percentile_of_few_ios_has_no_effects() {
+    let tail = |ios: u64| {
+        let mut result = fixture::crossed(12);
+        let asked = &mut result.manifest.plan.questions;
+        asked[0].metric = "latency_p99_ns".into();
+        let records = result.cells.iter_mut().filter_map(|cell| cell.record.as_mut());
+        let loads = records.flat_map(|record| &mut record.stages);
+        let loads = loads.filter_map(|stage| stage.load.as_mut());
+        loads.flat_map(|load| load.operations.values_mut()).for_each(|one| one.ios = ios);
+        analyse(&result).effects.iter().filter(|found| found.metric == "latency_p99_ns").count()
+    };
+    assert!(tail(999) == 0 && tail(1000) > 0);
+}

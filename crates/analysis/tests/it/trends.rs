@@ -175,3 +175,17 @@ fn a_figure_that_was_0_for_a_while_is_in_its_series_and_its_change_is_found() {
     let [change] = changes[..] else { panic!("{changes:?}") };
     assert!(change.at == 9 && change.by > 500.0, "{change:?}");
 }
+
+#[test]
+fn a_percentile_of_few_ios_is_no_series() {
+    let series = |ios: u64| {
+        let mut set = fixture::with(5, 7_600.0);
+        let records = set.cells.iter_mut().filter_map(|cell| cell.record.as_mut());
+        let loads = records.flat_map(|record| &mut record.stages);
+        let loads = loads.filter_map(|stage| stage.load.as_mut());
+        loads.flat_map(|load| load.operations.values_mut()).for_each(|one| one.ios = ios);
+        let all = trends(vec![TrendResult::of(&set).unwrap()], Seed(1));
+        all.series.iter().filter(|one| one.name.metric == "latency_p99_ns").count()
+    };
+    assert_eq!((series(999), series(1000)), (0, 1));
+}
