@@ -1,5 +1,5 @@
-//! What layers' tools say of objects that are not there: asked of all kinds at once, so that whoever executes steps needs to know
-//! no layer.
+//! Messages by which layers' tools say that an object is not there. All kinds are asked at once, so that whoever executes steps needs to
+//! know no layer.
 
 use crate::kinds;
 

@@ -13,7 +13,7 @@ pub(crate) const HIT: Metric = Metric {
     help: "I/Os that the cache answered, of all that reached it, reads and writes.",
 };
 
-/// How full the cache is.
+/// Share of the cache that holds blocks, percent.
 pub(crate) const USED: Metric = Metric {
     id: "used_percent",
     name: "cache used",
@@ -24,7 +24,7 @@ pub(crate) const USED: Metric = Metric {
     help: "How much of the cache holds blocks. One that is full of blocks nobody wants is slower than an empty one.",
 };
 
-/// What only the cache has.
+/// Data that only the cache holds, bytes.
 pub(crate) const DIRTY: Metric = Metric {
     id: "dirty_bytes",
     name: "dirty data",

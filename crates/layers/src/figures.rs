@@ -39,12 +39,12 @@ pub struct Followed {
     pub field: &'static str,
 }
 
-/// What a layer's figures are made from.
+/// Facts that a layer's figures are made from.
 #[derive(Clone, Copy)]
 pub struct FigureFacts<'a> {
     /// The layer's name in the experiment.
     pub layer: &'a str,
-    /// Where figures begin and end.
+    /// The window between whose ends the figures are taken.
     pub window: &'a Window<'a>,
     /// Content that was written meanwhile; `None` when nobody measured it.
     pub achieved: Option<&'a AchievedContent>,
@@ -254,7 +254,7 @@ fn ends_stage(row: &SampleRow, start_ns: u64, end_ns: u64, next_ns: u64) -> bool
         || marked(row, STAGE_SETTLED) && (end_ns..next_ns).contains(&row.at_ns)
 }
 
-/// What one source said at both ends of a window.
+/// Readings of one source at both ends of a window.
 #[derive(Debug, Clone, Copy)]
 pub struct Endpoints<'a> {
     /// At its start.

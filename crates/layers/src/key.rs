@@ -9,11 +9,11 @@ pub struct Key {
     pub name: &'static str,
     /// Its value when it is not written; words when it follows from something else.
     pub default: &'static str,
-    /// What it may be, in words.
+    /// Its allowed values, in words.
     pub allowed: &'static str,
     /// A value that it may have, as it is written in TOML.
     pub example: &'static str,
-    /// What it does.
+    /// Explanation of the setting.
     pub help: &'static str,
 }
 

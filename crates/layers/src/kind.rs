@@ -1,4 +1,4 @@
-//! What a kind of layer is: its name, keys, needs, figures, charts, rules and manual page.
+//! A kind of layer: its name, keys, needs, figures, charts, rules and manual page.
 
 use std::collections::BTreeMap;
 
@@ -17,13 +17,13 @@ use crate::{Key, Layer, ParseError, Parsed, Place, SettingError, Twin};
 pub struct Headline {
     /// Its id (`saving_percent`).
     pub metric: &'static str,
-    /// What follows its value in a sentence (`of the space was saved`); without it, its name stands before the value.
+    /// Words that follow its value in a sentence (`of the space was saved`); without them, its name stands before the value.
     pub words: Option<&'static str>,
     /// Verb and object around its value, where the layer does it: `saves` 75 % `of the space`.
     pub does: Option<(&'static str, &'static str)>,
 }
 
-/// What is known of the kernel threads of a layer.
+/// Facts about the kernel threads of a layer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Threads {
     /// Kernel threads of which the layer has exactly one, by the names its thread probe reports: near 100 % of a CPU such a thread sets the
@@ -34,7 +34,7 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// Of a layer that has none of its own, or none that could be more.
+    /// Facts about a layer that has no threads of its own, or none of which there could be more.
     pub const NONE: Self = Self { single: &[], marks: None };
 }
 
@@ -46,9 +46,9 @@ pub type ParseSettings = fn(&toml::Table) -> Result<Box<dyn Layer>, SettingError
 pub struct Kind {
     /// The word in an experiment's `layer = ...`.
     pub name: &'static str,
-    /// What it is, one sentence.
+    /// Description, one sentence.
     pub about: &'static str,
-    /// What must be under it; empty for a layer that needs no device (`zram`).
+    /// Inputs that must be under it; empty for a layer that needs no device (`zram`).
     pub inputs: &'static [Input],
     /// Its settings.
     pub keys: &'static [Key],
@@ -56,12 +56,12 @@ pub struct Kind {
     pub parse: ParseSettings,
     /// The parsers of what its probes and waits read.
     pub parsers: &'static [Parser],
-    /// What a real one printed, by the parser that reads it: its twin answers with it, unless it has a model of its own. Several
-    /// texts of one source follow each other, with lines `---` between them.
+    /// Recorded output of a real one, by the parser that reads it: its twin answers with it, unless the layer has a model of its own.
+    /// Several texts of one source follow each other, with lines `---` between them.
     pub recorded: &'static [(&'static str, &'static str)],
-    /// How its tools say that an object is not there, which is fine in teardown.
+    /// Messages by which its tools say that an object is not there, which is fine in teardown.
     pub absence: &'static [Absence],
-    /// What its tools make that outlives a run which was killed.
+    /// Objects that its tools make and that outlive a killed run.
     pub objects: &'static [Objects],
     /// Facts of a machine that its figures depend on.
     pub facts: &'static [Fact],
@@ -74,23 +74,23 @@ pub struct Kind {
     pub reduces: bool,
     /// Tells whether what stands on it gets a directory, not a block device.
     pub offers_files: bool,
-    /// What is known of its kernel threads.
+    /// Facts about its kernel threads.
     pub threads: Threads,
     /// The figure that says what the layer is for: it stands in the sentence and on the cards.
     pub headline: Option<Headline>,
     /// Its figures, described.
     pub metrics: &'static [Metric],
-    /// What of it can be filled, each with the metric that says how full it is.
+    /// Things of it that can be filled, each with the metric that says how full it is.
     pub fills: &'static [FillLevel],
     /// States that it can be brought to: `do = "state"`.
     pub states: &'static [State],
-    /// What it can do while it stands, beside changing settings.
+    /// Actions that it can do while it stands, beside changing settings.
     pub actions: &'static [ActionKind],
-    /// What a change of its settings while it stands does to a part that is not always there.
+    /// The effect that a change of its settings while it stands has on a part that is not always there.
     pub change: Option<PartEffect>,
-    /// What a report draws of its samples.
+    /// Charts that a report draws of its samples.
     pub charts: &'static [Chart],
-    /// What a machine must have for it.
+    /// Packages, modules, programs and files that a machine must have for it.
     pub needs: LayerNeeds,
     /// Its manual page, Markdown.
     pub manual: &'static str,
@@ -104,7 +104,7 @@ pub struct Kind {
     pub overview: Option<Overview>,
     /// Fields that its figures follow between marks; of all others only what is read at marks stays in memory.
     pub followed: &'static [Followed],
-    /// What the doctor knows about it.
+    /// The doctor's rules about it.
     pub rules: &'static [LayerRule],
     /// Commands that bring a volume which the reader has made himself to other settings; none where there are none, or where it has to be
     /// made anew.
@@ -208,15 +208,15 @@ fn no_figures(_: &FigureFacts) -> LayerFigures {
 pub struct Input {
     /// Its name in `on = { NAME = ... }`; a layer with one input takes `on = "..."` too.
     pub name: &'static str,
-    /// What it must be.
+    /// The kind of thing that it must be.
     pub wants: InputKind,
-    /// What the layer uses it for.
+    /// The purpose for which the layer uses it.
     pub help: &'static str,
     /// Tells whether the layer can go without it.
     pub optional: bool,
 }
 
-/// What an input of a layer must be.
+/// A kind of thing that an input of a layer must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InputKind {
     /// A block device.
@@ -234,7 +234,7 @@ pub(crate) const fn needed(name: &'static str, wants: InputKind, help: &'static 
     Input { name, wants, help, optional: false }
 }
 
-/// How the text of a source becomes fields.
+/// A function that turns the text of a source into fields.
 #[derive(Clone, Copy)]
 pub struct Parser {
     /// Its id, which probes and steps name.
@@ -257,7 +257,7 @@ pub struct Absence {
 /// Something of a layer that can be filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FillLevel {
-    /// What it is: `physical`, `logical`, `cache`, `file system`.
+    /// Its name: `physical`, `logical`, `cache`, `file system`.
     pub of: &'static str,
     /// The metric that says how full it is, percent.
     pub metric: &'static str,
@@ -270,18 +270,18 @@ pub struct FillLevel {
 pub struct State {
     /// The word in `is = "..."`.
     pub name: &'static str,
-    /// What it is, one sentence.
+    /// Description, one sentence.
     pub about: &'static str,
-    /// What brings the layer there.
+    /// The way to bring the layer there.
     pub by: StateMethod,
 }
 
-/// What brings a layer to a state.
+/// A way to bring a layer to a state.
 #[derive(Debug, Clone, Copy)]
 pub enum StateMethod {
     /// Nothing: it is there, or it is not.
     Nothing,
-    /// What the stage `allocate` writes.
+    /// The writes of the stage `allocate`.
     Allocate,
     /// An action of the layer, by its name.
     Action(&'static str),
@@ -303,7 +303,7 @@ pub enum StateMethod {
 pub struct ActionKind {
     /// The word in `action = "..."`.
     pub name: &'static str,
-    /// What it does, one sentence.
+    /// Description of what it does, one sentence.
     pub about: &'static str,
     /// Its settings.
     pub keys: &'static [Key],
@@ -311,11 +311,11 @@ pub struct ActionKind {
     pub alone: bool,
     /// It may lose writes that were not flushed before.
     pub loses: bool,
-    /// What it does to a part of the layer that is not always there.
+    /// Its effect on a part of the layer that is not always there.
     pub part: Option<PartEffect>,
 }
 
-/// What an action does to a part of a layer, by the name of the part. All parts are there when the layer has been raised.
+/// The effect of an action on a part of a layer, with the name of the part. All parts are there when the layer has been raised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PartEffect {
     /// It is for a layer that has the part.
@@ -344,7 +344,7 @@ pub struct Chart {
     pub id: &'static str,
     /// Its heading.
     pub title: &'static str,
-    /// What it shows and how to read it.
+    /// Explanation of what it shows and how to read it.
     pub help: &'static str,
     /// Its lines.
     pub series: &'static [Series],
@@ -361,11 +361,11 @@ pub struct Series {
     pub probe: &'static str,
     /// The field; `*` draws one line for every field of the sample, labelled by its name.
     pub field: &'static str,
-    /// What the line is called; empty with `*`.
+    /// Label of the line; empty with `*`.
     pub label: &'static str,
 }
 
-/// What a machine must have.
+/// Things that a machine must have for a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LayerNeeds {
     /// Debian packages.

@@ -65,12 +65,12 @@ pub struct Asked<'a> {
     pub before: &'a toml::Table,
 }
 
-/// What proves that a layer is in a state.
+/// Criteria that prove that a layer is in a state.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Proof {
-    /// What must hold of it, and of what is below it.
+    /// Criteria that must hold of it, and of what is below it.
     pub criteria: Vec<Criterion>,
-    /// What ends a round, as criteria about rounds count them; `None`: each round of the load.
+    /// Growth of a counter that ends a round, as criteria about rounds count them; `None`: each round of the load is one.
     pub round: Option<Growth>,
 }
 
@@ -83,16 +83,16 @@ pub struct Growth {
     pub by: f64,
 }
 
-/// What an action of a layer takes, planned and not executed.
+/// The plan of an action of a layer, not executed.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ActionPlan {
-    /// What is done, in order.
+    /// Its steps, in order.
     pub steps: Vec<Step>,
     /// The size of the layer from then on, bytes, where it changes.
     pub bytes: Option<u64>,
 }
 
-/// What a device or a layer offers to the layer above it, and the top of a stack to a load.
+/// The block device or directory that a device or a layer offers to the layer above it, and the top of a stack to a load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Offer {
@@ -107,7 +107,7 @@ pub enum Offer {
     Directory {
         /// Its path.
         path: String,
-        /// What the file system can hold, about, bytes.
+        /// Capacity of the file system, roughly, bytes.
         bytes: u64,
     },
 }
@@ -144,7 +144,7 @@ pub fn on_device(device: &str, bytes: u64) -> BTreeMap<String, Offer> {
     BTreeMap::from([("data".to_owned(), Offer::Block { device: device.to_owned(), bytes })])
 }
 
-/// Where a layer stands in a stack: its name, the run, and what is under it.
+/// The place of a layer in a stack: its name, the run, and what is under it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place<'a> {
     /// The layer's name in the experiment.
@@ -152,7 +152,7 @@ pub struct Place<'a> {
     /// Eight hexadecimal digits, unique to the run: part of the names of what it makes, so that two runs on
     /// one host never meet.
     pub run_tag: &'a str,
-    /// What is under it, by the names that its kind gives to its inputs ([`crate::Kind::inputs`]).
+    /// Offers of what is under it, by the names that its kind gives to its inputs ([`crate::Kind::inputs`]).
     pub inputs: &'a BTreeMap<String, Offer>,
 }
 
@@ -191,26 +191,26 @@ impl<'a> Place<'a> {
 /// The directory in which file systems of runs are mounted, each in one of its own.
 pub const MOUNTS: &str = "/run";
 
-/// What raising a layer takes, planned and not executed: steps, probes, and what it offers.
+/// The plan that raises a layer, not executed: steps, probes, and the layer's offer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RaisePlan {
     /// Steps that raise it, in order, each with its undo.
     pub up: Vec<Step>,
-    /// What it offers to what stands on it.
+    /// Its offer to what stands on it.
     pub offer: Offer,
     /// Every block device of the layer, for diskstats.
     pub nodes: Vec<NamedDevice>,
-    /// What is sampled of it.
+    /// Probes that sample it.
     pub probes: Vec<Probe>,
     /// Waits until it is ready to be measured.
     pub ready: Vec<Step>,
     /// Flush and waits until its figures mean what they say.
     pub settle: Vec<Step>,
-    /// What an `allocate` stage has to write; `None` when the layer allocates nothing on first write.
+    /// The writes of an `allocate` stage; `None` when the layer allocates nothing on first write.
     pub allocate: Option<Allocate>,
     /// Estimate of the kernel memory it takes, bytes.
     pub memory_bytes: u64,
-    /// What formulas say of its figures.
+    /// Figures of it that formulas give.
     pub computed: Vec<Computed>,
 }
 

@@ -1,6 +1,6 @@
-//! What a storage layer is, as data and pure functions: settings and their validity, the steps that raise
-//! it and take it down, what to read and how to parse it, its figures, charts and needs, its simulated
-//! twin. One folder per layer; adding a layer means adding a folder, its `mod` line here and its line in the registry.
+//! Storage layers as data and pure functions: settings and their validity, the steps that raise
+//! a layer and take it down, probes and parsers, figures, charts and needs, and a simulated twin.
+//! One folder per layer; adding a layer means adding a folder, its `mod` line here and its line in the registry.
 //! Nothing here touches the machine.
 #![forbid(unsafe_code)]
 

@@ -1,9 +1,9 @@
-//! What layers' tools make that outlives a run which was killed, and which facts of a machine matter to layers.
+//! Objects that layers' tools make and that outlive a killed run, and facts of a machine that matter to layers.
 
 /// A sort of named objects that a layer's tools make. Those of a run carry its tag in their name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Objects {
-    /// What one is called (`volume group`).
+    /// The word for one of them (`volume group`).
     pub called: &'static str,
     /// The command that lists their names, one on a line.
     pub list: &'static [&'static str],
@@ -23,18 +23,18 @@ impl Objects {
 /// A fact of a machine that figures of a layer depend on, a version as a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fact {
-    /// What results call it.
+    /// Its name in results.
     pub name: &'static str,
-    /// Where it is read.
+    /// The source that it is read from.
     pub from: FactSource,
 }
 
-/// Where a fact is read.
+/// A source that a fact is read from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FactSource {
     /// The first line of a file.
     File(&'static str),
-    /// What follows these words in what a command prints.
+    /// Output of a command: the rest of the line that begins with the words `after`.
     Command {
         /// The command.
         argv: &'static [&'static str],

@@ -1,4 +1,4 @@
-//! What a parser makes of a text, and why it could not.
+//! Fields that a parser finds in a text, and the reasons why it finds none.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub enum ParseError {
     Form {
         /// Id of the parser.
         parser: &'static str,
-        /// What was wrong.
+        /// The mistake, in words.
         what: &'static str,
         /// The text around it, bounded.
         near: String,

@@ -13,7 +13,7 @@ pub struct PlannedStage {
     pub load: Option<PlannedLoad>,
     /// The layers, or devices, that it works on.
     pub targets: Vec<String>,
-    /// Of a command: whether what it wrote is brought to stable storage, and that is measured.
+    /// Tells, of a command, whether what it wrote is brought to stable storage and this is measured.
     pub synced: Option<bool>,
     /// Tells whether it is one point of a sweep, whose settings are the sweep's.
     pub swept: bool,
@@ -26,7 +26,7 @@ pub struct PlannedLoad {
     pub operations: Vec<PlannedOperation>,
     /// The bytes that it works on, from where; `None` where that is not known.
     pub range_bytes: Option<u64>,
-    /// Where on the target the range starts.
+    /// Start of the range on the target, bytes.
     pub offset: u64,
     /// Blocks of 4 KiB that are in flight at once, over all jobs.
     pub blocks_in_flight: u64,
@@ -62,7 +62,7 @@ pub struct PlannedLoad {
     pub fragments_per_block: Option<u32>,
     /// Tells whether all blocks have one LZ4 size.
     pub alike: bool,
-    /// What is doubtful about its content, in sentences.
+    /// Doubts about its content, in sentences.
     pub doubts: Vec<String>,
 }
 
@@ -71,17 +71,17 @@ pub struct PlannedLoad {
 pub struct PlannedOperation {
     /// Its name (`randwrite`).
     pub name: String,
-    /// What it asks of the target.
+    /// The kind of work that it asks of the target.
     pub does: OperationKind,
     /// Every size is a multiple of this, bytes.
     pub size_unit: u64,
     /// Every place is a multiple of this from the start of the range, bytes.
     pub align: u64,
-    /// How it goes over the range.
+    /// The order in which it goes over the range.
     pub order: Order,
 }
 
-/// What an operation asks of the target.
+/// A kind of work that an operation asks of the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OperationKind {
     /// Moves bytes from it.

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 pub struct Probe {
     /// Its id, which names the samples (`vdo.stats`, `machine.diskstats`, `vdo.threads`).
     pub id: String,
-    /// What is read.
+    /// The source that is read.
     pub source: Source,
-    /// How the text becomes fields: id of a parser in the registry.
+    /// Id of the parser in the registry that turns the text into fields.
     pub parser: String,
-    /// How often, milliseconds.
+    /// Interval between two readings, milliseconds.
     pub every_ms: u64,
     /// Who waits for its readings.
     #[serde(default)]
@@ -30,7 +30,7 @@ pub enum Reading {
     Background,
 }
 
-/// Where a text comes from.
+/// The source of a text.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "from")]
 pub enum Source {
@@ -51,7 +51,7 @@ pub enum Source {
         /// Name of the mapped device.
         node: String,
     },
-    /// What a command prints on standard output.
+    /// Standard output of a command.
     Command {
         /// Program and arguments, placeholders allowed.
         argv: Vec<String>,
@@ -62,8 +62,8 @@ pub enum Source {
         /// Its path.
         path: String,
     },
-    /// How often an event of the kernel occurred since [`crate::step::Action::Trace`] began to count it: `events 17`, or
-    /// `absent: ` and why it is not known.
+    /// Number of times that an event of the kernel occurred since [`crate::step::Action::Trace`] began to count it: `events 17`, or
+    /// `absent: ` and the reason why it is not known.
     Trace {
         /// Name of the trace instance.
         instance: String,

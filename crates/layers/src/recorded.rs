@@ -11,17 +11,17 @@ use crate::probe::Source;
 use crate::step::{Action, Step};
 use crate::twin::{Twin, TwinAnswer, Writes};
 
-/// What stands between two recorded texts of one source in a file.
+/// Separator of two recorded texts of one source in a file.
 const NEXT: &str = "\n---\n";
 
 /// A layer that answers as planned and as recorded.
 pub(crate) struct Recorded {
-    /// What a real layer printed, by the parser that reads it.
+    /// Output of a real layer, by the parser that reads it.
     texts: &'static [(&'static str, &'static str)],
     raised: RaisePlan,
     /// Positions of the steps that began and were not undone.
     made: Vec<usize>,
-    /// How often each parser's text was read.
+    /// Number of times that each parser's text was read.
     reads: BTreeMap<&'static str, usize>,
     /// Tells whether something worked on the layer.
     worked_on: bool,

@@ -48,7 +48,7 @@ pub fn counters() -> impl Iterator<Item = &'static Metric> {
     kinds().iter().flat_map(Kind::counters)
 }
 
-/// What has a figure of a metric.
+/// The things that have a figure of a metric.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MetricOwners {
     /// Each operation of a load, or the load.

@@ -16,15 +16,15 @@ use crate::planned::PlannedStage;
 pub struct Rule<C> {
     /// Its id, unique among all rules.
     pub id: &'static str,
-    /// What it says, one sentence; a finding may say it with names in it.
+    /// Its statement, one sentence; a finding may repeat it with names in it.
     pub text: &'static str,
-    /// What it reads.
+    /// The data that it reads, in words.
     pub reads: &'static str,
-    /// Where it fires.
+    /// The number above or below which it fires.
     pub threshold: Option<Threshold>,
-    /// What to do, with the command or the key.
+    /// The remedy, with the command or the key.
     pub remedy: &'static str,
-    /// Where it comes from.
+    /// The source of the rule (`lvm2 issue 196`).
     pub source: &'static str,
     /// The predicate.
     pub check: C,
@@ -107,20 +107,20 @@ pub fn figure(name: impl Into<String>, value: f64, unit: Unit) -> EvidenceFigure
     EvidenceFigure { name: name.into(), value, unit, threshold: None }
 }
 
-/// What a predicate noticed; what it leaves empty is taken from the rule or made from the figures.
+/// An observation of a predicate; what is empty in it is taken from the rule or made from the figures.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Observation {
-    /// How much it takes from the figures.
+    /// Degree to which the figures mean less than they seem to.
     pub severity: Severity,
-    /// What exactly, where that is not always the same.
+    /// The exact message, where it is not always the same.
     pub message: Option<String>,
     /// Evidence in words; made of the figures where empty.
     pub evidence: String,
     /// Evidence as numbers.
     pub figures: Vec<EvidenceFigure>,
-    /// What to do, where that is not always the same.
+    /// The remedy, where it is not always the same.
     pub remedy: Option<String>,
-    /// Of a bottleneck: how much of the limit was used, percent.
+    /// Share of the limit that was used, percent, where the observation is a bottleneck.
     pub explains_percent: Option<f64>,
     /// Settings of the layer that would take it away: key and value as written in TOML.
     pub changes: Vec<(&'static str, String)>,
@@ -128,7 +128,7 @@ pub struct Observation {
     pub of_load: Vec<(&'static str, String)>,
     /// Devices that these need and the experiment does not have: name and table as written in TOML.
     pub devices: Vec<(&'static str, String)>,
-    /// Of a bottleneck that no setting takes away: why not, as the end of a sentence.
+    /// Reason why no setting takes a bottleneck away, as the end of a sentence.
     pub no_setting: Option<&'static str>,
 }
 
@@ -214,7 +214,7 @@ impl LayerRule {
     }
 }
 
-/// What a layer's rules see of the plan of one variant.
+/// Facts of the plan of one variant, for a layer's rules.
 pub struct PlannedFacts<'a> {
     /// The layer's name in the experiment.
     pub layer: &'a str,
@@ -232,7 +232,7 @@ pub struct PlannedFacts<'a> {
     pub variants: &'a [Vec<&'a str>],
 }
 
-/// What a layer's rules see of one cell.
+/// Facts of one cell, for a layer's rules.
 pub struct RuleFacts<'a> {
     /// The layer's name in the experiment.
     pub layer: &'a str,
@@ -248,7 +248,7 @@ pub struct RuleFacts<'a> {
     pub samples: &'a [SampleRow],
     /// Its stages.
     pub stages: &'a [StageRecord],
-    /// What was planned, stage by stage.
+    /// Its stages as planned.
     pub planned: &'a [PlannedStage],
     /// Its figures.
     pub figures: &'a LayerFigures,
@@ -296,9 +296,9 @@ impl<'a> RuleFacts<'a> {
 /// A measured stage with what was sampled while it ran.
 #[derive(Clone, Copy)]
 pub struct MeasuredStage<'a> {
-    /// What it did.
+    /// The record of the stage.
     pub stage: &'a StageRecord,
-    /// What was planned of it.
+    /// The stage as planned.
     pub planned: Option<&'a PlannedStage>,
     /// Its start, nanoseconds since the run's epoch.
     pub start_ns: u64,

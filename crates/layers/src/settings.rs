@@ -13,9 +13,9 @@ use crate::key::Key;
 pub struct SettingError {
     /// The key as written.
     pub key: String,
-    /// What is wrong, with key and value.
+    /// The mistake, with key and value.
     pub message: String,
-    /// What to write instead.
+    /// Advice on what to write instead.
     pub help: String,
     /// The known key nearest to an unknown one.
     pub nearest: Option<String>,

@@ -12,12 +12,12 @@ use crate::probe::Source;
 /// One step, with what undoes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Step {
-    /// What it is for, a short phrase (`make the VDO pool`).
+    /// The purpose, a short phrase (`make the VDO pool`).
     pub about: String,
-    /// What is done.
+    /// The action of the step.
     pub action: Action,
-    /// What takes it down again; executed in reverse order of the steps, each even when another failed.
-    /// It is owed as soon as the step has begun: a step that failed half-way is undone too.
+    /// Actions that undo the step. Steps are undone in reverse order, each even when the undo of another failed.
+    /// The undo is owed as soon as the step has begun: a step that failed half-way is undone too.
     pub undo: Vec<Action>,
     /// Longest time it may take, seconds.
     pub deadline_s: u64,
@@ -80,16 +80,16 @@ pub enum Action {
     Sync,
     /// Wait for a while.
     Pause {
-        /// How long, milliseconds.
+        /// Length of the wait, milliseconds.
         ms: u64,
     },
     /// Write a value to an attribute of the kernel (sysfs, tracefs) and read it back: what the kernel did not take is an error.
     Write {
         /// The attribute's file.
         path: String,
-        /// What is written.
+        /// The value to write.
         value: String,
-        /// What must be read afterwards, in brackets where the attribute lists all that it could be
+        /// Text that must be read afterwards, in brackets where the attribute lists all that it could be
         /// (`writethrough [writeback] none`); `None` for an attribute that cannot be read, or answers otherwise.
         #[serde(default)]
         reads: Option<String>,
@@ -132,7 +132,7 @@ pub enum Action {
         instance: String,
         /// The event, `system:name` (`block:block_rq_issue`).
         event: String,
-        /// Of requests, only writes to this block device, placeholders allowed.
+        /// A block device, placeholders allowed: of requests, only writes to it are recorded.
         #[serde(default)]
         writes_to: Option<String>,
     },
@@ -149,27 +149,27 @@ pub enum Action {
     },
     /// Read until the condition holds.
     Wait {
-        /// What is read.
+        /// The source that is read.
         source: Source,
-        /// How it is parsed: id of a parser of the layer (`vdo.status`).
+        /// Id of the layer's parser that reads the text (`vdo.status`).
         parser: String,
-        /// What must hold.
+        /// The condition that must hold.
         until: Condition,
-        /// How often it is read, milliseconds.
+        /// Interval between two readings, milliseconds.
         every_ms: u64,
     },
     /// Read once and bind fields of the answer to placeholders and facts of the cell.
     Bind {
-        /// What is read.
+        /// The source that is read.
         source: Source,
-        /// How it is parsed into text fields.
+        /// Id of the parser that reads text fields from it.
         parser: String,
         /// Prefix of the names: field `instance` of prefix `vdo` becomes `{vdo.instance}`.
         prefix: String,
     },
 }
 
-/// What a wait waits for.
+/// The condition that ends a wait.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Condition {
@@ -177,7 +177,7 @@ pub enum Condition {
     Text {
         /// The field.
         field: String,
-        /// What it must be.
+        /// The value that it must have.
         is: String,
     },
     /// A number is no more than another one of the same reading.

@@ -38,9 +38,9 @@ pub trait Twin: Send {
 pub struct Writes {
     /// All of them, each as often as it was written.
     pub blocks: u64,
-    /// Of these, blocks that nobody had written before.
+    /// Blocks among them that nobody had written before.
     pub fresh: u64,
-    /// Of these, blocks that held what a load of nothing but zeros had written.
+    /// Blocks among them that held what a load of nothing but zeros had written.
     pub over_zeros: u64,
 }
 
@@ -51,7 +51,7 @@ impl Writes {
     }
 }
 
-/// What a twin says to a command.
+/// The answer of a twin to a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TwinAnswer {
     /// The command is for another twin.

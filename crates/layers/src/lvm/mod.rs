@@ -1,4 +1,4 @@
-//! What layers on logical volumes share: names, sizes and the steps that make and remove them.
+//! Parts that layers on logical volumes share: names, sizes and the steps that make and remove them.
 
 mod twin;
 
@@ -14,7 +14,7 @@ use crate::step::{Action, Mark, Step};
 pub(crate) const EXTENT: u64 = 4 << 20;
 /// The place of a physical volume's id: its label is in the second sector.
 const ID_AT: u64 = 512 + 32;
-/// What lvm keeps of a physical volume for its own metadata, bytes.
+/// Space of a physical volume that lvm keeps for its own metadata, bytes.
 const HEADER: u64 = 1 << 20;
 
 /// lvm's settings in the lab's guest.
@@ -37,7 +37,7 @@ fn hyphened(id: &str) -> String {
     ends.windows(2).filter_map(|pair| id.get(pair[0]..pair[1])).collect::<Vec<_>>().join("-")
 }
 
-/// How lvm says that an object is not there.
+/// Messages by which lvm says that an object is not there.
 pub(crate) const ABSENCE: &[Absence] = &[Absence {
     program: "lvm",
     gone: &[
@@ -51,7 +51,7 @@ pub(crate) const ABSENCE: &[Absence] = &[Absence {
     held: &["in use", "busy", "is used by", "Can't open"],
 }];
 
-/// What outlives a run: its volume groups.
+/// Objects that outlive a run: its volume groups.
 pub(crate) const OBJECTS: &[Objects] = &[Objects {
     called: "volume group",
     list: &["lvm", "vgs", "--noheadings", "--options", "vg_name"],

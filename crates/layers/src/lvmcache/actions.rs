@@ -1,4 +1,4 @@
-//! What a cached volume can do while it stands.
+//! Actions of a cached volume while it stands.
 
 use super::names::{CACHE, ORIGIN, VOLUME};
 use super::raise;

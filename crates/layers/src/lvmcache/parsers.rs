@@ -1,4 +1,4 @@
-//! What dm-cache says of itself, read.
+//! Parser of dm-cache's status line.
 
 use super::names::STATUS;
 use crate::{ParseError, Parsed};

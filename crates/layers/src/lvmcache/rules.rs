@@ -1,4 +1,4 @@
-//! What the doctor knows about caches: plans that cannot show what a cache does.
+//! The doctor's rules about caches: plans that cannot show what a cache does.
 
 use units::Unit;
 

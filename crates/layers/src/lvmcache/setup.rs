@@ -13,7 +13,7 @@ const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// How writes go through the cache.
+/// Modes in which writes go through the cache.
 const MODES: [&str; 3] = ["writethrough", "writeback", "passthrough"];
 
 pub(super) const KEYS: &[Key] = &[

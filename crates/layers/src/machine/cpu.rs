@@ -26,7 +26,7 @@ pub fn machine_figures(window: &Window) -> LayerFigures {
 pub const BUSY: &str = "busy_s";
 /// Figure of [`machine_figures`]: CPU seconds that clock ticks charged.
 pub const TICKS: &str = "ticks_s";
-/// How many CPUs there are.
+/// Field with the number of CPUs.
 const CPUS: &str = "cpus";
 
 /// Names of the columns after `cpu`, in their order (proc(5)).

@@ -1,4 +1,4 @@
-//! What block devices did, from lines `name fields of /proc/diskstats`.
+//! Parser of the counters of block devices, from lines `name fields of /proc/diskstats`.
 
 use super::ids::DISKSTATS;
 use crate::{ParseError, Parsed};

@@ -1,4 +1,4 @@
-//! What a block device under a stack did during a stage, from diskstats.
+//! Figures of a block device under a stack in a stage, from diskstats.
 
 use results::model::LayerFigures;
 use units::{Basis, Better, Metric, Test, Unit};
@@ -62,7 +62,8 @@ static WRITE_SIZE: Metric = metric(
     "Bytes written, of each write that the device completed. Writes side by side are merged before they reach it; a device-mapper node merges nothing. Most devices count an empty flush as a write (device-mapper nodes, virtio disks, loop devices): beside many flushes this is less than what a write of data has.",
 );
 
-/// How far a layer writes in order: what it scatters cannot be merged, and a hard disk has to seek.
+/// Mean length of writes side by side, bytes: tells how far a layer writes in order. Scattered writes cannot be merged, and a hard disk
+/// has to seek for them.
 static RUN: Metric = metric(
     RUN_BYTES,
     "mean length of a run of writes",

@@ -1,4 +1,4 @@
-//! What is read from the machine whatever the layers are: diskstats of every device of the stack, CPU of the
+//! Probes of the machine, the same whatever the layers are: diskstats of every device of the stack, CPU of the
 //! machine, CPU of kernel threads, table lines.
 
 mod cpu;

@@ -1,4 +1,4 @@
-//! How often an event of the kernel occurred: `events N`, or `absent: WHY`.
+//! Parser of the number of times that an event of the kernel occurred: `events N`, or `absent: WHY`.
 
 use super::ids::TRACE;
 use crate::{ABSENT, ParseError, Parsed};

@@ -9,7 +9,7 @@ const FIELDS: [&str; 4] = ["writes", "bytes", "runs", "dropped"];
 const FORM: &str = "not 'writes N bytes N runs N dropped N'";
 /// The event of a request that goes to the device, merged and in the order that the scheduler gave it.
 const EVENT: &str = "block:block_rq_issue";
-/// How often the kernel's buffers are emptied, milliseconds.
+/// Interval at which the kernel's buffers are emptied, milliseconds.
 const EVERY_MS: u64 = 250;
 
 /// Id of the probe of a device.

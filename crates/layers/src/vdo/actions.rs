@@ -1,4 +1,4 @@
-//! What a VDO volume can do while it stands: come up anew, grow, open, close or empty its index.
+//! Actions of a VDO volume while it stands: come up anew, grow, open, close or empty its index.
 
 use super::names::STATUS;
 use super::setup::Setup;

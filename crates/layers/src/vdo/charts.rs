@@ -1,4 +1,4 @@
-//! What a report draws of a VDO volume over time.
+//! Charts of a VDO volume over time, for reports.
 
 use units::Unit;
 

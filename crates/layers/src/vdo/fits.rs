@@ -1,4 +1,4 @@
-//! Whether a volume fits on its devices: room for the pool, for a slab in it, and for its threads.
+//! Checks that a volume fits on its devices: room for the pool, for a slab in it, and for its threads.
 
 use units::Bytes;
 
@@ -13,7 +13,7 @@ const MIB: u64 = 1 << 20;
 /// The smallest index.
 const SMALLEST_INDEX: u64 = 256 * MIB;
 
-/// What holds on the devices at a place.
+/// Checks the settings against the devices at a place.
 pub(super) fn on_devices(s: &Setup, at: &Place) -> Result<(), SettingError> {
     fits(s, at)?;
     slabs(s, at)

@@ -1,4 +1,4 @@
-//! What a VDO volume is made of, by the layer's settings; the sizes themselves are `reduce`'s, which the estimate uses too.
+//! Parts of a VDO volume, from the layer's settings; their sizes are computed by `reduce`, which the estimate uses too.
 
 use reduce::index::{Geometry, IndexMemory};
 use reduce::space::{self, SlabBits};

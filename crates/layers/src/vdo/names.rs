@@ -18,7 +18,7 @@ pub(super) const TABLE: &str = "vdo.table";
 pub(super) const DATA: &str = "data";
 /// The input that holds the end of the pool.
 pub(super) const TAIL: &str = "tail";
-/// What the volume is called after the layer's own name, whichever way it is made.
+/// Name of the volume after the layer's own name, whichever way it is made.
 pub(super) const VOLUME: &str = "volume";
 
 /// Node of the vdo target itself.

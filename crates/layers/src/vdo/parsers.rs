@@ -1,4 +1,4 @@
-//! What VDO says of itself, read: statistics, configuration, status line.
+//! Parsers of VDO's texts about itself: statistics, configuration, status line.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! What the doctor knows about VDO: figures that mean less than they seem to, what limits a volume, and plans that cannot show what
-//! they are made for. One file for each thing that rules look at.
+//! The doctor's rules about VDO: figures that mean less than they seem to, limits of a volume, and plans that cannot show what they are
+//! made for. One file for each thing that rules look at.
 
 mod around;
 mod asked;

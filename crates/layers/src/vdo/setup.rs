@@ -5,7 +5,7 @@ use super::names::{DATA, TAIL};
 use crate::layer::Place;
 use crate::lvm;
 
-/// What makes a volume: lvm2, or a table of device-mapper.
+/// The way a volume is made: by lvm2, or by a table of device-mapper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Via {
     /// lvm2, with its own limits.

@@ -1,4 +1,4 @@
-//! How busy the threads of a volume were: each kind by its busiest.
+//! CPU use of a volume's threads: for each kind, that of its busiest thread.
 
 use crate::figures::{FigureFacts, SHORTEST_S};
 

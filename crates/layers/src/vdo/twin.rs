@@ -33,7 +33,7 @@ pub(super) struct VdoTwin {
     /// Tells whether it has just been formatted, so that what was written is gone.
     formatted: bool,
     index: Index,
-    /// What was written since the volume was made.
+    /// Counters of what was written since the volume was made.
     state: State,
     /// Tells whether something else was written as well: no figure follows from `state` then.
     lost_track: bool,
@@ -56,7 +56,7 @@ struct State {
     written: f64,
     /// Logical blocks that were ever written.
     mapped: f64,
-    /// Of these, blocks that a load of more than zeros wrote last.
+    /// Logical blocks among them that a load of more than zeros wrote last.
     covered: f64,
     leaves: f64,
     data: f64,

@@ -31,7 +31,7 @@ impl Via {
     }
 }
 
-/// What holds on any device; what has to hold on the devices of a place is `fits`.
+/// Checks what has to hold on any device; `fits` checks what has to hold on the devices of a place.
 pub(super) fn alone(s: &Setup) -> Result<(), SettingError> {
     zones(s)?;
     cache(s)?;
@@ -117,7 +117,8 @@ fn tail(s: &Setup) -> Result<(), SettingError> {
     ))
 }
 
-/// What makes the volume has a smallest cache; dm-vdo says "Insufficient block map cache for logical zones".
+/// Checks the size of the block map cache. lvm and a table each have a smallest one, and dm-vdo needs a part for each logical thread:
+/// with less it says "Insufficient block map cache for logical zones".
 fn cache(s: &Setup) -> Result<(), SettingError> {
     let needed = CACHE_PER_LOGICAL_THREAD * u64::from(s.logical_threads);
     let smallest = s.via.smallest_cache();

@@ -1,4 +1,4 @@
-//! What makes a volume, changes it and takes it down, whichever way it is made.
+//! Steps that make a volume, change it and take it down, whichever way it is made.
 
 use super::setup::Via;
 use super::volume::Volume;

@@ -1,4 +1,4 @@
-//! What lies around a volume in a plan: the tools that make it, the disk under its journal, the file system on it.
+//! Rules about the surroundings of a volume in a plan: the tools that make it, the disk under its journal, the file system on it.
 
 use results::model::LayerFacts;
 use units::Bytes;

@@ -1,4 +1,4 @@
-//! What the kernel runs beside what was asked for.
+//! Rules that compare what the kernel runs with what was asked for.
 
 use results::model::Severity;
 

@@ -180,12 +180,13 @@ fn prefill_differs(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Obs
     )
 }
 
-/// What LZ4 saves of a load's blocks, percent.
+/// Returns the space that LZ4 saves on a load's blocks, percent.
 fn lz4_saved(load: &PlannedLoad) -> Option<f64> {
     load.lz4_bytes.map(|bytes| 100.0 * (1.0 - bytes / BLOCK as f64))
 }
 
-/// Whether a stage brings the volume to a state, which is made of used space, or fills space with data that is stored as it is.
+/// Tells whether a stage is to use up space: it brings the volume to a state, which is made of used space, or fills it with data that is
+/// stored as it is.
 fn fills_space(stage: &PlannedStage) -> bool {
     const LITTLE: f64 = 5.0;
     let whole = |load: &PlannedLoad| {

@@ -1,4 +1,4 @@
-//! What dedupe and compression made of the content.
+//! Rules about the effect of dedupe and compression on the content.
 
 use results::model::Severity;
 use units::Unit;

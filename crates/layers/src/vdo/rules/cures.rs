@@ -1,4 +1,4 @@
-//! What takes a limit away that lies in the load or in the devices: settings of the load, and devices that the lab adds for a trial.
+//! Cures for limits that lie in the load or in the devices: settings of the load, and devices that the lab adds for a trial.
 
 use units::Bytes;
 
@@ -31,7 +31,7 @@ pub(super) fn journal_apart(facts: &RuleFacts) -> Option<Cure> {
     Some(Cure { changes, devices: vec![(JOURNAL, format!("{{ size = \"1G\", {FAST} }}"))] })
 }
 
-/// Whether the journal lies on a device of its own.
+/// Tells whether the journal lies on a device of its own.
 pub(super) fn has_tail(facts: &RuleFacts) -> bool {
     facts.own().is_some_and(|own| own.on.contains_key(TAIL))
 }
@@ -60,7 +60,7 @@ pub(super) fn larger_device(facts: &RuleFacts) -> Option<Cure> {
     Some(Cure { changes, devices: vec![("larger", table)] })
 }
 
-/// What a device is modelled like (`hdd, rpm 5400`), as an experiment has it.
+/// Writes the model of a device (`hdd, rpm 5400`) as an experiment has it.
 fn model(like: &str) -> String {
     let mut words = like.split(", ");
     let base = words.next().unwrap_or_default();

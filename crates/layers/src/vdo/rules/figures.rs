@@ -1,4 +1,4 @@
-//! What several rules read of a volume.
+//! Figures of a volume that several rules read.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub(super) fn size(settings: &BTreeMap<String, String>, key: &str) -> Option<u64
     Some(settings.get(key)?.parse::<Bytes>().ok()?.0)
 }
 
-/// What the volume said of itself at the edges of a stage.
+/// Returns the volume's statistics at the edges of a stage.
 pub(super) fn stats<'a>(facts: &RuleFacts<'a>, stage: &MeasuredStage<'a>) -> Option<Span<'a>> {
     stage.span(&format!("{}.stats", facts.layer))
 }

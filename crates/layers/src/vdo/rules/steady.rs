@@ -1,4 +1,4 @@
-//! Whether a load that ran until it was steady had reached what is steady on VDO.
+//! Rules about loads that ran until they were steady: had they reached what is steady on VDO?
 
 use results::model::Severity;
 use units::Unit;

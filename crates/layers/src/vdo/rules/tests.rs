@@ -36,7 +36,7 @@ struct Case {
     above: Vec<LayerFacts>,
 }
 
-/// What the volume says of itself.
+/// Returns a sample of the volume's statistics.
 fn stats(at_s: u64, mark: &str, overhead: f64, written: f64) -> SampleRow {
     let fields = [
         ("overheadBlocksUsed", overhead),
@@ -68,7 +68,7 @@ fn stats(at_s: u64, mark: &str, overhead: f64, written: f64) -> SampleRow {
     sample(at_s * SECOND, "vdo.stats", mark, &fields)
 }
 
-/// What threads and the device did; each thread took 4 s in the end.
+/// Returns samples of threads and the device with this share of their figures at the end; each thread took 4 s by then.
 fn rest(at_s: u64, mark: &str, share: f64) -> [SampleRow; 2] {
     let names = [
         "logQ0", "physQ0", "hashQ0", "cpuQ0", "cpuQ1", "bioQ0", "ackQ", "journalQ", "packerQ",

@@ -1,4 +1,4 @@
-//! How writes came: in flight, flushed, in parts of blocks, over each other.
+//! Rules about the way writes came: in flight, flushed, in parts of blocks, over each other.
 
 use results::model::{SampleRow, Severity};
 use units::Unit;

@@ -1,4 +1,4 @@
-//! What a volume runs with after a command: another table, or options of lvm.
+//! Settings that a volume runs with after a command: those of another table, or of lvm's options.
 
 use units::Bytes;
 

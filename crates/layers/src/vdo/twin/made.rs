@@ -1,4 +1,4 @@
-//! What made a volume, by its stand-in.
+//! Twin of what made a volume: lvm2, or a table of device-mapper.
 
 use crate::dm::{self, NodesTwin};
 use crate::lvm::GroupTwin;
@@ -8,7 +8,7 @@ use crate::vdo::names::{LVM_DATA_NODE, LVM_POOL_NODE, TABLE_DATA_NODE, VOLUME};
 use crate::vdo::setup::Via;
 use crate::vdo::volume::Volume;
 
-/// What made the volume, by its stand-in.
+/// Twin of what made the volume.
 pub(super) enum Made {
     ByLvm(GroupTwin),
     /// With the node of the volume among those of the layer, and the path of the one that is formatted.

@@ -219,7 +219,7 @@ fn what_nobody_models_has_no_figure_and_after_a_command_nothing_that_was_written
     }
 }
 
-/// What steps wait for after a change comes true in a simulated volume too.
+/// Conditions that steps wait for after a change come true in a simulated volume too.
 #[test]
 fn what_changes_a_running_volume_is_found_in_its_table() {
     for via in ["lvm", "table"] {

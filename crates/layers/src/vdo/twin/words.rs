@@ -1,4 +1,4 @@
-//! What a VDO volume says, in dm-vdo's syntax.
+//! Texts that a VDO volume answers with, in dm-vdo's syntax.
 
 use std::fmt::Write;
 

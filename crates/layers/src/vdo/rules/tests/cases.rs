@@ -1,10 +1,10 @@
-//! Of each rule a change to a healthy cell that makes it fire, and one that is just not enough.
+//! Cases for each rule: a change to a healthy cell that makes it fire, and one that is just not enough.
 
 use super::*;
 
 pub(super) type Spoil = fn(&mut Case);
 
-/// Of each rule what makes it fire, and what is just not enough.
+/// The rules, each with a change that makes it fire, and one that is just not enough.
 pub(super) const CASES: &[(&str, Spoil, Spoil)] = &[
     ("not_whole_blocks", |c| c.load().operations[0].size_unit = 512, |c| c.load().offset = 8192),
     ("no_allocate", |c| drop(c.planned.remove(0)), |c| c.planned[1].kind = "copy".into()),

@@ -1,4 +1,4 @@
-//! What the findings of single rules say: their figures, their remedies, and what would take a limit away.
+//! Tests of the findings of single rules: their figures, their remedies, and the changes that would take a limit away.
 
 use super::*;
 
