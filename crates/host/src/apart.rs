@@ -1,4 +1,4 @@
-//! Whether devices and files keep apart: what is written to one must not change another.
+//! Checks that devices and files keep apart: a write to one must not change another.
 
 use std::path::{Path, PathBuf};
 

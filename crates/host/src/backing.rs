@@ -10,10 +10,10 @@ use sys::block::{Backing, Number, sysfs};
 
 /// Layers that are followed down; nobody stacks so many.
 const DEEPEST: u32 = 16;
-/// What the kernel counts devices in, whatever their blocks are, bytes.
+/// Unit in which the kernel counts the space of devices, whatever their block size, bytes.
 const SECTOR: u64 = 512;
 
-/// What holds bytes.
+/// A device or file that holds bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     Device(Number),
@@ -31,12 +31,12 @@ struct Part {
     all: bool,
 }
 
-/// What a device or file lies on, itself first.
+/// All that a device or file lies on, itself first.
 #[derive(Debug, Clone)]
 pub struct BackingChain(Vec<Part>);
 
 impl BackingChain {
-    /// Of what is at `path`; `None` when that is neither a file nor a block device.
+    /// Returns the chain of what is at `path`; `None` when that is neither a file nor a block device.
     ///
     /// # Errors
     /// When it cannot be examined.
@@ -50,7 +50,7 @@ impl BackingChain {
         Ok(if device { sys::block::number(path)?.map(Self::of_device) } else { None })
     }
 
-    /// Of a block device.
+    /// Returns the chain of a block device.
     pub(crate) fn of_device(number: Number) -> Self {
         let mut backing = Self(Vec::new());
         backing.add(number, (0, size(number)), true, DEEPEST);

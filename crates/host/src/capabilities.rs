@@ -1,4 +1,4 @@
-//! What this machine can do, each with what to do about it.
+//! Capabilities of this machine, each with a remedy where one is needed.
 
 use std::collections::BTreeSet;
 use std::fs::OpenOptions;
@@ -11,7 +11,7 @@ use units::Bytes;
 use crate::facts;
 use crate::packages::install;
 
-/// Whether something can be done here.
+/// The degree to which something can be done here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CapabilityState {
@@ -32,9 +32,9 @@ pub struct Capability {
     pub name: String,
     /// Tells whether it is there.
     pub state: CapabilityState,
-    /// What was found.
+    /// Description of what was found.
     pub detail: String,
-    /// What to do about it; `None` when nothing needs to be done.
+    /// The remedy; `None` when nothing needs to be done.
     pub remedy: Option<String>,
 }
 

@@ -12,10 +12,10 @@ use crate::outputs::{Kept, Pipe, wait_for};
 
 /// The most that is kept of each output, bytes; what comes after it is read and dropped.
 const KEPT: usize = 4 << 20;
-/// How often an end without a word, the deadline and the interrupt are looked at.
+/// Longest time between two looks at the deadline, the interrupt, and whether the command has ended unannounced.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// What a command printed, and how it ended.
+/// Output of a command, and the way it ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CommandOutput {
     /// Its exit code; `None` when a signal ended it.

@@ -87,7 +87,7 @@ impl Claim {
     }
 }
 
-/// What kind of refusal it is.
+/// A kind of refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ClaimKind {
     /// The path is not what it should be.
@@ -157,7 +157,7 @@ pub fn claim(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
     Ok(claim)
 }
 
-/// What a claim of a single load's target may do.
+/// Permissions of a claim of a single load's target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TargetPermit {
     /// Data on it may be destroyed.

@@ -22,7 +22,7 @@ pub enum StepError {
         command: String,
         /// Exit code or signal, in words.
         ended: String,
-        /// What it said last, with a colon before it; empty when it said nothing.
+        /// The last lines of its standard error with a colon before them, and the kernel's message; empty when there is neither.
         said: String,
     },
     /// A command could not be started.
@@ -73,12 +73,12 @@ pub enum StepError {
         /// The thing that stands in its place, and the remedy.
         source: std::io::Error,
     },
-    /// What was read has another form than its parser reads.
+    /// A text that was read has another form than its parser reads.
     #[error("Cannot {about}: what {from} says is not understood")]
     Parse {
         /// The purpose of the step.
         about: String,
-        /// What was read.
+        /// The source that was read.
         from: String,
         /// Why.
         source: ParseError,
@@ -92,7 +92,7 @@ pub enum StepError {
         action: String,
         /// The deadline.
         seconds: u64,
-        /// What was seen last, in parentheses; empty when nothing was.
+        /// The last reading, in parentheses; empty when there was none.
         last: String,
     },
     /// The user wished to stop.

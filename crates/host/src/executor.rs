@@ -51,7 +51,7 @@ pub struct Place {
     pub meant: Option<Meant>,
 }
 
-/// What an action is done for, and within what.
+/// The purpose of an action, and the bounds within which it is done.
 struct ActionContext<'a> {
     about: &'a str,
     deadline_s: u64,

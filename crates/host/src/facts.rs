@@ -1,4 +1,4 @@
-//! What is known of the machine, for the result.
+//! Facts of the machine, for the result.
 
 use std::path::Path;
 use std::time::Duration;

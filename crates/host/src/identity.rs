@@ -1,4 +1,4 @@
-//! What a device is, in one line that tells it from its neighbours.
+//! Description of a device in one line that tells it from its neighbours.
 
 use std::path::Path;
 

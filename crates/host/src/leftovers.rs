@@ -1,4 +1,4 @@
-//! What a run left on the machine: mounts, objects of layers' tools, device-mapper nodes, loop devices that carry its tag.
+//! Leftovers of a run on the machine: mounts, objects of layers' tools, device-mapper nodes, loop devices that carry its tag.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -17,7 +17,7 @@ use crate::mounts::{Mounted, mounted};
 pub enum Leftover {
     /// A file system that stands on something of the run, or at a place called so.
     Mount {
-        /// Where it is mounted.
+        /// Path where it is mounted.
         at: String,
         /// The device that is mounted there.
         what: Mounted,
@@ -56,14 +56,14 @@ impl fmt::Display for Leftover {
     }
 }
 
-/// What removes one thing that a run left.
+/// The removal of one thing that a run left.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Removal {
     /// The thing, as leftovers are told.
     pub what: String,
     /// Its name in what layers do, to see whether a layer's own undo removes it.
     pub name: String,
-    /// What removes it.
+    /// The action that removes it.
     pub action: Action,
     /// It stands on the stack: it goes before the layers do.
     pub above: bool,

@@ -1,4 +1,4 @@
-//! What steps are done to: the real machine, or a simulated one.
+//! The machine that steps are done to: the real one, or a simulated one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
@@ -30,7 +30,7 @@ use crate::process::Process;
 use crate::sources::{Reader, SourceReader};
 use crate::trace;
 
-/// What steps are done to. All names in the arguments are resolved.
+/// The machine that steps are done to. All names in the arguments are resolved.
 pub trait Machine: Send {
     /// Runs a command; fails when it cannot be started.
     fn command(

@@ -14,9 +14,9 @@ use crate::child::plain;
 use crate::lines::{Lines, Listener, Stream};
 use crate::outputs::{Kept, Pipe, wait_for};
 
-/// What is kept of the beginning of each output, and of its end, bytes.
+/// Bytes that are kept of the beginning of each output, and as many of its end.
 const KEPT: usize = 32 << 10;
-/// How often the time limit and the interrupt are looked at.
+/// Longest time between two looks at the time limit and the interrupt.
 const LOOK: Duration = Duration::from_millis(10);
 /// Who commits in a repository that a command makes: git refuses to commit for nobody.
 const AUTHOR: [(&str, &str); 4] = [
@@ -41,10 +41,10 @@ pub struct MeasuredCommand {
     pub time_limit: Nanos,
 }
 
-/// How a measured command ended.
+/// The end of a measured command, with its figures.
 #[derive(Debug, Default)]
 pub struct CommandOutcome {
-    /// What was measured of it.
+    /// Its figures.
     pub figures: CommandFigures,
     /// The signal that ended it.
     pub signal: Option<i32>,

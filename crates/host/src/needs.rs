@@ -1,4 +1,4 @@
-//! What a plan needs of this machine, against what the machine has.
+//! Checks the needs of a plan against what this machine has.
 
 use crate::capabilities::{module, program};
 

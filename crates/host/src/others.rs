@@ -13,7 +13,7 @@ pub struct Others {
     last: Reading,
 }
 
-/// What the machine does that is not for this program, from when it is made to when it is read.
+/// Measures what the machine does that is not for this program, from the meter's creation to a reading of it.
 #[derive(Debug)]
 pub struct Meter {
     start: Reading,
@@ -23,7 +23,7 @@ pub struct Meter {
     frequency_mhz: Option<f64>,
 }
 
-/// What there are figures of pressure stall information of (Documentation/accounting/psi.rst).
+/// Resources that pressure stall information has figures of (Documentation/accounting/psi.rst).
 const PRESSURES: [&str; 3] = ["cpu", "memory", "io"];
 
 impl Meter {
@@ -101,7 +101,7 @@ fn frequency_mhz() -> Option<f64> {
 struct Ticks {
     all: u64,
     busy: u64,
-    /// Of this process and of all below it, those that have ended too.
+    /// Ticks of this process and of all below it, those that have ended too.
     own: u64,
     /// In interrupts, hard and soft: whose they are nobody knows.
     interrupts: u64,
@@ -109,7 +109,7 @@ struct Ticks {
     steal: u64,
 }
 
-/// What was read at one moment.
+/// Counters that were read at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Reading {
     ticks: Ticks,
@@ -135,7 +135,7 @@ impl Reading {
     }
 }
 
-/// What of a process's `stat` matters here.
+/// Fields of a process's `stat` that matter here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Process {
     parent: u32,

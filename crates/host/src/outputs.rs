@@ -1,4 +1,4 @@
-//! What a child prints: read as it comes, kept within bounds.
+//! Outputs of a child process: read as they come, kept within bounds.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};

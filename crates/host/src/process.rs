@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use sys::keeper::{self, Bound, Kept};
 
-/// How long a process may take to end once it was asked to; then it is killed.
+/// Longest time that a process may take to end once it was asked to; then it is killed.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A process in a group of its own; it is killed when this is dropped, with all that it started.

@@ -51,7 +51,7 @@ const FROM_END: [(u64, &[u8], &str); 3] = [
     (0x1_0000, &[0xfc, 0x4e, 0x2b, 0xa9], "a RAID member"),
 ];
 
-/// How much of each end must be zero where nobody else can be asked, bytes.
+/// Bytes at each end of a device that must be zero where nobody else can be asked what is on it.
 const BLANK: u64 = 1 << 20;
 
 /// Returns what is on the device, in words; empty when nothing that anybody would miss was found.

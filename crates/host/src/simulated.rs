@@ -21,7 +21,7 @@ const TOUCH: Nanos = Nanos(5_000_000);
 
 /// A simulated layer at its place.
 pub struct PlacedTwin {
-    /// What answers for it.
+    /// The twin that answers for it.
     pub twin: Box<dyn Twin>,
     /// Names of the layers that pass on to it what is written to them, its own among them.
     pub reached_from: BTreeSet<String>,
@@ -32,7 +32,7 @@ pub struct SimulatedMachine {
     twins: Vec<PlacedTwin>,
     machine: MachineTwin,
     clock: Clock,
-    /// What stages do, placeholders allowed: it is done though no twin models it.
+    /// Actions of stages, placeholders allowed: they succeed though no twin models them.
     staged: Vec<Action>,
     /// Tells whether anything was done that a twin need not model.
     worked_on: bool,
@@ -198,7 +198,7 @@ impl Machine for SimulatedMachine {
         self.twins.iter_mut().for_each(|placed| placed.twin.lost_track());
     }
 
-    /// What a stage waits for after it did something, and what a layer waits for that has no model of what was done to it.
+    /// Tells whether a wait ends at once: a stage's wait after what it did, or a wait for a layer that has no model of what was done to it.
     fn grants(&mut self, source: &Source, until: &Condition) -> bool {
         let said = source.show();
         let staged = self.staged.iter().any(|action| match action {

@@ -21,9 +21,9 @@ pub trait SourceReader: Send {
     fn begin(&mut self) {}
 }
 
-/// How long a command may take that is read as a source.
+/// Longest time that a command may take that is read as a source.
 const COMMAND_DEADLINE: Duration = Duration::from_secs(10);
-/// How long a command of a background probe may take.
+/// Longest time that a command of a background probe may take.
 const PATIENT_DEADLINE: Duration = Duration::from_secs(600);
 /// After so many reads the list of threads is made anew, although none has gone.
 const READS_PER_LIST: u32 = 30;

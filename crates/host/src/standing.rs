@@ -1,9 +1,9 @@
-//! What stands at the path of a target: something, an empty file, or nothing where a file can be made.
+//! Checks what is at the path of a target: something, an empty file, or nothing where a file can be made.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What is at the path of a target.
+/// The state of the path of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TargetPresence {
     /// A device, or a file with data.
@@ -22,7 +22,7 @@ pub enum PathError {
     Dangling {
         /// The link.
         path: PathBuf,
-        /// Where it leads.
+        /// Path that the link leads to.
         to: PathBuf,
     },
     /// A device is not there.
@@ -36,7 +36,7 @@ pub enum PathError {
     Unseen {
         /// The path.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
 }

@@ -8,7 +8,7 @@ pub(crate) use runs::WriteRuns;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where tracefs is mounted, newer kernels first.
+/// Directories in which tracefs may be mounted, those of newer kernels first.
 const ROOTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 /// Size of an instance's ring buffers, KiB a CPU: they are there to count, nobody reads what is in them.
 const BUFFER_KIB: &str = "16";

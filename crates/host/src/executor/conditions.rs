@@ -1,4 +1,4 @@
-//! What waits wait for, held against what was read.
+//! Checks the conditions of waits against what was read.
 
 use layers::Parsed;
 use layers::step::Condition;

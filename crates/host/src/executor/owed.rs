@@ -1,4 +1,4 @@
-//! What was begun and is to be undone.
+//! Undos of steps that have begun.
 
 use layers::step::Action;
 

@@ -9,7 +9,7 @@ use super::owed::Owed;
 use super::{ActionContext, Executor};
 use crate::StepError;
 
-/// How long a device that is in use is tried again.
+/// Longest time over which the undo is tried again while a device is in use.
 const PATIENCE: Nanos = Nanos::from_secs(5);
 /// Pause between two tries.
 const PAUSE: Nanos = Nanos(500_000_000);

@@ -15,11 +15,11 @@ use sys::interrupt::{Interrupt, Level};
 use super::reading::{Meter, OnSample, Spawn, lock, sample};
 use crate::sources::{Reader, SourceReader};
 
-/// How soon after an edge a reading must begin to be of that edge.
+/// Time after an edge within which a reading must begin to be one of that edge.
 const SOON: Duration = Duration::from_secs(1);
-/// How long the end of a run waits for a reading that was asked for.
+/// Longest time that the end of a run waits for a reading that was asked for.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
-/// How long it waits for a command that it has killed.
+/// Longest time that it waits for a command that it has killed.
 const KILLED: Duration = Duration::from_secs(1);
 
 /// The thread of one slow probe.
@@ -31,7 +31,7 @@ pub(super) struct Background {
     meter: Arc<Meter>,
 }
 
-/// What the thread and its owner tell each other.
+/// Messages between the thread and its owner.
 #[derive(Default)]
 struct Mailbox {
     state: Mutex<State>,

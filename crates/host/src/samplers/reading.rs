@@ -14,7 +14,7 @@ use sys::clock::Clock;
 /// Who gets the samples.
 pub(super) type OnSample = Arc<Mutex<dyn FnMut(SampleRow) + Send>>;
 
-/// What the thread does, and how it comes into being.
+/// Work of a sampling thread, which a `Spawn` starts.
 pub(super) type Work = Box<dyn FnOnce() + Send>;
 pub(super) type Spawn = fn(Work) -> io::Result<JoinHandle<()>>;
 

@@ -59,7 +59,7 @@ impl Drop for Loop {
     }
 }
 
-/// What `claim` says of a device, as (refusal, message).
+/// Returns the refusal of a device by `claim`, as (kind, message and help).
 fn said(device: &Path, destroy: bool) -> Option<(ClaimKind, String)> {
     claim(device, destroy).err().map(|e| (e.kind(), format!("{e}; {}", e.help())))
 }

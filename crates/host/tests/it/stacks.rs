@@ -45,7 +45,7 @@ fn simulated(name: &str) -> String {
     }
 }
 
-/// What a test wants of one call of the machine.
+/// The wish of a test for one call of the machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wish {
     /// The call is not made and fails.

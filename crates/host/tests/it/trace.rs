@@ -9,7 +9,7 @@ use sys::clock::Clock;
 use sys::interrupt::Interrupt;
 
 const INSTANCE: &str = "fathom_0badcafe_events";
-/// What is there in the namespace: tracefs, or not.
+/// Variable that is set for the test inside the namespace.
 const INSIDE: &str = "FATHOM_TEST_TRACEFS";
 
 /// Runs the test `name` of this program in a namespace in which `prepare` was done.
