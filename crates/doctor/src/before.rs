@@ -19,7 +19,7 @@ pub(crate) struct Plan<'a> {
 /// A rule that looks at a plan.
 pub(crate) type PlanRule = Rule<fn(&Plan, ThresholdTest) -> Vec<VariantObservation>>;
 
-/// What a rule noticed about which variant or the whole.
+/// An observation of a rule, with the variant that it is about; `None` where it is about the whole plan.
 pub(crate) type VariantObservation = (Option<String>, Observation);
 
 /// Every common rule that looks at a plan.
@@ -213,7 +213,8 @@ fn reads_around(load: &PlannedLoad) -> bool {
 /// Kinds of stages that bring no data; an allocation writes one block of zeros in many.
 const QUIET: [&str; 7] = ["allocate", "drop_caches", "wait", "set", "trim", "read", "remount"];
 
-/// How much of the range of a load the stages `before` it wrote on the same target at most, percent; `None` where that is not known.
+/// Returns the largest share of a load's range that the stages `before` it can have written on the same target, percent; `None` where that
+/// is not known.
 fn written_percent(
     load: &PlannedLoad,
     stage: &PlannedStage,

@@ -32,15 +32,15 @@ pub struct RuleAbout {
     pub layer: Option<&'static str>,
     /// When it looks.
     pub when: When,
-    /// What it says.
+    /// Its statement.
     pub text: &'static str,
-    /// What it reads.
+    /// The data that it reads, in words.
     pub reads: &'static str,
-    /// Where it fires.
+    /// The number above or below which it fires.
     pub threshold: Option<Threshold>,
-    /// What to do.
+    /// The remedy.
     pub remedy: &'static str,
-    /// Where it comes from.
+    /// The source of the rule (`docs/method.md`).
     pub source: &'static str,
 }
 

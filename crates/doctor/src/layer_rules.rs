@@ -11,7 +11,7 @@ use results::read::{CellData, ResultSet};
 use crate::planned;
 use crate::share::Share;
 
-/// What the layers' rules find, one finding per variant, layer and rule.
+/// Returns the findings of the layers' rules, one per variant, layer and rule.
 pub(crate) fn run(result: &ResultSet) -> Vec<Finding> {
     let mut findings = Vec::new();
     for variant in &result.manifest.plan.variants {
@@ -38,7 +38,7 @@ pub(crate) fn run(result: &ResultSet) -> Vec<Finding> {
     findings
 }
 
-/// What the layers' rules find in a plan; what several variants have alike is told once, of the first.
+/// Returns the findings of the layers' rules in a plan; one that several variants share is told once, of the first of them.
 pub(crate) fn check_plan(variants: &[(&VariantFacts, Vec<PlannedStage>)]) -> Vec<Finding> {
     let kinds_of = |variant: &VariantFacts| variant.stack.iter().map(|l| l.layer.clone()).collect();
     let names: Vec<Vec<String>> = variants.iter().map(|(variant, _)| kinds_of(variant)).collect();

@@ -41,7 +41,8 @@ pub fn joined<'a>(
     joined
 }
 
-/// What another finding of the same rule says that the first does not.
+/// Returns message and evidence of another finding of the same rule, each only where it differs from that of the first; "the same" where
+/// neither does.
 pub fn also(first: &Finding, other: &Finding) -> String {
     let message = Some(other.message.as_str()).filter(|message| *message != first.message);
     let evidence = plain_and_raw(&other.evidence).0;

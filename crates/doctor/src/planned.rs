@@ -107,7 +107,7 @@ fn operation(spec: &LoadSpec, op: OpName) -> PlannedOperation {
     }
 }
 
-/// What is doubtful about the content of a load, flushes and length counted in.
+/// Returns doubts about the content of a load, in sentences; the load's flushes and length are considered too.
 fn doubts(spec: &LoadSpec, reduces: bool) -> Vec<String> {
     let content = &spec.content;
     let flushes = spec.durable().and_then(|durable| content.flush_warning(durable));

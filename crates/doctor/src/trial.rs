@@ -17,7 +17,7 @@ pub struct Suspect {
     pub variant: String,
     /// The measured stage that it was found in.
     pub stage: String,
-    /// What would take it away.
+    /// Changes that would take the limit away.
     pub changes: Vec<Change>,
 }
 
@@ -58,7 +58,7 @@ impl Suspect {
 /// Rounds that a confirmed change was better in; no proof takes more.
 pub const MOST_ROUNDS: usize = 2;
 
-/// What to do after some rounds.
+/// The next thing to do after some rounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
     /// Measure once more, on fresh seeds.
@@ -67,8 +67,8 @@ pub enum Next {
     Known(ProofOutcome),
 }
 
-/// What the rounds so far say. What was better once is measured once more before it is confirmed: of many changes that do nothing, some
-/// look good once. Where neither more nor less is good, nothing can be said to help.
+/// Returns the next thing to do after these rounds. A change that was better once is measured once more before it is confirmed: of many
+/// changes that do nothing, some look good once. Where neither more nor less of a figure is good, no change can be said to help.
 pub fn next(rounds: &[ProofRound]) -> Next {
     let is = |verdict: Verdict| move |round: &&ProofRound| round.verdict == verdict.word();
     let none = |verdict| !rounds.iter().any(|round| is(verdict)(&round));
@@ -83,8 +83,8 @@ pub fn next(rounds: &[ProofRound]) -> Next {
     }
 }
 
-/// What a round says: the verdict on what the experiment asks first of `stage`, with the name of that figure; `None` where nothing has a
-/// verdict. Where only other stages have one, it is unclear: they say nothing of a limit that was found elsewhere.
+/// Returns the verdict of a round on the first question that the experiment asks of `stage`, with the name of that figure; `None` where
+/// nothing has a verdict. Where only other stages have one, the round is unclear: they say nothing of a limit that was found elsewhere.
 pub fn round(result: &ResultSet, analysis: &Analysis, stage: &str) -> Option<(String, ProofRound)> {
     let asked = || analysis.comparisons.iter().filter(|comparison| comparison.verdict.is_some());
     // A single measured stage has no name here.

@@ -1,4 +1,4 @@
-//! How the cells ended and what they left behind.
+//! Rules about cells: how they ended, and what they left behind.
 
 use std::collections::BTreeMap;
 
@@ -149,7 +149,7 @@ pub(crate) fn disturbed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     Vec::from_iter((!cells.is_empty()).then_some(finding))
 }
 
-/// Of the usual frequency, percent: below it the CPUs of a cell ran slower.
+/// Share of the usual frequency, percent, below which the CPUs of a cell ran slower.
 pub(crate) const SLOW_PERCENT: f64 = 90.0;
 
 /// CPUs ran slower in some cells. A note: the frequency is read at two instants alone, and a governor that follows the load has it low in any

@@ -1,4 +1,4 @@
-//! Whether what was written is what was asked for.
+//! Compares the content that was written with what was asked for.
 
 use super::load::loads;
 use analysis::{Analysis, Figures, VariantFigures};
@@ -33,7 +33,7 @@ const fn share(id: &'static str, error: &'static str) -> Held {
     Held { id, unit: "%", tolerance: SHARE_TOLERANCE, error: Some(error) }
 }
 
-/// What was achieved is off what was asked.
+/// Content was achieved that is off what was asked for.
 pub(crate) fn off_asked(result: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
     let of = |written: Written| {
         let rounding = rounding(result, &written);
@@ -54,7 +54,7 @@ fn rounding(result: &ResultSet, written: &Written) -> f64 {
     written.median("blocks").filter(|&blocks| blocks > 0.0).map_or(0.0, share)
 }
 
-/// What a stage of a variant was asked to write, and the figures of what it wrote.
+/// Content that a stage of a variant was asked to write, with the figures of what it wrote.
 #[derive(Clone, Copy)]
 struct Written<'a> {
     variant: &'a VariantFigures,

@@ -1,4 +1,4 @@
-//! How far the sources of CPU time agree.
+//! Rule about the sources of CPU time: do they agree?
 
 use analysis::Analysis;
 use layers::machine::{BUSY, TICKS};
@@ -6,7 +6,7 @@ use results::model::{Finding, Severity, StageRecord};
 use results::read::ResultSet;
 use units::show::significant;
 
-/// How much of the CPU time one source may miss, percent.
+/// Share of the CPU time that one source may miss, percent.
 pub(crate) const MISSED_PERCENT: f64 = 10.0;
 
 /// The CPU seconds of a stage by their sources.

@@ -15,7 +15,7 @@ const RATE: f64 = 1e-2;
 /// Contradictions of a variant that are told.
 const TOLD: usize = 4;
 
-/// What contradicts itself.
+/// Figures contradict each other.
 pub(crate) fn contradictory(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let of_variant = |variant: &results::model::VariantFacts| {
         let cells = result.cells_of(&variant.name);
@@ -58,7 +58,7 @@ fn of_cell(cell: &CellData) -> Vec<String> {
 /// I/Os and bytes of a stage's operation.
 type Sums<'a> = BTreeMap<(usize, &'a str), (u64, u64)>;
 
-/// What the interval rows of a cell sum to.
+/// Returns the I/Os and bytes that the interval rows of a cell sum to.
 fn sums(cell: &CellData) -> Sums<'_> {
     let mut sums = Sums::new();
     for row in &cell.rows {
@@ -138,7 +138,7 @@ const LATENCIES: [Latency; 6] = [
     ("maximum", |l| l.max_ns as f64),
 ];
 
-/// Whether two figures differ by more than this share of the larger, and by more than one.
+/// Tells whether two figures differ by more than this share of the larger, and by more than one.
 fn apart(one: f64, other: f64, share: f64) -> bool {
     let most = one.abs().max(other.abs());
     (one - other).abs() > (share * most).max(1.0)

@@ -1,4 +1,4 @@
-//! What went wrong in the loads themselves.
+//! Rules about the loads themselves: what went wrong in them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,7 +58,7 @@ pub(crate) fn errors(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     kinds.into_iter().map(finding).collect()
 }
 
-/// How much of what a load reads must come from a device, percent.
+/// Least share of what a load reads that must come from a device, percent.
 pub(crate) const FROM_DEVICE_PERCENT: f64 = 50.0;
 
 /// Most of what a measured load read came from no device: there was nothing to read, or something above kept it.
@@ -211,7 +211,7 @@ fn planned(result: &ResultSet, variant: &str, stage: &str) -> Option<PlannedLoad
 /// Notices of one stage that are told; loads of many repeats may each say the same with another number.
 const TOLD: usize = 5;
 
-/// What the loads said of themselves.
+/// Loads gave notices about themselves.
 pub(crate) fn notices(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let mut said: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
     for (variant, _, stage, load) in loads(result) {

@@ -11,14 +11,15 @@ const LEAST: usize = 5;
 /// Two groups lie this many times farther apart than either is wide: of five values of a normal distribution 1.0 % do.
 const APART: f64 = 5.0;
 
-/// How many times farther than the others spread one value must lie from its neighbour, which is left out of them: where two lie out, one
-/// behind the other, the nearer would hide the farther. 1 % of samples of a normal distribution do, of five values, six, seven, and more.
+/// Smallest distance from its neighbour at which a value counts as lying far out, in spreads of the other values; for five values, six,
+/// seven, and more. The neighbour is left out of the spread: where two values lie out, one behind the other, the nearer would hide the
+/// farther. 1 % of samples of a normal distribution have such a value.
 const ALONE: [f64; 4] = [12.0, 5.0, 3.5, 2.5];
 
 /// A difference is told from this many times what does not matter.
 const MATTERS: f64 = 3.0;
 
-/// What is asked about has repeats that fall into two groups, drift, or lie far out.
+/// Repeats of a metric that is asked about fall into two groups, drift, or lie far out.
 pub(crate) fn uneven(result: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
     let questions = &result.manifest.plan.questions;
     let mut seen = Vec::new();
@@ -49,7 +50,7 @@ pub(crate) fn uneven(result: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
     }]
 }
 
-/// What to do about it, by how the metrics are compared.
+/// Returns the remedy, by the ways in which the metrics are compared.
 fn remedy(tests: &[Test]) -> String {
     let has = |test| tests.contains(&test);
     let ranked = "what is compared by ranks is decided by more repeats (--repeat)";
@@ -68,7 +69,7 @@ fn numbers(values: &MetricValues) -> Vec<f64> {
     values.points.iter().map(|point| point.value).collect()
 }
 
-/// What is uneven about these values; `None` where nothing is, and where a value is not above zero.
+/// Describes what is uneven about these values; `None` where nothing is, and where a value is not above zero.
 fn shape(values: &[f64], threshold: f64) -> Option<String> {
     if values.len() < LEAST || values.iter().any(|value| *value <= 0.0) {
         return None;
@@ -102,7 +103,8 @@ fn shape(values: &[f64], threshold: f64) -> Option<String> {
     None
 }
 
-/// Where the widest gap parts sorted values into two groups that lie apart, or one value from all others: how many are below it.
+/// Returns the number of values below the widest gap between sorted values; `None` unless the gap parts them into two groups that lie apart,
+/// or one value from all others.
 fn widest_gap(sorted: &[f64]) -> Option<usize> {
     let n = sorted.len();
     let width = |gap: &usize| sorted[*gap] - sorted[gap - 1];

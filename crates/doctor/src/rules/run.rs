@@ -1,4 +1,4 @@
-//! What the run as a whole takes from its figures.
+//! Rules about the run as a whole: circumstances in which its figures mean less.
 
 use analysis::{Analysis, VariantFigures};
 use results::checksums::{SUMS, Seal};
@@ -98,7 +98,7 @@ pub(crate) fn late_disks(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     late.collect()
 }
 
-/// How far the guest's clock may be off: what a wrong guess of its rate costs is far more.
+/// Largest error of the guest's clock, as a share of its rate, that is no finding: a wrong guess of the rate makes a far larger one.
 pub(crate) const CLOCK_TOLERANCE: f64 = 0.05;
 
 /// The guest's clock ran at another speed than the host's.
@@ -260,7 +260,7 @@ pub(crate) fn order_not_drawn(result: &ResultSet, analysis: &Analysis) -> Vec<Fi
     Vec::from_iter((!plan.order_drawn && !analysis.comparisons.is_empty()).then_some(finding))
 }
 
-/// How many runs these variants have, of `all`: by name where they are few.
+/// Tells how many runs these of `all` variants have, by name where they are few.
 fn counts(few: &[&VariantFigures], all: usize) -> String {
     const NAMED: usize = 4;
     let (least, most) = few.iter().fold((usize::MAX, 0), |(least, most), variant| {

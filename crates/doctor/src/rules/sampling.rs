@@ -1,4 +1,4 @@
-//! What sampling cost, and whether it worked.
+//! Rules about sampling: what it cost, and whether it worked.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What verification found, and where it could not look.
+//! Findings of verification: wrong blocks, and loads that it could not check.
 
 use std::collections::BTreeMap;
 
@@ -77,7 +77,7 @@ fn planned<'a>(result: &'a ResultSet, variant: &str, stage: &str) -> Option<&'a 
     variants.iter().find(|v| v.name == variant)?.stages.iter().find(|s| s.name == stage)
 }
 
-/// Whether the stage's load is to be verified.
+/// Tells whether the stage's load is to be verified.
 fn asks(stage: &StageFacts) -> bool {
     stage.load.get("verify").and_then(|v| v.as_str()).is_some_and(|verify| verify != "off")
 }

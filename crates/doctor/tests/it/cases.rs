@@ -1,4 +1,4 @@
-//! Of every common rule one case that makes it fire, and one that is just not enough.
+//! Cases of every common rule: one that makes it fire, and one that is just not enough.
 
 use std::collections::BTreeSet;
 

@@ -15,7 +15,7 @@ fn healthy() -> ResultSet {
     result
 }
 
-/// What the doctor finds after `spoil`.
+/// Returns the doctor's findings after `spoil`.
 pub(crate) fn after(spoil: impl FnOnce(&mut ResultSet)) -> Vec<Finding> {
     let mut result = healthy();
     spoil(&mut result);
