@@ -58,7 +58,7 @@ impl When {
     }
 }
 
-/// What happens.
+/// The effect of a fault.
 #[derive(Debug, Clone, PartialEq)]
 pub enum What {
     /// The request fails with this error number and does nothing.
@@ -89,11 +89,11 @@ impl What {
 /// One fault.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fault {
-    /// Of which requests. Corruption is of writes.
+    /// Requests that it concerns. Corruption concerns writes.
     pub on: On,
     /// When.
     pub when: When,
-    /// What.
+    /// The effect.
     pub what: What,
 }
 

@@ -21,7 +21,7 @@ const TTL: Duration = Duration::from_secs(3600);
 /// The largest write that the kernel may send at once, bytes.
 const LARGEST: u32 = 1 << 20;
 
-/// What the file system shares with its owner.
+/// State that the file system shares with its owner.
 #[derive(Debug)]
 pub(crate) struct Shared {
     store: Mutex<Store>,

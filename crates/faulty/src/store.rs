@@ -10,12 +10,12 @@ use crate::{BLOCK, SECTOR};
 /// Error number of a device without room.
 const ENOSPC: i32 = 28;
 
-/// How a request to the file is answered: done, or with a fault.
+/// The answer to a request to the file: done, or with a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer {
     /// Bytes moved, or an error number.
     pub result: Result<usize, i32>,
-    /// How long the answer is to be held back.
+    /// Time for which the answer is to be held back.
     pub stall: Option<Duration>,
 }
 
@@ -28,7 +28,7 @@ pub struct Injected {
     pub at: u64,
     /// Bytes that were asked for, or of that block.
     pub length: usize,
-    /// What happened.
+    /// The effect of the fault.
     pub what: What,
 }
 
