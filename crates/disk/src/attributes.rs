@@ -1,4 +1,4 @@
-//! What a virtual disk says of itself, and what it is limited to.
+//! Attributes of a virtual disk: the properties that it reports about itself, and its limits.
 
 use serde::{Deserialize, Serialize};
 use units::Bytes;
@@ -9,11 +9,11 @@ use crate::limit::Limit;
 /// Sizes that a logical block can have.
 pub const LOGICAL_BLOCKS: [u32; 2] = [512, 4096];
 
-/// What is asked of a virtual disk beside its times; what is `None` stays as it is by itself.
+/// Attributes asked of a virtual disk beside its times. One that is `None` keeps the disk's own value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Attributes {
-    /// How much it does in a second at most.
+    /// The most that it does in a second.
     #[serde(default, skip_serializing_if = "Limit::is_none")]
     pub limit: Limit,
     /// Bytes of a logical block: the least that can be read or written.

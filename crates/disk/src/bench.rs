@@ -1,4 +1,4 @@
-//! What a disk reaches: a closed loop in model time. Each of `depth` submitters waits for its reply, thinks, and asks again.
+//! Measures the speed that a disk reaches, with a closed loop in model time: each of `depth` submitters waits for its reply, thinks, and asks again.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -27,7 +27,7 @@ pub struct Load {
     pub duration: u64,
     /// Requests after which it ends in any case.
     pub most: u64,
-    /// Of places and operations.
+    /// Seed of places and operations.
     pub seed: Seed,
 }
 
@@ -72,11 +72,11 @@ struct Loop<'a> {
     places: Vec<u64>,
     /// When each submitter asks next.
     asks: BinaryHeap<Reverse<(u64, u64)>>,
-    /// What each asked last.
+    /// The last request of each submitter.
     asked: Vec<Request>,
     latencies: Vec<u64>,
     last: u64,
-    /// What happened last.
+    /// Instant of the last event, in model time: nanoseconds.
     now: u64,
     submitted: u64,
     ended: u64,

@@ -1,4 +1,4 @@
-//! What cannot be done, with what to do about it.
+//! Errors of this crate. Each says what cannot be done, and what to do about it.
 
 use std::path::PathBuf;
 
@@ -18,15 +18,15 @@ pub enum Error {
         place: String,
         /// The value and what is wrong with it.
         what: String,
-        /// How to put it right.
+        /// The way to put it right.
         help: String,
     },
-    /// What would be stored does not fit into memory.
+    /// The disks may hold more data than fits into memory.
     #[error("the modelled disks may hold {needed} in memory, and {available} are available")]
     Memory {
-        /// What they may hold.
+        /// Bytes that the disks may hold.
         needed: Bytes,
-        /// What there is.
+        /// Bytes that are available.
         available: Bytes,
     },
     /// A file is not a trace, or is damaged.
@@ -34,13 +34,13 @@ pub enum Error {
     Trace {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         why: String,
     },
     /// A disk cannot be served to a virtual machine.
     #[error("the modelled disk {what}: {why}")]
     Front {
-        /// What cannot be done.
+        /// The action that is not possible.
         what: String,
         /// Why.
         why: String,
@@ -48,11 +48,11 @@ pub enum Error {
     /// A file cannot be read or written.
     #[error("{what} {}: {source}", path.display())]
     Io {
-        /// What was being done.
+        /// The action that failed.
         what: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: std::io::Error,
     },
 }

@@ -35,7 +35,7 @@ impl On {
     }
 }
 
-/// What a fault does.
+/// The kind of a fault: its effect, without figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
     /// Requests fail.
@@ -79,11 +79,11 @@ pub enum Fault {
         /// By how much.
         factor: f64,
     },
-    /// What would be replied to within a time is replied to at its end.
+    /// Replies that are due within a time are sent at its end.
     Stall {
         /// When it begins.
         at: Nanos,
-        /// How long it lasts.
+        /// Its length.
         lasts: Nanos,
         /// After what it comes again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -96,7 +96,7 @@ pub enum Fault {
     },
     /// Writes of more places than fit fail for want of room.
     Full {
-        /// What fits.
+        /// Bytes that fit.
         at: Bytes,
     },
     /// Flushes are replied to at once and do nothing; FUA writes are like others.
@@ -186,7 +186,7 @@ pub(crate) struct Faults {
     size: u64,
 }
 
-/// What room is counted in.
+/// Bytes of the unit that room is counted in.
 const SECTOR: u64 = 4096;
 
 impl Faults {

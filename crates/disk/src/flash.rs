@@ -32,7 +32,8 @@ pub(crate) struct Flash {
     /// Bytes that wait to be programmed, by the end of their program.
     buffered: VecDeque<(f64, u64)>,
     in_buffer: u64,
-    /// What the page holds that is being filled, and how much that is.
+    /// Ranges in the page that is being filled. The next field is the number of bytes of the page that they take: a discard takes fewer than its
+    /// length.
     filling: Vec<(u64, u64)>,
     filled: u64,
     last_program: f64,

@@ -116,7 +116,7 @@ impl Like {
     }
 }
 
-/// What no single range can say.
+/// Checks rules between parameters, which the range of a single one cannot express.
 fn consistent(profile: &Profile) -> Result<()> {
     let (get, kind) = (|name| profile.get(name), profile.kind());
     if kind == ModelKind::Hdd && get("rate_inner") > get("rate_outer") {

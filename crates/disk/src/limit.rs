@@ -11,13 +11,13 @@ use crate::error::{Error, Result};
 use crate::request::{Op, Request};
 use crate::throughput::Throughput;
 
-/// What may come at once after a pause, as time of the limit: nanoseconds.
+/// The burst that is let through at once after a pause: as much as the limit allows in this time, in nanoseconds.
 const BURST: f64 = 100e6;
 /// The least and the most of each.
 const IOPS: (u64, u64) = (1, 100_000_000);
 const THROUGHPUT: (u64, u64) = (64 << 10, 1 << 40);
 
-/// How much a disk does in a second at most: for reads and writes together, or for each.
+/// The most that a disk does in a second: for reads and writes together, or for each.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limit {

@@ -1,10 +1,10 @@
-//! Whether what disks hold fits into this machine's memory.
+//! Checks that the data of all disks fits into this machine's memory.
 
 use units::Bytes;
 
 use crate::error::{Error, Result};
 
-/// What is left to the machine beside the disks.
+/// Bytes of memory that are left to the machine beside the disks.
 const MARGIN: u64 = 256 * Bytes::MIB;
 
 /// Refuses disks that may hold `needed`, with a margin, where `available` is less.

@@ -15,11 +15,11 @@ use crate::trace::Trace;
 /// Latencies of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Latencies {
-    /// Of what.
+    /// The operation.
     pub op: Op,
     /// Requests.
     pub requests: u64,
-    /// Of these, how many failed.
+    /// Number of these that failed.
     pub failed: u64,
     /// The mean, nanoseconds.
     pub mean_ns: f64,
@@ -31,7 +31,7 @@ pub struct Latencies {
     pub max_ns: u64,
 }
 
-/// What a load did on a disk.
+/// Figures of a load that was replayed on a disk.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct Replayed {
     /// From the first arrival to the last end, seconds.

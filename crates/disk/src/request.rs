@@ -1,6 +1,6 @@
-//! What goes into a model and what comes out of it.
+//! Requests, which go into a model, and events, which come out of it.
 
-/// What a request asks for.
+/// The operation that a request asks for.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -38,11 +38,11 @@ pub struct Request {
     pub id: u64,
     /// When it came, in nanoseconds since the disk was switched on.
     pub arrival: u64,
-    /// What it asks for.
+    /// The operation that it asks for.
     pub op: Op,
-    /// Where, bytes.
+    /// Its first byte on the disk.
     pub offset: u64,
-    /// How much, bytes; 0 for a flush.
+    /// Its length in bytes; 0 for a flush.
     pub length: u64,
     /// Reply only when the bytes survive a power cut (writes).
     pub fua: bool,
@@ -65,7 +65,7 @@ pub enum Failure {
     Full,
 }
 
-/// What a model has decided: when a request ends, or when data reaches the medium.
+/// A decision of a model: when a request ends, or when data reaches the medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// A request ends.
@@ -79,9 +79,9 @@ pub enum Event {
     },
     /// Bytes survive a power cut from `at` on, as they stood after the write numbered `upto` (the first is 1).
     Stable {
-        /// Where, bytes.
+        /// The first byte.
         offset: u64,
-        /// How much, bytes.
+        /// The length in bytes.
         length: u64,
         /// The last write that is in it.
         upto: u64,

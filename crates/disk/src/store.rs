@@ -1,23 +1,22 @@
-//! What a disk holds: a medium, and apart from it what a power cut may take.
+//! The data that a disk holds: a medium, and apart from it the data that a power cut may take.
 //!
-//! Sectors are kept in memory, each only once it holds something but zeroes, and at most so many. A write makes a version of
-//! each of its sectors; a version goes to the medium when the model says that it survives ([`Store::stable`]), and older ones
-//! of the sector go with it.
+//! Sectors are kept in memory, each only once it holds something but zeroes, and at most so many. A write makes a version of each of its sectors; a
+//! version goes to the medium when the model says that it survives ([`Store::stable`]), and older ones of the sector go with it.
 
 use std::collections::BTreeMap;
 
 use units::{Bytes, Seed, SplitMix64};
 
-/// What is kept or lost as one: drives of today write 4 KiB, also those that take 512 bytes.
+/// Bytes that are kept or lost together: drives of today write 4 KiB, also those that take 512 bytes.
 pub(crate) const SECTOR: usize = 4096;
-/// What a request may be torn at, where that is asked for.
+/// Bytes of the unit in which a request may be torn, where tearing is asked for.
 const TORN_AT: usize = 512;
 /// Sectors of a leaf of the table.
 const LEAF: usize = 512;
 
 type Page = Box<[u8; SECTOR]>;
 
-/// What a power cut does to each version of a sector that was not safe: shares of the three.
+/// The effects of a power cut on versions of sectors that were not safe: the share of versions that meets each of the three.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cut {
     /// It is on the medium all the same.
@@ -151,7 +150,7 @@ impl Store {
         Ok(())
     }
 
-    /// What is in a range survives from now on, as it stood after the write numbered `upto`.
+    /// Makes a range survive from now on, as it stood after the write numbered `upto`.
     pub fn stable(&mut self, offset: u64, length: u64, upto: u64) {
         let sectors = offset / SECTOR as u64..offset.saturating_add(length).div_ceil(SECTOR as u64);
         let there: Vec<u64> = self.volatile.range(sectors).map(|(sector, _)| *sector).collect();

@@ -15,7 +15,7 @@ use crate::fault::Fault;
 use crate::like::Like;
 use crate::request::Op;
 
-/// How a trace begins; the last byte is the version of the layout.
+/// The first bytes of a trace; the last of them is the version of the layout.
 pub const MAGIC: [u8; 8] = *b"FATHTRC\x01";
 /// Bytes of a record.
 pub const RECORD: usize = 32;
@@ -33,12 +33,12 @@ pub struct Header {
     pub role: String,
     /// Its size in bytes.
     pub size: u64,
-    /// What it was modelled like.
+    /// The kind of disk that it was modelled after.
     pub like: Like,
     /// Its faults.
     #[serde(default)]
     pub faults: Vec<Fault>,
-    /// What it was limited to, which latencies contain, and what it said of itself.
+    /// Its limits, whose delays are part of the latencies, and the properties that it reported about itself.
     #[serde(default, skip_serializing_if = "Attributes::is_usual")]
     pub attributes: Attributes,
 }
@@ -48,15 +48,15 @@ pub struct Header {
 pub struct Record {
     /// When it came, nanoseconds since the disk was switched on.
     pub arrival_ns: u64,
-    /// What it asked for.
+    /// The operation that it asked for.
     pub op: Op,
     /// Tells whether its bytes were to survive a power cut before the reply.
     pub fua: bool,
     /// Tells whether it failed.
     pub failed: bool,
-    /// Where, bytes (below 2^56).
+    /// Its first byte on the disk (below 2^56).
     pub offset: u64,
-    /// How much, bytes.
+    /// Its length in bytes.
     pub length: u32,
     /// From its arrival to the instant that the model computed, nanoseconds.
     pub latency_ns: u64,
@@ -151,7 +151,7 @@ impl<W: Write> Writer<W> {
 /// A whole trace.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trace {
-    /// What it is of.
+    /// The disk that it is of.
     pub header: Header,
     /// Its requests, in the order of their replies.
     pub records: Vec<Record>,

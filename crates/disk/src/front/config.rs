@@ -1,4 +1,4 @@
-//! What a virtio block device says of itself (virtio 1.2, section 5.2.4).
+//! Features and configuration space of a virtio block device: the properties that it reports about itself (virtio 1.2, section 5.2.4).
 
 use virtio_bindings::virtio_blk::{
     VIRTIO_BLK_F_BLK_SIZE, VIRTIO_BLK_F_DISCARD, VIRTIO_BLK_F_FLUSH, VIRTIO_BLK_F_SEG_MAX,

@@ -1,4 +1,4 @@
-//! How late replies are sent, counted; and the trace of all requests, which a thread of its own writes.
+//! Counts how late replies are sent, and hands the trace of all requests to a thread of its own, which writes it.
 
 use std::fs::File;
 use std::io::BufWriter;

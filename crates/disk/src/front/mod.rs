@@ -64,21 +64,21 @@ pub struct Service {
     pub role: String,
     /// Its size as the guest sees it, in bytes.
     pub size: Bytes,
-    /// What it is modelled like.
+    /// The kind of disk that it is modelled after.
     pub like: Like,
     /// Its faults.
     #[serde(default)]
     pub faults: Vec<crate::Fault>,
-    /// What it says of itself, and what it is limited to.
+    /// The properties that it reports about itself, and its limits.
     #[serde(default)]
     pub attributes: Attributes,
-    /// What faults are drawn by.
+    /// Seed that faults are drawn by.
     pub seed: Seed,
-    /// How many bytes it may hold in memory.
+    /// Bytes that it may hold in memory at most.
     pub most: Bytes,
-    /// Where the trace is written to.
+    /// Path of the trace.
     pub trace: PathBuf,
-    /// How many requests the trace holds at most.
+    /// Number of requests that the trace holds at most.
     pub most_requests: u64,
 }
 

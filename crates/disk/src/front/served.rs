@@ -1,8 +1,8 @@
-//! What a front end reports when it ends.
+//! The figures that a front end reports when it ends.
 
 use serde::{Deserialize, Serialize};
 
-/// What was served.
+/// Figures of all requests that were served.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServingStats {
     /// Replies.

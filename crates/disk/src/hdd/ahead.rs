@@ -1,4 +1,4 @@
-//! What a drive has read: segments of its memory, and the stream of an idle head that reads on.
+//! The data that a drive has read: segments of its memory, and the stream of an idle head that reads on.
 
 use std::collections::VecDeque;
 
@@ -38,7 +38,7 @@ impl Stream {
 /// The drive's read cache: segments of what was read, and what the idle head reads on.
 #[derive(Debug, Clone)]
 pub(crate) struct ReadAhead {
-    /// How far it reads ahead of the last request.
+    /// Bytes that it reads ahead of the last request.
     ahead: u64,
     /// Most segments; the least recently used (LRU) is dropped first.
     most: usize,

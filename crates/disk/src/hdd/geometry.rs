@@ -1,13 +1,13 @@
-//! Where a byte lies: on which track, how far over the stroke, and at which turn of the platter.
+//! The place of a byte: its track, its part of the stroke, and the turn of the platter at which it passes below the head.
 
 use crate::profile::Profile;
 
-/// What lies below the head at an instant, or where a request begins.
+/// A place on the medium: the one below the head at an instant, or the one where a request begins.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Place {
     /// The track.
     pub track: (usize, u64),
-    /// How far over the stroke, 0 (outer) to 1.
+    /// Its part of the stroke, from 0 (outer) to 1.
     pub stroke: f64,
     /// The turn of the platter, in nanoseconds of rotation since byte 0, turns of the skew included.
     pub spin: f64,
@@ -22,7 +22,7 @@ struct Zone {
     track_bytes: f64,
     /// Rotation up to its first byte.
     spin: f64,
-    /// Where on the stroke it begins, and how much of it it takes.
+    /// The part of the stroke at which it begins; the next field is the part that it takes.
     from: f64,
     width: f64,
 }
@@ -102,7 +102,7 @@ impl Geometry {
 
     /// Rotational latency: how long the platter turns, from `now` on, until `spin` comes below the head.
     pub(crate) fn rotation(&self, spin: f64, now: f64) -> f64 {
-        /// What is nearer than this is below the head: computed instants are rounded.
+        /// Places nearer than this, in nanoseconds of rotation, are below the head: computed instants are rounded.
         const HERE: f64 = 1_000.0;
         let wait = (spin - now).rem_euclid(self.turn);
         if wait > self.turn - HERE { 0.0 } else { wait }

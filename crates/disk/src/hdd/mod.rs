@@ -49,7 +49,7 @@ pub(crate) struct Hdd {
     depth: usize,
     ageing: f64,
 
-    /// What needs the medium, in the order of arrival.
+    /// Requests that need the medium, in the order of arrival.
     queue: VecDeque<Waiting>,
     /// Writes, with their numbers, that wait for room in the cache.
     held: VecDeque<(Request, u64)>,

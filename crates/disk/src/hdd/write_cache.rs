@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// What is written and not yet on the medium, without gaps.
+/// A range without gaps that is written and not yet on the medium.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub begin: u64,
@@ -11,7 +11,7 @@ pub(crate) struct Extent {
     pub oldest: u64,
 }
 
-/// How many extents are looked at on each side of the head.
+/// Number of extents that are looked at on each side of the head.
 const EACH_WAY: usize = 32;
 /// The most that goes to the medium at once, so that a read does not wait for long.
 const AT_ONCE: u64 = 2 << 20;

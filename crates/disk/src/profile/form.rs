@@ -1,4 +1,4 @@
-//! What a profile is made of.
+//! The parts of a profile: parameters and their values, published figures, and loads that show its speed.
 
 use super::parameter::Parameter;
 
@@ -19,22 +19,22 @@ pub enum ModelKind {
 pub struct Profile {
     /// Its name.
     pub name: &'static str,
-    /// What it is, in a line.
+    /// A description of one line.
     pub about: &'static str,
     kind: ModelKind,
     parameters: &'static [Parameter],
     /// In the order of the parameters: nanoseconds, bytes, bytes per second, shares of 1, counts, 0 or 1.
     values: Vec<f64>,
-    /// What data sheets say.
+    /// Figures from data sheets.
     pub published: &'static [Published],
-    /// What is shown of it: loads and their depths.
+    /// Loads, with their depths, that show the speed it reaches.
     pub reaches: &'static [Reach],
 }
 
 /// A figure that a data sheet or a test of others gives.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Published {
-    /// Of what.
+    /// The name of the figure.
     pub what: &'static str,
     /// As they write it.
     pub value: &'static str,
@@ -47,9 +47,9 @@ pub struct Published {
 pub struct Reach {
     /// The row's name.
     pub name: &'static str,
-    /// What is read or written.
+    /// The operation of all requests.
     pub op: crate::Op,
-    /// Where.
+    /// The places they go to.
     pub shape: Shape,
     /// Bytes of each request.
     pub block: u64,
@@ -57,7 +57,7 @@ pub struct Reach {
     pub depths: &'static [u32],
 }
 
-/// Where requests go.
+/// The places that requests go to.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Shape {
     /// Anywhere in the first so much of the disk: 1 is all of it.

@@ -4,7 +4,7 @@ use units::{Bytes, Nanos, Percent};
 
 use crate::scalar::Scalar;
 
-/// How a parameter is written.
+/// The form that a parameter is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantity {
     /// A whole number.
@@ -31,13 +31,13 @@ const STRETCHED: &str = "stretched";
 pub struct Parameter {
     /// Its key.
     pub name: &'static str,
-    /// How it is written.
+    /// The form that it is written in.
     pub quantity: Quantity,
     /// The least value, in the base unit.
     pub least: f64,
     /// The largest value.
     pub most: f64,
-    /// What it does.
+    /// A description of its effect.
     pub about: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! What a power cut must get right, rule by rule.
+//! Rules that a power cut must keep, one by one.
 
 use disk::{Cut, Disk, Drive, Like, Op, Reply, Request, Store};
 use units::{Bytes, Seed};

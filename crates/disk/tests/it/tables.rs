@@ -1,5 +1,5 @@
-//! What the models reach, beside what they were measured to reach when they were prototyped (`reference` below), and in what
-//! drives of today promise (the profiles' published figures).
+//! The speed that the models reach, compared with the speed that their prototypes were measured to reach (`reference` below), and with the figures
+//! that drives of today promise (the published figures of the profiles).
 
 use disk::bench::{Load, LoadResult, run};
 use disk::{Disk, Event, Like, Op, Profile, Request, Shape};
@@ -148,7 +148,7 @@ fn what_moves_a_hard_disk_at_depth_16_moves_it_as_measured() {
     check(&rows);
 }
 
-/// How long a flush takes after a load of writes.
+/// Measures the seconds that a flush takes after a load of writes.
 fn flush_after(profile: &Profile, load: &Load) -> f64 {
     let disk = Disk::new(profile, 4 * TIB);
     let (_, mut disk, at) = disk::bench::run_on(disk, 4 * TIB, load, &mut |_| {});
