@@ -1,4 +1,4 @@
-//! How many independent values a series within one run is worth.
+//! The number of independent values that a series within one run is worth.
 
 use crate::spread::mean;
 

@@ -4,7 +4,7 @@ use units::{Seed, SplitMix64};
 
 use crate::quantile::{Sorted, median, quantile};
 
-/// How often a sample is drawn anew.
+/// Number of resamples that are drawn from a sample.
 pub(crate) const RESAMPLES: usize = 10_000;
 
 /// From this many values on the resamples are smoothed.

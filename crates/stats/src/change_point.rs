@@ -25,7 +25,7 @@ const FLOOR: f64 = 0.01;
 /// Two levels of a series, and where the one ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Step {
-    /// How many values come before it.
+    /// Number of values before the step.
     pub at: usize,
     /// The fewest that may, with 95 % confidence.
     pub low: usize,
@@ -37,7 +37,7 @@ pub struct Step {
     pub after: f64,
 }
 
-/// How a series goes on from its beginning to its end.
+/// The course of a series from its beginning to its end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Course {
     /// No change that counts: it may waver, and drift by less than [`LEAST_CHANGE`].
@@ -55,12 +55,12 @@ pub struct Gradual {
     pub before: f64,
     /// The median of the last tenth.
     pub after: f64,
-    /// How many values come before half of the way, by logarithms: from there on five running medians of five lie beyond √(before ×
-    /// after). `None` where it never gets there for good.
+    /// Number of values before half of the way, by logarithms: from there on five running medians of five lie beyond √(before × after). `None` where
+    /// the series never gets there for good.
     pub half: Option<usize>,
 }
 
-/// How fast a series grows, in parts of itself for each unit of its positions: 0.01 are 1 %; negative where it falls.
+/// The growth of a series, in parts of itself for each unit of its positions: 0.01 is 1 %; negative where it falls.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Growth {
     /// The slope of the straight line through the means of parts of the logarithms.

@@ -14,7 +14,7 @@ pub(crate) const ERROR: f64 = 0.05;
 /// More repeats than this nobody runs; the estimate is left out.
 const MOST_REPEATS: usize = 1000;
 
-/// How the new variant's figure relates to the base's.
+/// The comparison of the new variant's figure with the base's.
 ///
 /// All ratios are new over base and have no unit.
 #[derive(Debug, Clone)]
@@ -42,7 +42,7 @@ pub struct Comparison {
     pub decided_after: Option<u32>,
     /// Runs that stand apart for the bad and speak against the claim, so that it is not made; set with the verdict.
     pub apart: Apart,
-    /// What was computed, in words.
+    /// The method of the computation, in words.
     pub method: String,
     tested: Option<Tested>,
 }
@@ -56,7 +56,7 @@ pub struct Difference {
     pub interval: Option<Interval>,
 }
 
-/// What a verdict is given on.
+/// The basis of a verdict: evidence, threshold and pairs.
 #[derive(Debug, Clone)]
 struct Tested {
     evidence: Evidence,

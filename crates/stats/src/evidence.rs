@@ -1,10 +1,10 @@
-//! What the repeats of two variants say about how far apart the variants are: an estimate, its interval, and p-values of
-//! claims. Values here are differences of logarithms, or of values where a logarithm has no meaning.
+//! The evidence that repeats give about the difference between two variants: an estimate, its interval, and p-values of claims. Values here are
+//! differences of logarithms, or of values where a logarithm has no meaning.
 
 use crate::ranks::Ranks;
 use crate::student;
 
-/// How far the new side is from the base, by one of two methods.
+/// The evidence for a difference between the new side and the base, by one of three methods.
 #[derive(Debug, Clone)]
 pub(crate) enum Evidence {
     /// The difference within each block is one value; these are taken for normal (Student 1908).
@@ -13,7 +13,7 @@ pub(crate) enum Evidence {
         mean: f64,
         /// Their standard deviation, divisor n - 1; `None` of one.
         deviation: Option<f64>,
-        /// How many there are.
+        /// Number of blocks: one difference each.
         blocks: usize,
     },
     /// Every value of one side is held against every value of the other (Hodges and Lehmann 1963).

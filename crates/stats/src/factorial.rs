@@ -1,5 +1,5 @@
-//! What each of several factors does where all their levels were crossed: main effects, and whether one factor's effect depends on
-//! another (Jain 1991, chapters 20 to 23).
+//! Effects of several factors where all their levels were crossed: the main effect of each, and whether one factor's effect depends on another (Jain
+//! 1991, chapters 20 to 23).
 
 use units::Better;
 
@@ -10,7 +10,7 @@ use crate::{holm, student};
 /// Something that was varied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Factor {
-    /// How many levels it has.
+    /// Number of levels.
     pub levels: usize,
     /// Tells whether they have an order: each is held against its neighbour then, else each against the first.
     pub ordered: bool,
@@ -38,7 +38,7 @@ pub struct Change {
     pub to: usize,
 }
 
-/// What a change does, over all levels of everything else; or how many times as much it does after a second change.
+/// The effect of a change, over all levels of everything else; or, with a second change, the factor by which the second one changes that effect.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Effect {
     /// The change.
@@ -191,7 +191,7 @@ impl Model<'_> {
         (0..n).flat_map(move |a| (a + 1..n).map(move |b| (a, b)))
     }
 
-    /// Of factors and two-way interactions.
+    /// Number of parameters: of all factors and two-way interactions.
     fn parameters(&self) -> usize {
         let own = |factor: usize| self.factors[factor].levels - 1;
         (0..self.factors.len()).map(own).sum::<usize>()

@@ -33,7 +33,7 @@ pub struct Figure {
     pub low: Option<f64>,
     /// The interval's upper bound; `None` with fewer than two values.
     pub high: Option<f64>,
-    /// How many finite values there were: one per repeat.
+    /// Number of finite values: one per repeat.
     pub n: usize,
 }
 
@@ -59,7 +59,7 @@ pub fn figure(values: &[f64]) -> Figure {
     Figure { median: Some(median(&sorted)), low: bounds.map(|b| b.0), high: bounds.map(|b| b.1), n }
 }
 
-/// How sure an interval is to be.
+/// The confidence of an interval, as a share.
 const LEVEL: f64 = 0.95;
 
 /// Returns the bounds of the median's interval; `None` with fewer than two values.

@@ -1,11 +1,11 @@
-//! Whether groups differ by more than the values within them: the F distribution, and a one-way analysis of variance.
+//! Tests whether groups differ by more than the values within them: the F distribution, and a one-way analysis of variance.
 
 use std::f64::consts::PI;
 
 use crate::spread::mean;
 use crate::student::fraction;
 
-/// What groups of the same size say.
+/// The analysis of variance of groups of the same size.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Groups {
     /// Standard deviation within the groups, pooled.
@@ -14,7 +14,7 @@ pub struct Groups {
     pub freedom: usize,
     /// Variance between the groups' means over that within.
     pub ratio: f64,
-    /// How likely so great a ratio is where the groups do not differ.
+    /// The probability of a ratio at least this great where the groups do not differ.
     pub p: f64,
 }
 

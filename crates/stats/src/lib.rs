@@ -1,10 +1,9 @@
-//! What a set of numbers says: summaries, quantiles, intervals, tests, verdicts.
+//! Statistics: summaries, quantiles, intervals, tests, verdicts.
 //!
-//! The numbers are one per *run on a fresh stack*, except for [`Spread`] and
-//! [`effective_sample_size`], which describe the intervals within one run. Everything here is a
-//! pure function of its arguments: what is random takes its seed from the data, so the same data
-//! give the same answer on every machine. Numbers that are not finite are no measurements: each
-//! function drops them and counts what is left. The method is argued in `docs/method.md`.
+//! The numbers are one per *run on a fresh stack*, except for [`Spread`] and [`effective_sample_size`], which describe the intervals within one run.
+//! Everything here is a pure function of its arguments: what is random takes its seed from the data, so the same data give the same answer on every
+//! machine. Numbers that are not finite are no measurements: each function drops them and counts what is left. The method is argued in
+//! `docs/method.md`.
 #![forbid(unsafe_code)]
 
 mod apart;

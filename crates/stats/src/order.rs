@@ -4,8 +4,8 @@ use units::SplitMix64;
 
 use crate::LOOKS;
 
-/// How often, at each of [`LOOKS`], the rarer of two orders has to have occurred, and the rarer of "as the repeat before" and "the other way
-/// round" (restricted randomisation; Bailey 1987).
+/// Times, at each of [`LOOKS`], that the rarer of two orders must have occurred at least; the same holds for the rarer of "as the repeat before" and
+/// "the other way round" (restricted randomisation; Bailey 1987).
 const RARER: [usize; LOOKS.len()] = [1, 2, 3, 4, 6];
 
 /// Draws of the repeats between two looks after which the last one is taken: so many variants are never all apart from the first.

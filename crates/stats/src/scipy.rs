@@ -1,4 +1,4 @@
-//! What SciPy finds, as `tests/scipy/reference.py` wrote it.
+//! Values that SciPy computed, as `tests/scipy/reference.py` wrote them.
 
 /// The numbers of every line of this name.
 pub(crate) fn rows(name: &str) -> Vec<Vec<f64>> {

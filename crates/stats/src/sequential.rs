@@ -14,20 +14,20 @@ pub const LOOKS: [u32; 5] = [5, 8, 12, 18, 27];
 /// repeats (Jennison and Turnbull 1999, 2.4 and 7.2). Fewer looks are wrong less often.
 const LOOK_ERROR: f64 = 0.0135;
 
-/// What is asked of two variants in one metric while repeats come in.
+/// The question about two variants in one metric while repeats come in.
 #[derive(Debug, Clone, Copy)]
 pub struct AtLooks<'a> {
     /// Base and new of each repeat that has both, by the repeat, in order.
     pub repeats: &'a [(u32, (f64, f64))],
     /// After which repeats it was looked at so far, in order.
     pub looks: &'a [u32],
-    /// How the repeats are compared.
+    /// The test that compares the repeats.
     pub test: Test,
     /// The share below which a difference does not matter.
     pub threshold: f64,
     /// Which direction is good.
     pub better: Better,
-    /// How many such claims the run has in all: they share the error of each look (Bonferroni).
+    /// Number of such claims in the whole run: they share the error of each look (Bonferroni).
     pub claims: usize,
 }
 

@@ -8,7 +8,7 @@ use crate::{
     AtLooks, Comparison, LOOKS, Verdict, compare, compare_at_looks, draw_orders, figure, judge,
 };
 
-/// How the cells of a session differ by chance. All have a standard deviation of one but for drift, which comes on top.
+/// The noise of the cells of a session. All kinds have a standard deviation of one but for drift, which comes on top.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Noise {
     /// Independent and normal.
@@ -31,7 +31,7 @@ pub enum Noise {
     Periodic(f64),
 }
 
-/// How many repeats an experiment has.
+/// The number of repeats of an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeats {
     /// So many.
@@ -40,24 +40,24 @@ pub enum Repeats {
     Auto,
 }
 
-/// What is simulated again and again: an experiment with one question and two variants.
+/// An experiment that is simulated again and again, with one question and two variants.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Simulated {
     /// The noise of the cells.
     pub noise: Noise,
     /// Its standard deviation, as a share of the value.
     pub spread: f64,
-    /// What the new variant truly is over the base.
+    /// The true ratio of the new variant to the base.
     pub ratio: f64,
     /// Repeats.
     pub repeats: Repeats,
-    /// How they are compared.
+    /// The test that compares them.
     pub test: Test,
     /// The share that does not matter.
     pub threshold: f64,
 }
 
-/// Of all experiments the share of each verdict.
+/// The share of all experiments that got each verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Shares {
     /// `better`: more than the threshold above the base.
@@ -70,7 +70,7 @@ pub struct Shares {
     pub unclear: f64,
     /// The mean number of repeats.
     pub repeats: f64,
-    /// How many experiments these are shares of.
+    /// Number of experiments that these are shares of.
     pub experiments: u32,
 }
 
@@ -190,7 +190,7 @@ impl Session {
     }
 }
 
-/// What the figures of single runs come from, where it is asked how often their median's interval holds the truth.
+/// The distribution that figures of single runs are drawn from, to count how often the interval of their median holds the truth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sample {
     /// Normal, with a spread of 5 %.
@@ -274,11 +274,11 @@ fn one_of(rng: &mut SplitMix64, slow: f64) -> f64 {
 /// A series within one run: values about one level, or about one before a place and another after it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Series {
-    /// How many values.
+    /// Number of values.
     pub values: usize,
     /// Their standard deviation, as a share of the level.
     pub spread: f64,
-    /// How much each follows the one before (AR(1)).
+    /// The correlation of each value with the one before (AR(1)).
     pub carry: f64,
     /// Before which value it changes, and what the level is then over the one before; `None` for a flat one.
     pub change: Option<(usize, f64)>,
@@ -305,9 +305,9 @@ pub struct Factorial {
     pub spread: f64,
     /// That of what a block's cells share.
     pub blocks: f64,
-    /// What the second level of each factor truly is over the first, at the first levels of the others.
+    /// The true ratio of each factor's second level to its first, on average over the levels of the others.
     pub ratios: [f64; 3],
-    /// How many times as much each does at the second level of another one.
+    /// The factor between each of these ratios at the second level of another factor and at its first.
     pub all: f64,
 }
 

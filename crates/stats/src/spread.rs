@@ -10,7 +10,7 @@ use crate::quantile::{Sorted, median, quantile};
 /// number of replicates; [`crate::effective_sample_size`] says what it is worth.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// How many finite values there were.
+    /// Number of finite values.
     pub n: usize,
     /// The median.
     pub median: f64,

@@ -1,4 +1,4 @@
-//! Whether a series has reached a steady state: drift and spread over a window.
+//! Tests whether a series has reached a steady state: drift and spread over a window.
 
 use crate::spread::mean;
 
@@ -6,11 +6,10 @@ use crate::spread::mean;
 /// flat series.
 const PARTS: usize = 5;
 
-/// What a window of values shows.
+/// Drift and spread of a window of values.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Window {
-    /// What the straight line through the values gains from the first to the last, percent of their mean; negative
-    /// when it falls. Least squares.
+    /// The gain of the straight line through the values from the first to the last, percent of their mean; negative when it falls. Least squares.
     pub slope_percent: f64,
     /// Largest less smallest, percent of the mean.
     pub spread_percent: f64,

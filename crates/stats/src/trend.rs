@@ -21,7 +21,7 @@ const STRETCH_ERROR: f64 = 0.000_5;
 /// Results that follow the one before by more than this correlation drift where no change accounts for it.
 const DRIFTING: f64 = 0.3;
 
-/// What a series of results does.
+/// The trend of a series of results.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Trend {
     /// Fewer than [`LEAST_RESULTS`].
@@ -35,7 +35,7 @@ pub enum Trend {
 /// A change from one level to another.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LevelShift {
-    /// How many results come before it.
+    /// Number of results before it.
     pub at: usize,
     /// The mean after less the mean before, of the stretches on either side of it.
     pub by: f64,

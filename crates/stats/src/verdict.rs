@@ -6,7 +6,7 @@ use units::Better;
 /// With fewer repeats no verdict is given: of four a side not even complete separation decides two questions.
 pub const LEAST_REPEATS: usize = 5;
 
-/// What a comparison says about one metric.
+/// The result of a comparison in one metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
@@ -45,7 +45,7 @@ impl std::fmt::Display for Verdict {
     }
 }
 
-/// What figures point to, to be refuted or not.
+/// The claim that figures point to, which a test then confirms or does not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Claim {
     /// The new side is beyond the zone of what does not matter, above it.
@@ -57,7 +57,7 @@ pub(crate) enum Claim {
 }
 
 impl Claim {
-    /// What an estimate points to; the borders belong to the zone.
+    /// Returns the claim that an estimate points to; the borders belong to the zone.
     pub(crate) fn of(estimate: f64, (low, high): (f64, f64)) -> Self {
         if estimate > high {
             Self::More
