@@ -128,7 +128,7 @@ pub fn is_read_only(file: &File) -> io::Result<bool> {
     Ok(flag != 0)
 }
 
-/// What a loop device stands on.
+/// The device or file below a loop device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backing {
     /// A block device.

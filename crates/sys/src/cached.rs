@@ -1,4 +1,4 @@
-//! What the page cache holds of a file.
+//! Counts the pages of a file in the page cache.
 
 use std::os::fd::{AsFd, AsRawFd};
 
@@ -12,7 +12,7 @@ struct Part {
     length: u64,
 }
 
-/// What the kernel answers, pages.
+/// The kernel's answer, in pages.
 #[repr(C)]
 #[derive(Default)]
 struct Found {

@@ -8,7 +8,7 @@ use units::Nanos;
 
 use crate::interrupt::{Interrupt, Level};
 
-/// How long a real sleep goes on before it looks at the interrupt again.
+/// The time that a real sleep goes on before it looks at the interrupt again.
 const SLICE: Duration = Duration::from_millis(20);
 
 /// Time since an epoch, in nanoseconds. All clones tell the same time.

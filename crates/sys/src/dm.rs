@@ -45,7 +45,7 @@ pub struct TargetLine {
     pub length: u64,
     /// The target's type (`vdo`, `linear`).
     pub kind: String,
-    /// What the target says.
+    /// The target's own part of the line.
     pub parameters: String,
 }
 

@@ -1,4 +1,4 @@
-//! Where a file system keeps a file.
+//! The places where a file system keeps a file.
 
 use std::fs::File;
 use std::io;

@@ -12,7 +12,7 @@ const LONGEST: usize = 8192;
 pub struct Record {
     /// Since the kernel's start, microseconds.
     pub at_us: u64,
-    /// What it says, one line.
+    /// Its text, one line.
     pub text: String,
 }
 

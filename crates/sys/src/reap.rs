@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use crate::usage::duration;
 
-/// How a child ended, and what it and all processes that it waited for used.
+/// The exit status of a child, and the resources that it and all processes that it waited for used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reaped {
-    /// How it ended.
+    /// Its exit status.
     pub status: ExitStatus,
     /// Time on a CPU.
     pub user: Duration,

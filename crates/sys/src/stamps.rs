@@ -10,7 +10,7 @@ use crate::tsc::{self, Tsc};
 /// Time that must have gone by before a drift is told: the reading of two clocks is some tens of nanoseconds uncertain.
 const DRIFT_AFTER_NS: u64 = 100_000_000;
 
-/// Where stamps come from.
+/// The source of stamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StampSource {
     /// The time-stamp counter.
@@ -40,7 +40,7 @@ pub struct Stamps {
     reason: &'static str,
 }
 
-/// How ticks turn into nanoseconds of the clock.
+/// Turns ticks into nanoseconds of the clock.
 #[derive(Debug, Clone, Copy)]
 struct Ticks {
     tsc: Tsc,
@@ -49,16 +49,16 @@ struct Ticks {
     anchor_ns: u64,
 }
 
-/// How far stamps can be trusted.
+/// The checks that say how far stamps can be trusted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StampCheck {
-    /// Where they come from.
+    /// The source of the stamps.
     pub source: StampSource,
     /// Why, in words.
     pub reason: String,
     /// Ticks of the TSC per second, as measured.
     pub tsc_hz: Option<f64>,
-    /// How far the CPUs' counters may be apart, nanoseconds.
+    /// Nanoseconds that the CPUs' counters may be apart.
     pub cpus_apart_ns: Option<u64>,
     /// CPUs that were compared.
     pub cpus: Option<u32>,

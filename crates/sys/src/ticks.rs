@@ -3,9 +3,9 @@
 use std::arch::x86_64::_rdtsc;
 use std::time::{Duration, Instant};
 
-/// How many times a pair of readings is tried; the closest pair counts.
+/// Number of times that a pair of readings is tried; the closest pair counts.
 const TRIES: usize = 16;
-/// How far the two moments must be apart: 1 us of error is then 33 millionths.
+/// The least time between the two moments: 1 us of error is then 33 millionths.
 const SPAN: Duration = Duration::from_millis(30);
 
 /// One moment, as the clock and as the counter show it.

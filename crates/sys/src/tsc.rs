@@ -8,7 +8,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 /// The clock source that the kernel keeps its time by.
 pub(crate) const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-/// How long the rate is measured.
+/// The time over which the rate is measured.
 const MEASURED: Duration = Duration::from_millis(20);
 /// Pairs of readings of which the closest counts.
 const TRIES: u32 = 64;
@@ -24,9 +24,9 @@ pub(crate) struct Tsc {
     pub hz: f64,
     /// Nanoseconds per tick times 2^32.
     scale: u64,
-    /// How far the counters of the CPUs may be apart, nanoseconds.
+    /// Nanoseconds that the counters of the CPUs may be apart.
     pub apart_ns: u64,
-    /// How many CPUs were compared.
+    /// Number of CPUs that were compared.
     pub cpus: u32,
 }
 
