@@ -5,7 +5,7 @@
 pub struct Key {
     /// Its name; of a key inside of other tables their names before it, apart by dots. `*` stands for any name.
     pub name: &'static str,
-    /// What it takes, in words that follow "takes".
+    /// The values that it takes, in words that follow "takes".
     pub takes: &'static str,
     /// A value that it takes, as it is written in TOML.
     pub example: &'static str,

@@ -1,4 +1,4 @@
-//! What a shown figure is: its name, unit, direction and meaning.
+//! The description of a figure that Fathom shows: its name, unit, direction and meaning.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub struct Metric {
     pub better: Better,
     /// Over what the figure of a stage is taken.
     pub basis: Basis,
-    /// How two variants are compared in it.
+    /// The test that compares two variants in it.
     pub test: Test,
     /// One or two sentences: what it is, and what makes it change.
     pub help: &'static str,
@@ -35,7 +35,7 @@ pub enum Basis {
     Load,
 }
 
-/// How the repeats of two variants are compared.
+/// The test that compares the repeats of two variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Test {

@@ -1,12 +1,12 @@
-//! What all quantities share: a number followed by a suffix, and the error when it is not one.
+//! The common parts of all quantities: a number followed by a suffix, and the error when a text is not one.
 
 /// A text that is not the quantity it should be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("'{text}' is not a valid {what}; write {example}")]
 pub struct QuantityError {
-    /// What was given.
+    /// The text that was given.
     pub text: String,
-    /// What was wanted, in words (`size`, `duration`, ...).
+    /// The kind of quantity that was wanted, in words (`size`, `duration`, ...).
     pub what: &'static str,
     /// Forms that are accepted.
     pub example: &'static str,
