@@ -1,5 +1,4 @@
-//! What it costs to know the next I/O, nanoseconds. `cargo bench -p workload`; patterns take turns, and the
-//! least of all rounds is printed.
+//! The cost of knowing the next I/O, nanoseconds. `cargo bench -p workload`; patterns take turns, and the least of all rounds is printed.
 
 use std::hint::black_box;
 use std::io::Write;

@@ -1,10 +1,10 @@
-//! How much a load does, before it does it.
+//! Counts the I/Os and bytes of a load before it runs.
 
 use units::{Bytes, Seed};
 
 use crate::{LoadSpec, Range, Share, Stream};
 
-/// How many I/Os and bytes a load does in all.
+/// The number of I/Os and bytes of a load in all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Amount {
     /// I/Os of the mix, of all jobs.

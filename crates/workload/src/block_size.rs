@@ -1,4 +1,4 @@
-//! How large I/Os are.
+//! The sizes of I/Os.
 
 use std::fmt;
 

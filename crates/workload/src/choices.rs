@@ -3,7 +3,7 @@
 use crate::text::choice;
 
 choice! {
-    /// How jobs divide the work on the range.
+    /// The way in which jobs divide the work on the range.
     Share is a "share", Split unless said:
     /// Jobs divide each pass: contiguous parts of an ordered pattern, every n-th place of a permutation. Patterns that
     /// draw at random draw from the whole range, each job for itself.
@@ -17,7 +17,7 @@ choice! {
 }
 
 choice! {
-    /// Where the hot spots are: the blocks that a skewed pattern visits often.
+    /// The places of the hot spots: the blocks that a skewed pattern visits often.
     Hot is a "placement of hot blocks", Contiguous unless said:
     /// All over the range, by a permutation.
     Scattered = "scattered",
@@ -26,7 +26,7 @@ choice! {
 }
 
 choice! {
-    /// How the target is driven.
+    /// The interface of the kernel that drives the target.
     Backend is a "backend", Auto unless said:
     /// Whatever a short probe finds best.
     Auto = "auto",
@@ -52,7 +52,7 @@ choice! {
 }
 
 choice! {
-    /// What depth counts.
+    /// The unit that depth counts.
     DepthUnit is a "unit of depth", Ios unless said:
     /// I/Os in flight.
     Ios = "ios",

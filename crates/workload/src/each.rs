@@ -1,4 +1,4 @@
-//! What single operations have of their own.
+//! Options of single operations.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use units::QuantityError;
 
 use crate::{BlockSize, OpName, Pattern};
 
-/// What one operation has in place of the load's.
+/// Options of one operation that replace those of the load.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct OperationOverride {

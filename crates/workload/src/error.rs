@@ -45,7 +45,7 @@ fn nearest(key: &str, value: u64, unit: u64) -> String {
     format!("the nearest multiple is {bytes} bytes: write {short}")
 }
 
-/// What is wrong with a load, by the key whose value is wrong.
+/// A mistake in a load, by the key whose value is wrong.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum WorkloadError {
     /// No operation.
@@ -115,7 +115,7 @@ pub enum WorkloadError {
         key: &'static str,
         /// Its value.
         value: Bytes,
-        /// What it has to be a multiple of.
+        /// The size that it has to be a multiple of.
         unit: Bytes,
     },
     /// Blocks of content are larger than I/Os.
@@ -146,9 +146,9 @@ pub enum WorkloadError {
         key: &'static str,
         /// Its value.
         value: String,
-        /// What is wrong with it.
+        /// The mistake in it.
         why: &'static str,
-        /// What to do about it.
+        /// The way to put it right.
         help: &'static str,
     },
     /// Something is said of an operation that the load does not have, or that cannot have it.
@@ -156,9 +156,9 @@ pub enum WorkloadError {
     OperationOverride {
         /// The operation.
         op: OpName,
-        /// What is wrong with it.
+        /// The mistake in it.
         why: &'static str,
-        /// What to do about it.
+        /// The way to put it right.
         help: &'static str,
     },
     /// The range reaches beyond the target.
@@ -168,7 +168,7 @@ pub enum WorkloadError {
         key: &'static str,
         /// Its value.
         value: Bytes,
-        /// Where a range of that size starts.
+        /// The first byte of a range of that size.
         offset: Bytes,
         /// Bytes of the target.
         target: Bytes,

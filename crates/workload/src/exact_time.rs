@@ -42,7 +42,7 @@ impl ExactTime {
     }
 }
 
-/// What one I/O costs at a rate.
+/// The time that one I/O costs at a rate.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cost {
     /// Per I/O: whole nanoseconds, and parts of one.

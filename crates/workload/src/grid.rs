@@ -5,14 +5,14 @@ use units::Seed;
 use crate::pieces::Pieces;
 use crate::{LoadSpec, OpName, Pattern, Range};
 
-/// Where on the target the I/Os of one pattern can start.
+/// The places on the target where I/Os of one pattern can start.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Grid {
-    /// Where the first place is on the target, bytes.
+    /// Bytes of the target ahead of the first place.
     pub(crate) start: u64,
     /// From one place to the next, bytes.
     pub(crate) cell: u64,
-    /// How many there are; all jobs together, unless jobs have parts of their own.
+    /// Number of places; of all jobs together, unless jobs have parts of their own.
     pub(crate) places: u64,
     /// Starts are multiples of this, bytes, counted from `start`.
     pub(crate) align: u64,

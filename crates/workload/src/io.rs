@@ -5,7 +5,7 @@ use crate::OpName;
 /// One I/O to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Io {
-    /// What it does; its figures go by this name.
+    /// Its operation; its figures go by this name.
     pub op: OpName,
     /// A write that has to be durable when it ends (FUA).
     pub fua: bool,
@@ -15,7 +15,7 @@ pub struct Io {
     pub length: u32,
     /// Which pass over the range this is, counted from 0; always 0 for patterns without passes.
     pub pass: u32,
-    /// Where it starts on the target, bytes; 0 for a flush.
+    /// Its first byte on the target; 0 for a flush.
     pub offset: u64,
 }
 

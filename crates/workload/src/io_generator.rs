@@ -31,7 +31,7 @@ struct Chunks {
     cursor: Arc<AtomicU64>,
     /// I/Os in a chunk.
     size: u64,
-    /// Where the present chunk ends.
+    /// The end of the present chunk: the number of the first I/O behind it.
     end: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What each key of a load takes.
+//! The keys of a load, with the values that each takes.
 
 use content::ContentSpec;
 use units::Key;

@@ -6,7 +6,7 @@ use units::Nanos;
 use crate::exact_time::{Cost, ExactTime};
 use crate::{Limit, LoadSpec, Rate, Think};
 
-/// What a bucket holds: what a job may make up for when it was slower than its cap for a while, nanoseconds.
+/// The most that a bucket holds, as time at its rate, nanoseconds. A job that was slower than its cap for a while may make up for this much.
 const CATCH_UP_NS: u64 = 10_000_000;
 
 /// The cap of one job, of I/Os, of bytes, or of both: a token bucket for each. An I/O may start when those before it have been paid

@@ -5,7 +5,7 @@
 use units::SplitMix64;
 
 const LAYERS: usize = 256;
-/// Where the tail begins, and the area of each layer (tail included), for 256 layers.
+/// The start of the tail; the next constant is the area of each layer (tail included). Both for 256 layers.
 const TAIL: f64 = 3.654_152_885_361_009;
 const AREA: f64 = 0.004_928_673_233_997_087;
 

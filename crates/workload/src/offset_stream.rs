@@ -24,7 +24,7 @@ impl Spot {
     }
 }
 
-/// Where one job's I/Os go by one pattern, and how long they are.
+/// Offsets and sizes of one job's I/Os by one pattern.
 #[derive(Debug, Clone)]
 pub(crate) struct OffsetStream {
     grid: Grid,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What an I/O does. The name stands for its figures everywhere, whatever pattern was set.
+/// The operation of an I/O, by name. The name stands for its figures everywhere, whatever pattern was set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OpName {
@@ -26,7 +26,7 @@ pub enum OpName {
     Flush,
 }
 
-/// What an operation asks of the target, whatever its order.
+/// The request that an operation makes of the target, whatever its order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OpKind {
     /// Moves bytes from the target.

@@ -1,4 +1,4 @@
-//! Where I/Os go: the pattern as asked for.
+//! Patterns: the order of places that I/Os go to, as asked for.
 
 use std::fmt;
 

@@ -9,7 +9,7 @@ use crate::text;
 /// A pause of a job after each so many I/Os.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Think {
-    /// How long.
+    /// Its length.
     pub time: Nanos,
     /// After how many I/Os of a job.
     pub every: u32,
@@ -41,7 +41,7 @@ impl fmt::Display for Think {
 
 units::as_text!(Think, "a think time such as \"1ms\" or \"1ms:8\"");
 
-/// How writes are made durable.
+/// The means by which writes are made durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SyncMethod {
     /// By `fsync` after some of a job's writes.
@@ -63,7 +63,7 @@ impl SyncMethod {
     ];
 }
 
-/// How, and after how many operations that change the target, a job makes them durable.
+/// The means by which a job makes its changes to the target durable, and the number of operations after which it does so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SyncPolicy {
     /// By which means.

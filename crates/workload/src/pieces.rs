@@ -12,7 +12,7 @@ const ROW: u64 = 1024;
 /// One I/O of a pass.
 #[derive(Debug, Clone, Copy)]
 struct Piece {
-    /// Where it starts, bytes.
+    /// Its first byte.
     start: u64,
     /// Bytes of the pieces ahead of it.
     before: u64,
@@ -58,7 +58,7 @@ pub(crate) struct Pieces {
     whole: u64,
     /// Behind the whole decks.
     rest: Row,
-    /// Where the rest is.
+    /// The start of the rest.
     rest_at: Piece,
 }
 
@@ -68,7 +68,7 @@ impl Pieces {
         Self::units(&Sizes::new(sizes, align, Seed(0)), align).0
     }
 
-    /// Of what the range holds multiples, and a cut piece, bytes.
+    /// Returns two units, in bytes: the used part of the range is a multiple of the first, the length of a cut piece one of the second.
     fn units(sizes: &Sizes, align: u64) -> (u64, u64) {
         let common = sizes.each().fold(0, |common, size| divisor(common, size.into())).max(1);
         (if common.is_multiple_of(align) { common } else { align }, common)

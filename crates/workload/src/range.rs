@@ -7,7 +7,7 @@ use crate::Share;
 /// A range of the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Range {
-    /// Where it starts, bytes.
+    /// Its first byte.
     pub start: u64,
     /// Its length, bytes; a rest that holds no whole block is not used.
     pub bytes: u64,

@@ -1,4 +1,4 @@
-//! How much per second.
+//! Rates: I/Os or bytes per second.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What load is asked for.
+//! The load that is asked for.
 
 use content::{ContentSpec, Durable};
 use serde::{Deserialize, Serialize};
@@ -18,25 +18,25 @@ use crate::{
 pub struct LoadSpec {
     /// Operations and their shares.
     pub ops: Ops,
-    /// What single operations have of their own.
+    /// Options of single operations that replace those of the load.
     #[serde(skip_serializing_if = "PerOperation::is_empty")]
     pub each: PerOperation,
     /// Pattern of all operations; without it, each has its own (random or one after the other).
     pub pattern: Option<Pattern>,
-    /// Where blocks are that the pattern visits often; without it, where the pattern puts them.
+    /// Places of the blocks that the pattern visits often; without it, the pattern's own choice.
     pub hot: Option<Hot>,
     /// Size of one I/O.
     pub block_size: BlockSize,
     /// I/Os start at multiples of this, counted from the start of the range; without it, of what all sizes are
     /// multiples of.
     pub align: Option<Bytes>,
-    /// How jobs divide the work.
+    /// The way in which jobs divide the work.
     pub share: Share,
     /// Workers.
     pub jobs: u32,
     /// The queue depth: I/Os in flight per worker, or 4 KiB units.
     pub depth: u32,
-    /// What depth counts.
+    /// The unit that depth counts.
     pub depth_unit: DepthUnit,
     /// I/Os that are submitted together: so many have to be free before the next are submitted.
     pub batch: u32,
@@ -48,9 +48,9 @@ pub struct LoadSpec {
     pub arrival: Arrival,
     /// Closed loop: not more than this, over all jobs.
     pub limit: Option<Limit>,
-    /// What happens in this time at the start counts in no figure.
+    /// Time at the start that is left out of all figures.
     pub ramp: Option<Nanos>,
-    /// Where the used range of the target starts; its start when missing.
+    /// First byte of the used range; the start of the target when missing.
     pub offset: Option<Portion>,
     /// Length of the used range; to the end of the target when missing.
     pub size: Option<Portion>,
@@ -66,15 +66,15 @@ pub struct LoadSpec {
     pub steady: Option<Steady>,
     /// Stop when more I/Os than this have failed.
     pub max_errors: Option<u64>,
-    /// How and how often writes are made durable.
+    /// The means by which writes are made durable, and how often that happens.
     pub sync: Option<SyncPolicy>,
-    /// How the target is driven.
+    /// The interface of the kernel that drives the target.
     pub backend: Backend,
     /// The CPUs that workers run on; without it, where the kernel lets them.
     pub cpus: Option<Cpus>,
     /// When what was written is checked.
     pub verify: Verify,
-    /// What is written.
+    /// The content of what is written.
     pub content: ContentSpec,
     /// Past the page cache (O_DIRECT).
     pub direct: bool,

@@ -22,9 +22,9 @@ choice! {
 /// Ends a load when a metric has kept within a tolerance of its mean over a window of time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Steady {
-    /// What has to settle.
+    /// The metric that has to settle.
     pub metric: SteadyMetric,
-    /// How far it may drift over the window, percent of its mean over the window.
+    /// The drift that is allowed over the window, percent of the metric's mean over the window.
     pub tolerance_percent: f64,
     /// The window, of whole intervals.
     pub window: Nanos,

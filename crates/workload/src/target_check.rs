@@ -1,4 +1,4 @@
-//! Whether a load fits a target: alignment, its range, a place for every job.
+//! Checks that a load fits a target: alignment, its range, a place for every job.
 
 use units::Bytes;
 

@@ -1,4 +1,4 @@
-//! How options travel as text: the same in flags, TOML and JSON, and printed back as they are read.
+//! Options as text: the same in flags, TOML and JSON, and printed back as they are read.
 
 use units::{Bytes, Nanos};
 

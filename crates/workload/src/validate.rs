@@ -1,4 +1,4 @@
-//! Whether a load makes sense on some target.
+//! Checks that a load makes sense, before its target is known.
 
 use units::{Bytes, Nanos};
 

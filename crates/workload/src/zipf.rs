@@ -17,7 +17,7 @@ use crate::math::{exp2, log1p_over, log2, nearest, open_unit};
 const KEPT: u64 = 1024;
 /// Ranks from which on every point is accepted.
 const SURE: u64 = 1 << 26;
-/// How close to 1 an exponent is treated as such.
+/// Exponents that are nearer to 1 than this are treated as 1.
 const NEAR_ONE: f64 = 1e-3;
 /// Points that are drawn to replace those that were rejected.
 const AGAIN: usize = 4;
@@ -34,7 +34,7 @@ pub(crate) struct Zipf {
     span: f64,
     /// The least coordinate that is accepted for ranks 1, 2, ..., and one that nothing reaches.
     least: Box<[f64]>,
-    /// How far below its rank a point may lie that is accepted whatever the rank, beyond the ranks that are kept.
+    /// A point that lies at most this far below its rank is accepted, whatever the rank, beyond the ranks that are kept.
     close: f64,
 }
 

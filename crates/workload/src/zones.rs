@@ -6,14 +6,14 @@ use units::{Bytes, QuantityError};
 
 use crate::text;
 
-/// How much of the range a zone takes.
+/// The part of the range that a zone takes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ZoneSize {
     /// Percent of the range.
     Percent(f64),
     /// Bytes.
     Bytes(Bytes),
-    /// What the other zones leave.
+    /// The rest that the other zones leave.
     Rest,
 }
 

@@ -57,7 +57,7 @@ fn unknown_keys_are_refused_with_those_there_are() {
 
 type Change = fn(&mut LoadSpec);
 
-/// What is changed, and the key, a part of the message and a part of the help that answer.
+/// A change of the load, and the parts of the error that answers it: the key, a part of the message and a part of the help.
 type Case = (Change, &'static str, &'static str, &'static str);
 
 const MISTAKES: &[Case] = &[

@@ -10,7 +10,7 @@ use workload::{
     PerOperation, Rate, Share, Steady, Stream, SyncPolicy, Think, Verify, Zones,
 };
 
-/// What is read is printed so that it is read again as the same.
+/// Asserts that a printed value is read again as the same value.
 fn agrees<T: FromStr + Display + PartialEq + Debug>(text: &str) {
     if let Ok(value) = text.parse::<T>() {
         let printed = value.to_string();

@@ -1,4 +1,4 @@
-//! What a pass visits, by one job or several, however they divide it.
+//! The blocks that a pass visits, by one job or several, however they divide it.
 
 use proptest::prelude::{prop_assert, prop_assert_eq, proptest};
 use units::{Bytes, Seed};
@@ -17,7 +17,7 @@ fn one_pass(pattern: &str, jobs: u32, share: Share) -> LoadSpec {
     }
 }
 
-/// How often each block is visited by all jobs together, which take turns.
+/// Counts the visits to each block by all jobs together, which take turns.
 fn visits(spec: &LoadSpec, blocks: u64) -> Vec<u8> {
     spec.validate().unwrap();
     let range = spec.check_target(blocks * 4096, 512).unwrap();

@@ -1,4 +1,4 @@
-//! What tests of streams share.
+//! The common parts of the tests of streams.
 
 use units::{Nanos, Seed};
 use workload::{Io, LoadSpec, Range, Stream};
