@@ -1,5 +1,5 @@
-//! What recording one I/O costs, beside hdrhistogram's own and a reading of the clock: nanoseconds of CPU time, the least of
-//! nine runs. `cargo bench -p engine --bench record`.
+//! The cost of recording one I/O, beside hdrhistogram's own and a reading of the clock: nanoseconds of CPU time, the least of nine runs. `cargo bench
+//! -p engine --bench record`.
 
 use std::hint::black_box;
 use std::io::Write;

@@ -1,7 +1,7 @@
-//! What a return costs after a system call: `pread` of a file in memory, in line and through functions.
+//! The cost of a return after a system call: `pread` of a file in memory, in line and through functions.
 //!
-//! `cargo bench -p engine --bench returns`. CPU time of the thread per call, the least of interleaved repeats; see
-//! `src/backend/kernel.rs` for what it is about. On processors that keep their predictions all lines are alike.
+//! `cargo bench -p engine --bench returns`. CPU time of the thread per call, the least of interleaved repeats; see `src/backend/kernel.rs` for the
+//! reason to measure it. On processors that keep their predictions all lines are alike.
 
 #![allow(clippy::print_stdout)]
 

@@ -1,8 +1,8 @@
-//! What verification costs: nanoseconds for a block of 4 KiB that is right, beside a crc32c of the same block.
-//! `cargo bench -p engine --bench verify`; CPU time, interleaved repeats.
+//! The cost of verification: nanoseconds for a block of 4 KiB that is right, beside a crc32c of the same block. `cargo bench -p engine --bench
+//! verify`; CPU time, interleaved repeats.
 //!
-//! First for blocks that are in the cache (the least of the repeats); then for blocks that a system call has just read from a
-//! file in memory, as a load at depth 1 has them (the median of what each repeat took more than reading alone).
+//! First for blocks that are in the cache (the least of the repeats); then for blocks that a system call has just read from a file in memory, as a
+//! load at depth 1 has them (the median over the repeats of the time beyond that of reading alone).
 
 use std::fs::File;
 use std::hint::black_box;

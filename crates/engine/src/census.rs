@@ -11,8 +11,8 @@ use crate::sample::{self, SampleReceiver, SharedSampling};
 /// of the duplicate share near 0.2 points.
 pub(crate) const SAMPLE: u64 = 32_768;
 
-/// How many halvings larger the sample may be where shares are of live data (what the addresses hold): after ten overwrites that is a tenth
-/// of the contents written.
+/// Number of doublings by which the sample may be larger where shares are of live data (the contents that the addresses hold): after ten overwrites
+/// live data are a tenth of the contents written.
 pub(crate) const AHEAD: u32 = 2;
 
 /// Capacity of all queues together: names (48 bytes each), and bytes of blocks whose size is to be taken; each worker gets at least one of
@@ -26,7 +26,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(80);
 
-/// What the thread gives when all workers have ended.
+/// The results of the thread, when all workers have ended.
 pub(crate) struct Taken {
     pub census: Census,
     /// CPU time that it took, as (user, kernel).

@@ -39,14 +39,14 @@ impl Driver {
     }
 }
 
-/// What `auto` chose for a load, and why.
+/// The way to drive a load that `auto` chose, with its reason.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Choice {
     /// The way to drive it.
     pub driver: Driver,
     /// Why, in words.
     pub reason: String,
-    /// What was measured before.
+    /// Figures that were measured before the choice.
     pub figures: Vec<ProbeFigure>,
 }
 

@@ -1,4 +1,4 @@
-//! How workers ended, one by one and all together.
+//! The ends of workers: one by one, and all together.
 
 use results::model::DepthFigures;
 
@@ -61,7 +61,7 @@ impl Depth {
     }
 }
 
-/// How a worker ended.
+/// The end of one worker.
 #[derive(Debug, Default)]
 pub(crate) struct Ended {
     /// Its number among all workers.
@@ -101,7 +101,7 @@ pub(crate) fn worked_ns(
     (0..jobs).map(of_job).collect()
 }
 
-/// How all workers together ended.
+/// The end of all workers together.
 #[derive(Default)]
 pub(crate) struct Sum {
     pub span_ns: Option<(u64, u64)>,

@@ -1,10 +1,10 @@
 //! Why a load could not be run.
 
-/// What kind of trouble it is; decides the exit code.
+/// The kind of an error; decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// What was asked does not fit the target: another wording of the request would work.
+    /// The request does not fit the target: another wording of it would work.
     Usage,
     /// The machine lacks something: io_uring, memory, a right.
     Environment,

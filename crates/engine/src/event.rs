@@ -1,4 +1,4 @@
-//! What a load tells while it runs.
+//! Events that a load tells while it runs.
 
 use results::model::{IntervalRow, JobRow};
 use units::Bytes;
@@ -14,7 +14,7 @@ pub enum Event {
         rows: Vec<IntervalRow>,
         /// The same of each job, where figures per job are kept, in the order of the jobs.
         jobs: Vec<JobRow>,
-        /// How far the load has come.
+        /// The progress of the load.
         progress: Progress,
     },
     /// Intervals are over whose rows have to wait: the kernel holds a worker, which has not said what it did in them. The rows
@@ -38,7 +38,7 @@ pub struct Started {
     pub direct: bool,
 }
 
-/// What is known of intervals whose rows are not there yet.
+/// The facts that are known of intervals before their rows are there.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Waiting {
     /// Start of the first of them, nanoseconds of the clock.
@@ -53,11 +53,11 @@ pub struct Waiting {
     pub in_flight: u64,
     /// For how long none has ended, nanoseconds.
     pub silent_ns: u64,
-    /// How far the load has come.
+    /// The progress of the load.
     pub progress: Progress,
 }
 
-/// How far a load has come.
+/// The progress of a load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
     /// Time since the common start, nanoseconds.

@@ -1,4 +1,4 @@
-//! What one worker does next, and the bytes it writes.
+//! The next I/O of a worker, and the bytes that it writes.
 
 use content::{ContentId, Source};
 use workload::{OpKind, OpName, Pattern, Range, Stream, SyncMethod};
@@ -10,7 +10,7 @@ use crate::sample::{BlockSampler, Counts};
 use crate::verify::WorkerVerifier;
 use crate::weighted_round_robin::WeightedRoundRobin;
 
-/// Where written bytes come from: the content source, or in tests a broken stand-in.
+/// The source of written bytes: the content source, or in tests a broken stand-in.
 pub(crate) trait Fill: Send {
     /// Fills `buffer`, which goes to the target from block `address` of its content on, with the next contents; tells the
     /// id of each block with its number in the buffer.
@@ -46,7 +46,7 @@ pub(crate) struct Next {
     pub intended_ns: u64,
 }
 
-/// What a job answers when it is asked for its next I/O.
+/// The answer of a job that is asked for its next I/O.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NextIo {
     /// This one; in an open loop it may be meant to start later, and then waits until that time.
@@ -57,10 +57,10 @@ pub(crate) enum NextIo {
     Over,
 }
 
-/// What a job does on one target.
+/// A job's part on one target.
 struct JobTarget {
     stream: Stream,
-    /// Where the range that it works on starts, bytes.
+    /// First byte of the range that it works on.
     start: u64,
     /// The address of its first block among those of all targets.
     first: u64,

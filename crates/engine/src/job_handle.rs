@@ -1,4 +1,4 @@
-//! How workers get at their job: one worker owns it, or several threads share it under a lock.
+//! Access of workers to their job: one worker owns it, or several threads share it under a lock.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

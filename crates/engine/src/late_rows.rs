@@ -5,7 +5,7 @@
 
 use crate::pace::Pace;
 
-/// How long a row may be late before anything is told in its place, nanoseconds: workers of a queue come by every 0.1 s.
+/// The time that a row may be late before anything is told in its place, nanoseconds: workers of a queue come by every 0.1 s.
 const LATE_NS: u64 = 500_000_000;
 
 /// Intervals that are over and have no rows.
@@ -13,7 +13,7 @@ const LATE_NS: u64 = 500_000_000;
 pub(crate) struct LateIntervals {
     /// Their start and end, nanoseconds of the clock.
     pub span_ns: (u64, u64),
-    /// What ended meanwhile.
+    /// I/Os that ended meanwhile; the next field is their bytes.
     pub ios: u64,
     pub bytes: u64,
 }

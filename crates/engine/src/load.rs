@@ -1,4 +1,4 @@
-//! What is to be run, on what, and what it shares with the rest of the program.
+//! A load that is to be run, its targets, and the things it shares with the rest of the program.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -23,18 +23,18 @@ pub struct Load {
     /// Everything random comes from it. Stages of one cell need seeds of their own: with the same seed a later
     /// one would write the content of an earlier one again.
     pub seed: Seed,
-    /// What the I/O goes to: one or more targets of the same kind.
+    /// The targets of the I/O: one or more of the same kind.
     pub targets: Vec<Aim>,
     /// Index of the stage in its cell, for the rows.
     pub stage: usize,
     /// Creates the target as a file of this size when it does not exist.
     pub may_create: Option<Bytes>,
-    /// What is recorded beyond counts and latencies.
+    /// The records that are kept beyond counts and latencies.
     pub recording: Recording,
-    /// How the target is driven, when that was chosen before (once for all variants of an experiment); else the load's own
-    /// `backend` says it, and a probe where that is `auto`.
+    /// The way to drive the target, when it was chosen before (once for all variants of an experiment). Otherwise the load's own `backend` says it,
+    /// or a probe where that is `auto`.
     pub choice: Option<Choice>,
-    /// How it is verified, beyond what the spec says.
+    /// Options of its verification, beyond what the spec says.
     pub verification: Options,
 }
 
@@ -62,13 +62,13 @@ impl Load {
 /// One target of a load.
 #[derive(Debug, Clone)]
 pub struct Aim {
-    /// What it is.
+    /// The target.
     pub target: TargetSpec,
     /// Its part of the load's I/Os, in relation to the other targets'.
     pub share: Percent,
 }
 
-/// What the I/O goes to.
+/// The target that the I/O goes to.
 #[derive(Debug, Clone)]
 pub enum TargetSpec {
     /// A block device or a file, by its name.
@@ -137,7 +137,7 @@ pub struct SimModel {
     pub channels: u32,
     /// Half-width of the uniform spread of service times, as a share of the mean (0 to 1).
     pub jitter: f64,
-    /// Where it is kept which blocks were written, when somebody wants to know.
+    /// The map that keeps which blocks were written, when somebody wants to know.
     #[serde(skip)]
     pub surface: Option<WrittenMap>,
 }
@@ -160,7 +160,7 @@ impl Default for SimModel {
 /// CPU time of threads that are not the load's, as (user, kernel), growing.
 pub type ForeignCpu<'a> = &'a (dyn Fn() -> (Duration, Duration) + Sync);
 
-/// What a load shares with the rest of the program.
+/// The context of a load, which it shares with the rest of the program: clock, wish to stop, CPU time of samplers.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The run's clock: real for a path, simulated for a model.

@@ -1,4 +1,4 @@
-//! What workers and the collecting thread tell each other while a load runs: plain numbers, no lock.
+//! Messages between workers and the collecting thread while a load runs: plain numbers, no lock.
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
@@ -17,7 +17,7 @@ pub(crate) enum StopReason {
     MaxErrors,
 }
 
-/// What one worker has done so far; on a cache line of its own.
+/// The progress of one worker; on a cache line of its own.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 pub(crate) struct WorkerProgress {

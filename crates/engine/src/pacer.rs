@@ -4,7 +4,7 @@ use workload::{Arrivals, Limiter, Pauses};
 
 use crate::load::Load;
 
-/// What holds a job back. Times are nanoseconds of the load's clock.
+/// Holds a job back: arrivals, caps and pauses. Times are nanoseconds of the load's clock.
 pub(crate) struct Pacer {
     start_ns: u64,
     arrivals: Option<Arrivals>,

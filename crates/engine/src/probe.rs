@@ -39,7 +39,7 @@ use crate::record::Recording;
 use crate::target::{Access, Target};
 use crate::verify::Session;
 
-/// How long one burst of reads lasts.
+/// Length of one burst of reads.
 const BURST: Nanos = Nanos(60_000_000);
 /// More threads than this are not tried.
 const MOST_THREADS: u64 = 1_024;
@@ -214,7 +214,7 @@ fn burst(
     })
 }
 
-/// What the targets are like.
+/// Properties of all targets together that decide which ways to drive them are possible.
 struct TargetTraits {
     /// Some target refuses to be read without blocking.
     blocks: bool,

@@ -27,16 +27,16 @@ use crate::target::{Access, Target};
 use crate::verify::{self, Promises, Session};
 use crate::workers::{WorkerSetup, Workers};
 
-/// What the targets of a load turned out to be.
+/// The targets of a load once they are open, with the facts found out about them.
 struct OpenedTargets {
     files: Files,
     resolved: ResolvedLoad,
     alignments: Vec<u64>,
-    /// What verification has to know of each.
+    /// The facts about each that verification has to know.
     verified: Vec<verify::TargetFacts>,
     /// Tells whether the page cache is passed by everywhere.
     direct: bool,
-    /// Where io_uring may write the rest of a short write to the wrong place.
+    /// Names of the targets on which io_uring may write the rest of a short write to the wrong place.
     ring_misplaces: Vec<String>,
     notices: Vec<String>,
 }

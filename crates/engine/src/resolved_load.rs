@@ -209,8 +209,8 @@ impl ResolvedLoad {
         self.whole
     }
 
-    /// Returns how many halvings larger the sample of live blocks is than that of written ones; 0 in the written scope, which does not measure live
-    /// blocks.
+    /// Returns the number of doublings by which the sample of live blocks is larger than that of written ones; 0 in the written scope, which does
+    /// not measure live blocks.
     pub(crate) fn ahead(&self) -> u32 {
         if self.live { AHEAD } else { 0 }
     }

@@ -19,7 +19,7 @@ use crate::spsc_queue::{self, Capacity, Receiver, Sender, Shift};
 /// miss them all.
 const BEGINNING: u64 = 8192;
 
-/// What the samplers of all workers share.
+/// State that the samplers of all workers share.
 #[derive(Clone)]
 pub(crate) struct SharedSampling {
     /// Sampling shift of names: one content in 2^shift.
@@ -28,7 +28,7 @@ pub(crate) struct SharedSampling {
     planned: u32,
     /// Sampling shift, among these, of blocks whose size is taken.
     pub sizes: Shift,
-    /// What each address of the targets holds; empty when that is not tracked.
+    /// The content that each address of the targets holds; empty when that is not tracked.
     pub addresses: Arc<Addresses>,
     /// Counter that gives every named block its place in the order of writing.
     order: Arc<AtomicU64>,
@@ -247,7 +247,7 @@ fn stricter(shift: &Shift, has: impl Fn(u32) -> bool) {
     shift.raise(refused.unwrap_or(reduce::MAX_SHIFT));
 }
 
-/// What one poll of the queues found.
+/// The result of one poll of the queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Found {
     /// Tells whether more may come.

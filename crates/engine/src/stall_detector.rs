@@ -6,7 +6,7 @@ use crate::pace::Pace;
 
 /// Silence after which the first notice is given; every further one comes after twice the time.
 const STALL_NS: u64 = 10_000_000_000;
-/// How long workers may take to end after they should: longer than they wait for I/Os in flight.
+/// The time that workers may take to end after they should, nanoseconds: longer than they wait for I/Os in flight.
 const GRACE_NS: u64 = 50_000_000_000;
 /// Grace periods after Ctrl-C, and after a second one, nanoseconds.
 const GRACE_FINISH_NS: u64 = 6_000_000_000;

@@ -1,4 +1,4 @@
-//! What a load did, put into words and figures.
+//! The summary of a load: words and figures.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::record::SlowIo;
 use crate::resolved_load::ResolvedLoad;
 use crate::sample::Counts;
 
-/// How the load was driven.
+/// The way in which the load was driven.
 #[derive(Debug, Clone)]
 pub(crate) struct Driven {
     pub choice: Choice,
@@ -32,7 +32,7 @@ pub(crate) struct Driven {
     pub in_flight: Option<DepthFigures>,
     pub submitted_per_call: Option<f64>,
     pub reaped_per_call: Option<f64>,
-    /// Where workers were held.
+    /// CPUs that workers were pinned to.
     pub cpus: Option<String>,
 }
 
@@ -41,7 +41,7 @@ pub(crate) struct Outcome {
     pub total: JobTallies,
     /// The time that each job was at work, nanoseconds.
     pub worked_ns: Vec<u64>,
-    /// What the load's targets are called, in their order.
+    /// Names of the load's targets, in their order.
     pub targets: Vec<String>,
     /// Tells of each whether it is a file; empty where they are nothing real.
     pub are_files: Vec<bool>,

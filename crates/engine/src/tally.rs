@@ -1,4 +1,4 @@
-//! What operations did on targets: counts, errors by kind, latencies.
+//! Tallies of operations on targets: counts, errors by kind, latencies.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use results::model::{IntervalRow, OperationSummary};
 use crate::error::EngineError;
 use crate::record::{Buckets, Completion, Errors, Worst};
 
-/// What is to be kept apart.
+/// The shape of a tally: the figures that are to be kept apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Shape {
     /// Operations of the load.
@@ -21,7 +21,7 @@ pub(crate) struct Shape {
     pub open: bool,
     /// Tells whether I/Os differ in length, so that their latency does not say their bandwidth.
     pub mixed: bool,
-    /// How many of the worst I/Os are kept.
+    /// Number of the worst I/Os that are kept.
     pub worst: usize,
     /// Jobs of the load.
     pub jobs: usize,
@@ -29,7 +29,7 @@ pub(crate) struct Shape {
     pub per_job: bool,
 }
 
-/// What one operation did on one target.
+/// The tally of one operation on one target.
 #[derive(Debug, Clone)]
 pub(crate) struct OpTally {
     latency: Buckets,
@@ -115,7 +115,7 @@ impl OpTally {
     }
 }
 
-/// What every operation of a load did on every target, and the worst I/Os.
+/// The tallies of every operation of a load on every target, and the worst I/Os.
 #[derive(Debug, Clone)]
 pub(crate) struct Tally {
     shape: Shape,
@@ -139,7 +139,7 @@ impl Tally {
         part.bytes += u64::from(io.length);
     }
 
-    /// What is only counted when the load asks for it.
+    /// Counts the figures that are kept only when the load asks for them.
     #[inline]
     pub(crate) fn extras(&mut self, io: &Completion) {
         let part = &mut self.parts[io.target * self.shape.operations + io.operation];

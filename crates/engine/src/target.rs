@@ -28,7 +28,7 @@ const VIEWS: [(u32, &str); 5] = [
     (0x6367_7270, "cgroup2"),
 ];
 
-/// How the target is to be opened.
+/// The way in which the target is to be opened.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Access {
     pub reads: bool,

@@ -1,4 +1,4 @@
-//! How the targets of a load share its I/Os: smooth weighted round robin.
+//! Divides the I/Os of a load among its targets: smooth weighted round robin.
 
 /// Draws targets so that after any number of draws each is within one I/O of its share (smooth weighted round robin).
 #[derive(Debug, Clone)]

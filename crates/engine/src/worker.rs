@@ -30,12 +30,11 @@ const PATIENCE: Duration = Duration::from_millis(100);
 const FAILURES: u64 = 1_000;
 /// Time without any success after which failures of a whole depth are enough, nanoseconds.
 const FAILING_NS: u64 = 10_000_000_000;
-/// How long the next of the I/Os in flight is waited for at the end, nanoseconds; longer than the stalls of 30 s that
-/// disks have.
+/// The longest wait at the end for the next of the I/Os in flight, nanoseconds; longer than the stalls of 30 s that disks have.
 const DRAIN_NS: u64 = 45_000_000_000;
-/// How long I/Os in flight are waited for after Ctrl-C, nanoseconds.
+/// The longest wait for I/Os in flight after Ctrl-C, nanoseconds.
 const DRAIN_FINISH_NS: u64 = 4_000_000_000;
-/// How long all of them are waited for when the user wants to stop at once, nanoseconds.
+/// The longest wait for all of them when the user wants to stop at once, nanoseconds.
 const DRAIN_NOW_NS: u64 = 2_000_000_000;
 
 /// Returns how long a worker waits at its end, nanoseconds.
@@ -47,7 +46,7 @@ fn drain_ns(level: Level) -> u64 {
     }
 }
 
-/// What a worker shares with the rest, and its limits.
+/// The setting of a worker: state that it shares with the rest, and its limits.
 pub(crate) struct Setting {
     /// Which of all workers it is.
     pub index: usize,
@@ -62,7 +61,7 @@ pub(crate) struct Setting {
     pub batch: usize,
     /// Tells whether a stamp is taken after each submitting call.
     pub split: bool,
-    /// What the rest of a short transfer must be aligned to, by target, bytes.
+    /// Alignment of the rest of a short transfer, by target, bytes.
     pub alignments: Box<[u64]>,
 }
 
@@ -86,7 +85,7 @@ impl Slot {
     }
 }
 
-/// What is left to be submitted.
+/// The work that is left to be submitted.
 enum Remaining {
     /// More, when slots are free again.
     More,

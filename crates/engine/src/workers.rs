@@ -37,7 +37,7 @@ use crate::worker::{Setting, Worker};
 
 /// Poll interval of the collecting thread. Long: each wake-up may make the kernel move a thread of the load or of its target.
 const LOOK: Duration = Duration::from_millis(250);
-/// How often the threads of the `sync` backend are polled for I/Os in flight; nothing else shows how many there are.
+/// Poll interval where a job has several threads (`sync`), for their I/Os in flight; nothing else shows how many there are.
 const LOOK_AT_THREADS: Duration = Duration::from_millis(50);
 
 /// A message of a worker to the collecting thread.
@@ -74,7 +74,7 @@ pub(crate) fn lost() -> EngineError {
     )
 }
 
-/// What the workers of a load are set up from.
+/// The parts that the workers of a load are set up from.
 pub(crate) struct WorkerSetup<'a> {
     pub load: &'a Load,
     pub resolved: &'a ResolvedLoad,
@@ -82,7 +82,7 @@ pub(crate) struct WorkerSetup<'a> {
     /// CPUs that workers are pinned to.
     pub affinity: Option<&'a CpuAffinity>,
     pub files: &'a Arc<Files>,
-    /// What I/O on each target must be aligned to, bytes.
+    /// Alignment of I/O on each target, bytes.
     pub alignments: &'a [u64],
     pub context: &'a Context<'a>,
     pub stamps: &'a Stamps,

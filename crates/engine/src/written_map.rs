@@ -9,14 +9,14 @@ use units::Bytes;
 #[derive(Debug, Clone)]
 pub struct WrittenMap(Arc<Mutex<Blocks>>);
 
-/// What was written since somebody looked last, in blocks of 4096 bytes.
+/// Numbers of blocks written since somebody looked last, in blocks of 4096 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WrittenSince {
     /// All blocks, each as often as it was written.
     pub written: u64,
-    /// Of these, blocks that nobody had written before.
+    /// Number of these that nobody had written before.
     pub fresh: u64,
-    /// Of these, blocks that held what a load of zeros had written.
+    /// Number of these that held what a load of zeros had written.
     pub over_zeros: u64,
 }
 

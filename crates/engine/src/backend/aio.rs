@@ -9,7 +9,7 @@ use crate::backend::calls::{self, errno};
 use crate::backend::{Backend, Buffers, Files, Reaped, Transfer, Verb, Wait, kernel};
 use crate::error::{EngineError, ErrorKind};
 
-/// How long dropping a queue waits for what is still in flight before it leaves the memory to the kernel.
+/// The longest time that dropping a queue waits for I/Os in flight; then it leaves their memory to the kernel.
 const DROP_DEADLINE: Duration = Duration::from_secs(5);
 
 const PREAD: u16 = 0;

@@ -18,14 +18,14 @@ const GETEVENTS: u32 = 1;
 /// `IORING_ENTER_EXT_ARG`: the argument is a structure with a timeout.
 const EXT_ARG: u32 = 8;
 
-/// What is read or written.
+/// The part of a file that is read or written, and its memory.
 #[derive(Clone, Copy)]
 pub(super) struct Part {
     pub fd: RawFd,
     pub memory: *mut u8,
     /// Bytes.
     pub length: usize,
-    /// Where in the file, bytes.
+    /// Its first byte in the file.
     pub at: u64,
 }
 

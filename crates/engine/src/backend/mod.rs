@@ -1,8 +1,8 @@
-//! How I/O reaches a target: one file per backend, behind one narrow interface.
+//! Backends: the ways in which I/O reaches a target, one file each, behind one narrow interface.
 //!
-//! A worker fills the memory of a free slot, pushes what is to be done with it, takes a turn (submits what was pushed and
-//! waits), and reaps what has ended. Workers are compiled for each backend, so that no I/O goes through a table of functions.
-//! A slot's memory belongs to the backend from `push` until it was reaped.
+//! A worker fills the memory of a free slot, pushes the transfer that is to be done for it, takes a turn (submits what was pushed and waits), and
+//! reaps the I/Os that have ended. Workers are compiled for each backend, so that no I/O goes through a table of functions. A slot's memory belongs
+//! to the backend from `push` until it was reaped.
 
 mod aio;
 mod buffers;
@@ -44,7 +44,7 @@ pub(crate) struct Reaped {
     pub result: i32,
 }
 
-/// What a turn waits for.
+/// The end of a turn's wait: a number of completions, or a time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wait {
     /// Completions to wait for; 0 only submits.
@@ -85,7 +85,7 @@ pub(crate) trait Backend: Sized {
     /// Adds every I/O that has ended to `into`; their slots' memory is the caller's again.
     fn reap(&mut self, into: &mut Vec<Reaped>);
 
-    /// What is in flight will not be waited for any more: dropping the backend leaves its memory to the kernel at once.
+    /// Announces that nobody will wait for the I/Os in flight any more: dropping the backend then leaves their memory to the kernel at once.
     fn give_up(&mut self) {}
 
     /// Completions that the kernel had to drop because their queue was full.

@@ -9,7 +9,7 @@ pub(crate) struct Null {
     buffers: Buffers,
     depth: usize,
     pushed: Vec<Reaped>,
-    /// Of those, how many were submitted.
+    /// Number of pushed I/Os that were submitted.
     submitted: usize,
 }
 

@@ -1,6 +1,6 @@
-//! What a backend is asked to do.
+//! The work that a backend is asked to do.
 
-/// What is done with a range of the target.
+/// The operation on a range of the target.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Verb {
     /// Moves bytes from the target.
@@ -25,7 +25,7 @@ impl Verb {
     }
 }
 
-/// What is to be done for a slot.
+/// The work to be done for a slot.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Transfer {
     pub verb: Verb,
@@ -33,11 +33,11 @@ pub(crate) struct Transfer {
     pub durable: bool,
     /// Place of its target in the load's.
     pub target: u16,
-    /// How much in all, bytes.
+    /// Its whole length, bytes.
     pub length: u32,
-    /// How much of it was moved by earlier attempts, bytes.
+    /// Bytes of it that earlier attempts moved.
     pub done: u32,
-    /// Where in the target, bytes.
+    /// Its first byte in the target.
     pub offset: u64,
 }
 

@@ -12,7 +12,7 @@ use crate::backend::{Backend, Buffers, Files, Reaped, Transfer, Verb, Wait, call
 use crate::cpu_affinity::CpuAffinity;
 use crate::error::{EngineError, ErrorKind};
 
-/// How long dropping a ring waits for what is still in flight before it leaves the memory to the kernel.
+/// The longest time that dropping a ring waits for I/Os in flight; then it leaves their memory to the kernel.
 const DROP_DEADLINE: Duration = Duration::from_secs(5);
 
 /// `BLOCK_URING_CMD_DISCARD`: `_IO(0x12, 0)`, since Linux 6.12.
@@ -23,7 +23,7 @@ pub(crate) struct Ring {
     ring: ManuallyDrop<IoUring>,
     buffers: ManuallyDrop<Buffers>,
     files: Files,
-    /// What is in flight for each slot; `None` when its memory is the caller's.
+    /// The transfer in flight of each slot; `None` when the slot's memory is the caller's.
     lent: Box<[Option<Transfer>]>,
     in_flight: usize,
     registered_buffers: bool,
@@ -86,7 +86,7 @@ impl Ring {
         (queue.len(), queue.cq_overflow())
     }
 
-    /// What an error of the call means for the turn.
+    /// Returns the result of a turn from the error that its call gave.
     #[cold]
     fn turned_away(&mut self, error: i32) -> Result<(), EngineError> {
         match error {

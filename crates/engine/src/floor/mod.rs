@@ -22,14 +22,14 @@ use crate::target::{Access, Target};
 use crate::workers::lost;
 use shared::{BLOCK, FloorRun};
 
-/// What is read or written, and how.
+/// The reads or writes of a floor run, and the way they are made.
 #[derive(Debug, Clone)]
 pub struct Floor {
     /// A block device or file.
     pub target: TargetSpec,
     /// Bytes of it that are used, from its start.
     pub size: Bytes,
-    /// How: by plain calls, a ring, or libaio's queue.
+    /// The calls that make them: plain calls, a ring, or libaio's queue.
     pub driver: Driver,
     /// I/Os in flight: threads with one plain call each, or the depth of a queue.
     pub depth: u32,
@@ -39,11 +39,11 @@ pub struct Floor {
     pub writes: bool,
     /// Past the page cache, if possible.
     pub direct: bool,
-    /// How long; `None` submits once.
+    /// The time that it runs; `None` submits once.
     pub duration: Option<Duration>,
 }
 
-/// What was done.
+/// The result of a floor run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub struct Floored {
     /// The calls that were made: `sync`, `io_uring` or `libaio`.

@@ -1,4 +1,4 @@
-//! What all ways of the floor share: the blocks that are next, their content, and the flag that ends the run.
+//! The common parts of all ways of the floor: the blocks that are next, their content, and the flag that ends the run.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU64};
@@ -16,7 +16,7 @@ pub(super) const BLOCK: usize = 4096;
 const MULTIPLIER: u64 = 6_364_136_223_846_793_005;
 const INCREMENT: u64 = 1_442_695_040_888_963_407;
 
-/// What the threads share.
+/// State that the threads share.
 pub(super) struct FloorRun {
     pub(super) blocks: u64,
     pub(super) sequential: bool,

@@ -8,13 +8,13 @@ use crate::choice::{Choice, Driver};
 const NOISE: f64 = 0.8;
 /// A way that reads slower than this share of the fastest is none, however cheap it is.
 const SLOW: f64 = 0.5;
-/// How many times as fast plain calls must be at depth, where nothing speaks against a queue.
+/// Factor by which plain calls must be faster than a queue to be chosen at depth, where nothing speaks against a queue.
 const FAR: f64 = 1.5;
 
 /// A way to drive the target, and what its bursts of reads showed.
 pub(super) struct Way {
     pub driver: Driver,
-    /// Of both bursts the higher rate and the lower cost.
+    /// The higher rate and the lower cost of its two bursts.
     pub figure: ProbeFigure,
     /// The rate of the slower burst, I/Os per second.
     slower: Option<f64>,
@@ -68,7 +68,7 @@ pub(super) fn choose(mut ways: Vec<Way>, blocks: bool, depth: u32) -> Choice {
     Choice { driver, reason, figures }
 }
 
-/// What is known of targets and kernel without a read.
+/// The facts about targets and kernel that are known without a read.
 pub(super) struct UnprobedFacts {
     /// The target refuses to be used without blocking, or one that is driven alike does.
     pub blocks: bool,
@@ -130,8 +130,8 @@ fn far_faster_and_as_cheap(calls: &Way, queue: &Way) -> bool {
     far && cost(calls).zip(cost(queue)).is_some_and(|(a, b)| a <= b)
 }
 
-/// Of the ways that do not cost much more than the cheapest and are about as fast as the fastest of these, the cheapest. Rates
-/// alone do not decide: on a busy machine the kernel's many workers win time from their neighbours.
+/// Returns the cheapest of the ways that do not cost much more than the cheapest of all and are about as fast as the fastest of these. Rates alone do
+/// not decide: on a busy machine the kernel's many workers win time from their neighbours.
 fn cheapest(ways: &[Way]) -> Driver {
     let iops = |way: &Way| way.figure.iops.unwrap_or(0.0);
     let cost = |way: &Way| way.figure.cpu_per_io_us.unwrap_or(f64::INFINITY);

@@ -10,9 +10,9 @@ pub(crate) struct Completion {
     pub operation: usize,
     /// Place of its target in the load's.
     pub target: usize,
-    /// Where on the target, bytes.
+    /// Its first byte on the target.
     pub offset: u64,
-    /// How much, bytes.
+    /// Its length, bytes.
     pub length: u32,
     /// When it should have been submitted. In a closed loop the same as `submit_ns`.
     pub intended_ns: u64,

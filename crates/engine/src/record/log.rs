@@ -22,7 +22,7 @@ use crate::record::{Completion, IoLogKeeper, IoLogTarget};
 const QUEUED: usize = 1 << 19;
 /// Records that are written at once.
 const BATCH: usize = 4096;
-/// How long the thread sleeps when all queues are empty.
+/// The time that the thread sleeps when all queues are empty.
 const PAUSE: Duration = Duration::from_millis(2);
 
 struct Queue {
@@ -166,7 +166,7 @@ impl Out {
     }
 }
 
-/// What the thread gives at its end.
+/// The results of the thread at its end.
 struct Written {
     recorded: u64,
     lost: u64,

@@ -29,14 +29,14 @@ pub use rehearsal::Rehearsal;
 pub(crate) use steady_detector::SteadyDetector;
 pub(crate) use worst::{SlowIo, Worst};
 
-/// What is to be recorded beyond counts and latencies.
+/// The records that are to be kept beyond counts and latencies.
 #[derive(Debug, Clone)]
 pub struct Recording {
     /// A log of every I/O goes there.
     pub io_log: Option<IoLogTarget>,
     /// Submission and completion latency are kept apart, at the cost of one more reading of the clock per call.
     pub split_latency: bool,
-    /// How many of the I/Os that took longest are kept.
+    /// Number of I/Os that are kept because they took longest.
     pub worst: usize,
 }
 

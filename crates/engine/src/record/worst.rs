@@ -20,7 +20,7 @@ pub(crate) struct SlowIo {
 pub(crate) struct Worst {
     room: usize,
     list: Vec<SlowIo>,
-    /// What an I/O must exceed to get in, nanoseconds.
+    /// Latency that an I/O must exceed to get in, nanoseconds.
     floor_ns: u64,
 }
 

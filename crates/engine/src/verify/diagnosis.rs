@@ -22,7 +22,7 @@ struct Candidate {
     own: Vec<bool>,
 }
 
-/// What a block holds.
+/// The diagnosis of a block: the contents that it holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Diagnosis {
     /// One content, whole.

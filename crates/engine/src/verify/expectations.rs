@@ -1,4 +1,4 @@
-//! What all blocks of a target must hold, from memory or computed, with counters of changes.
+//! The contents that all blocks of a target must hold, from memory or computed, with counters of changes.
 
 use std::sync::atomic::AtomicU16;
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
@@ -13,7 +13,7 @@ use crate::error::EngineError;
 /// Counters of changes. Several blocks share one: it may count too much, never too little.
 const COUNTERS: usize = 1 << 18;
 
-/// What a block had to hold at one moment.
+/// The content that a block had to hold at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Snapshot {
     pub(crate) expected: ExpectedBlock,
@@ -31,7 +31,7 @@ pub(crate) enum Need {
     Anything,
 }
 
-/// What each block must hold.
+/// The content that each block must hold.
 pub(crate) struct Expectations {
     source: Source,
     /// Changes, modulo 65536; none where nothing is read while it is written.

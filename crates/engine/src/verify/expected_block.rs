@@ -38,7 +38,7 @@ pub(crate) fn lower(tag: Tag) -> u16 {
     }
 }
 
-/// What one block must hold, as far as the table knows.
+/// The content that one block must hold, as far as the table knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ExpectedBlock(pub u32);
 
@@ -114,7 +114,8 @@ impl ExpectedBlock {
         Self(self.0 & !(15 << CHANGES) | (changes & 15) << CHANGES)
     }
 
-    /// What a state file keeps of it. A write still in flight never ended: unknown. Overlaps are kept by themselves.
+    /// Returns the part of it that a state file keeps. A write still in flight never ended, so its block becomes unknown. Overlaps are kept by
+    /// themselves.
     pub(crate) fn settled(self) -> Self {
         if self.is_mapped() || self.is_busy() { Self::resting(UNCERTAIN) } else { self }
     }

@@ -11,7 +11,7 @@ use super::expected_blocks::ExpectedBlocks;
 use super::verifier::Verifier;
 use super::written_load::IdRun;
 
-/// Where the expected content comes from.
+/// The source of the expected content.
 enum Expected {
     /// Consecutive ids, written in order.
     InOrder(IdRun),

@@ -7,7 +7,7 @@ use std::path::Path;
 use results::draft::Draft;
 use serde::Serialize;
 
-/// How every state file begins.
+/// The first bytes of every state file.
 pub const MAGIC: &[u8; 8] = b"fathomvs";
 pub(crate) const VERSION: u32 = 2;
 

@@ -22,7 +22,7 @@ pub(crate) struct Recipe {
     pub(super) blocks: u64,
 }
 
-/// What a state file is about.
+/// The header of a state file: its targets, and the loads that wrote them.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(crate) struct Header {
     /// Bytes in a block.
@@ -39,7 +39,7 @@ pub(crate) struct Header {
     pub(crate) replays: Option<Vec<Replay>>,
     /// Tells whether only exceptions follow: blocks for which a replay gives the wrong content. Otherwise all blocks follow.
     pub(super) replayed: bool,
-    /// Where loads wrote that did not come to their end: for each, the range on each target.
+    /// Places that loads wrote to which did not come to their end: for each load, the range on each target.
     #[serde(default)]
     pub(super) unfinished: Vec<Vec<Range>>,
 }

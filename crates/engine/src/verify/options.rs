@@ -1,11 +1,11 @@
-//! What a load says about its verification beyond its spec.
+//! Options of a load's verification beyond its spec.
 
 use std::path::PathBuf;
 
 use super::carried::CarriedTargets;
 use super::expected_blocks::Width;
 
-/// How a load is verified, beyond what its spec says.
+/// Options of a load's verification, beyond what its spec says.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// A file that keeps what is known of the targets' contents: read at the start if it is there, replaced at the end.

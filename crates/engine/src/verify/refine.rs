@@ -13,7 +13,7 @@ use super::table::Table;
 /// A block of a target.
 type Place = (u32, u64);
 
-/// What was written, as far as wrong blocks ask.
+/// The history of writes, as far as it concerns wrong blocks.
 #[derive(Default)]
 struct History {
     /// Contents of the blocks that are wrong, in the order of writing.

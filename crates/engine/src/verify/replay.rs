@@ -18,9 +18,9 @@ pub(crate) struct Replay {
 /// The load on one target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TargetLoad {
-    /// What is done there.
+    /// The load's spec there.
     pub(crate) spec: LoadSpec,
-    /// What I/Os come from.
+    /// The seed of its I/Os.
     pub(crate) seed: Seed,
     pub(crate) range: Range,
     /// I/Os of each job that were begun, flushes aside.
@@ -28,7 +28,7 @@ pub(crate) struct TargetLoad {
     pub(crate) made: Vec<u64>,
 }
 
-/// What an I/O does to a target.
+/// A change that an I/O makes to a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change {
     /// An I/O begins: its offset, its length in bytes, and what it does.

@@ -41,7 +41,7 @@ pub(crate) struct Session {
     header: Header,
     /// The targets, where what is known is carried on.
     taken: Option<TakenTargets>,
-    /// What this load does on each target, for its replay.
+    /// This load on each target, for its replay.
     target_loads: Vec<TargetLoad>,
     notices: Vec<String>,
 }

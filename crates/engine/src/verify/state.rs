@@ -51,7 +51,7 @@ const AGAIN: &str = "remove the file, or name another, and write the target agai
 const ANOTHER: &str = "name the target that it was written for, or another file for the state; --verify-state-of-another takes it \
      all the same, for a target that holds what that one held";
 
-/// What loads wrote to one target, the earliest first, and the blocks that follow from none of them (exceptions).
+/// The writes of loads to one target, the earliest first, and the blocks that follow from none of them (exceptions).
 pub(crate) type EarlierWrites = (Vec<WrittenLoad>, HashMap<usize, ExpectedBlock>);
 
 /// A state that was read.

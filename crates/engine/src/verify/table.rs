@@ -13,7 +13,7 @@ use super::overlap::Overlap;
 use super::overlaps::Overlaps;
 use crate::error::EngineError;
 
-/// Whether a content that was found is one that the block may hold; better answers are larger.
+/// Tells whether a content that was found is one that the block may hold; better answers are larger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fit {
     /// No.
@@ -28,7 +28,7 @@ pub(crate) enum Fit {
     Right,
 }
 
-/// What a target promises of blocks without data.
+/// Promises of a target about blocks without data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Promises {
     /// Discarded blocks read as zeros.

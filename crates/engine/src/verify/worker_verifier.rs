@@ -14,7 +14,7 @@ use super::fast_check::{FastCheck, PendingRead};
 use super::table::Fit;
 use super::verifier::Verifier;
 
-/// What an I/O in flight does to its blocks.
+/// The effect of an I/O in flight on its blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Doing {
     #[default]
@@ -56,7 +56,7 @@ pub struct WorkerVerifier {
     job: usize,
     /// I/Os begun on each target, without those of `fast_check`.
     made: Vec<u64>,
-    /// What was found, without what is counted in `fast_check`.
+    /// Figures of the blocks that were checked, without those counted in `fast_check`.
     figures: VerifyFigures,
 }
 

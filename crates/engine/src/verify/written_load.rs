@@ -1,4 +1,4 @@
-//! What one load wrote to one target, inverted: from an address to the content that it got in a pass.
+//! The writes of one load to one target, inverted: from an address to the content that it got in a pass.
 
 use content::{ContentId, Contents, Part, Source};
 use workload::{LoadSpec, OpName, Pattern, Share, Stream, divided};

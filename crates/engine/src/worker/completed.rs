@@ -7,7 +7,7 @@ use crate::backend::{Backend, Reaped};
 use crate::job_handle::JobHandle;
 use crate::record::{Completion, SHORT};
 
-/// How often one I/O that the kernel turns away (EAGAIN, EINTR) is asked again.
+/// Number of times that one I/O which the kernel turns away (EAGAIN, EINTR) is asked again.
 const RETRIES: u32 = 1_000;
 
 impl<B: Backend, J: JobHandle> Worker<B, J> {

@@ -12,7 +12,7 @@ use crate::support::{Loop, agree, on, run, run_with, seconds};
 
 const MIB: u64 = 1 << 20;
 
-/// What a device of `bytes` must hold after a pass: each job's contents in the order of its I/Os.
+/// Returns the bytes that a device of `bytes` must hold after a pass: each job's contents in the order of its I/Os.
 fn expected(load: &Load, bytes: u64) -> Vec<u8> {
     let spec = &load.spec;
     let range = spec.check_target(bytes, 512).unwrap();

@@ -52,10 +52,10 @@ fn a_device_whose_sparse_backing_is_full_gives_errors_and_a_valid_result() {
     }
 }
 
-/// What a target holds after one pass of writes, and the figures of it.
+/// Runs one pass of writes; returns the bytes that the target then holds, and the figures of the pass.
 ///
-/// io_uring goes on with a short write itself, at a position that FUSE's direct I/O does not move (Linux 6.18): what is left
-/// would be written over the start. So there it goes without O_DIRECT.
+/// io_uring goes on with a short write itself, at a position that FUSE's direct I/O does not move (Linux 6.18): the rest would be written over the
+/// start. So there it goes without O_DIRECT.
 fn written(target: &Faulty, backend: &str) -> (Vec<u8>, crate::support::Reported) {
     let direct = backend != "io_uring";
     let spec = format!(

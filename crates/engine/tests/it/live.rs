@@ -1,4 +1,4 @@
-//! What the addresses hold at the end of a load, beside what a reader finds there.
+//! The contents that addresses hold at the end of a load, compared with those that a reader finds there.
 
 use std::collections::HashSet;
 use std::path::Path;

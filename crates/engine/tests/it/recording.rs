@@ -1,4 +1,4 @@
-//! What is recorded of a load beyond counts: the worst I/Os, the log of every I/O, the clock.
+//! The records of a load beyond counts: the worst I/Os, the log of every I/O, the clock.
 
 use std::io::BufReader;
 use std::time::Duration;

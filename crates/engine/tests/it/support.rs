@@ -15,7 +15,7 @@ pub fn skip(name: &str, reason: &str) {
     println!("SKIP {name}: {reason}");
 }
 
-/// Whether this process may set up loop devices and mounts.
+/// Tells whether this process may set up loop devices and mounts.
 pub fn is_root() -> bool {
     // Root's own files belong to 0.
     use std::os::unix::fs::MetadataExt;
