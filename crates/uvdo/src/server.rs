@@ -215,6 +215,8 @@ impl Server {
         if let Err(error) = self.backing.whole() {
             self.failed(&error);
             self.volume.fail();
+            // Who connects once somebody has been told so is told so, too.
+            self.read_only.store(true, Ordering::Relaxed);
         }
     }
 
