@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -25,7 +26,7 @@ pub struct Backing {
     file: Arc<File>,
     blocks: u64,
     /// Blocks that the volume on it needs: while it has fewer, nothing on it is durable.
-    needed: u64,
+    needed: Arc<AtomicU64>,
 }
 
 impl Backing {
@@ -51,15 +52,27 @@ impl Backing {
                 _ => Err(error),
             })
             .map_err(|error| Error::io(path, "opened", error))?;
-        let bytes = sys::block::size_bytes(&file);
-        let bytes = bytes.map_err(|error| Error::io(path, "measured", error))?;
-        let blocks = bytes.0 / BLOCK as u64;
-        Ok(Self { path: path.to_owned(), file: Arc::new(file), blocks, needed: blocks })
+        let (file, path) = (Arc::new(file), path.to_owned());
+        let mut backing = Self { path, file, blocks: 0, needed: Arc::default() };
+        backing.measure()?;
+        backing.need(backing.blocks);
+        Ok(backing)
     }
 
     /// Says how many blocks the volume on it needs; else all that it had when it was opened.
-    pub fn need(&mut self, blocks: u64) {
-        self.needed = blocks;
+    pub fn need(&self, blocks: u64) {
+        self.needed.store(blocks, Ordering::Relaxed);
+    }
+
+    /// Looks how many blocks it has by now.
+    ///
+    /// # Errors
+    /// When it cannot be measured.
+    pub fn measure(&mut self) -> Result<u64> {
+        let bytes = sys::block::size_bytes(&self.file);
+        let bytes = bytes.map_err(|error| Error::io(&self.path, "measured", error))?;
+        self.blocks = bytes.0 / BLOCK as u64;
+        Ok(self.blocks)
     }
 
     /// Insists that it is as long as the volume on it needs it.
@@ -68,7 +81,7 @@ impl Backing {
     /// Says that it was cut short since it was opened, or cannot be measured.
     pub fn whole(&self) -> io::Result<()> {
         let bytes = sys::block::size_bytes(&self.file)?;
-        let needed = Bytes(self.needed * BLOCK as u64);
+        let needed = Bytes(self.needed.load(Ordering::Relaxed) * BLOCK as u64);
         match bytes >= needed {
             true => Ok(()),
             false => Err(io::Error::other(format!(
@@ -83,7 +96,7 @@ impl Backing {
         &self.path
     }
 
-    /// Blocks that it has.
+    /// Blocks that it had when it was measured last.
     pub fn blocks(&self) -> u64 {
         self.blocks
     }

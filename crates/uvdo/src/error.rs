@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use volume::{DeviceError, GeometryError, RecoveryError, SuperblockError};
+use volume::{ChangeError, DeviceError, Failure, GeometryError, RecoveryError, SuperblockError};
 
 /// The result of what can fail here.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -52,6 +52,14 @@ pub enum Error {
         /// The reason.
         source: RecoveryError,
     },
+    /// The volume does not take a change.
+    #[error("{}: {source}", path.display())]
+    Unchanged {
+        /// The backing.
+        path: PathBuf,
+        /// The reason.
+        source: Failure,
+    },
     /// The backing has fewer blocks than the volume was made with.
     #[error("{} has {found} blocks, and its volume was made with {made}", path.display())]
     Short {
@@ -96,6 +104,14 @@ impl Error {
         Self::Volume { path: path.to_owned(), source: RecoveryError::Device(error) }
     }
 
+    /// The error of a volume that was to be changed.
+    pub fn changed(path: PathBuf, error: ChangeError) -> Self {
+        match error {
+            ChangeError::Recovery(source) => Self::Volume { path, source },
+            ChangeError::Failure(source) => Self::Unchanged { path, source },
+        }
+    }
+
     /// Its kind.
     pub fn kind(&self) -> ErrorKind {
         match self {
@@ -106,13 +122,16 @@ impl Error {
             | Self::Io { .. }
             | Self::NotServed { .. } => ErrorKind::Environment,
             Self::Served(_) | Self::Occupied(_) => ErrorKind::Refused,
-            Self::Volume { .. } | Self::Short { .. } => ErrorKind::Data,
+            Self::Volume { .. } | Self::Short { .. } | Self::Unchanged { .. } => ErrorKind::Data,
         }
     }
 
     /// The remedy.
     pub fn help(&self) -> String {
         match self {
+            Self::Sizes { source: GeometryError::NotLarger { .. }, .. } => {
+                "give a larger --logical-size, or enlarge the backing (truncate, lvextend) before --physical".into()
+            }
             Self::Sizes { .. } => "fathom uvdo create --help says which sizes there are".into(),
             Self::Value { help, .. } => help.clone(),
             Self::Volume { source, .. } => match source {
@@ -125,6 +144,7 @@ impl Error {
                 RecoveryError::Device(_) => "look into the kernel's log (dmesg)".into(),
                 _ => "fathom uvdo check lists what is damaged; take the data from a copy".into(),
             },
+            Self::Unchanged { .. } => "copy the data away, and check the volume".into(),
             Self::Short { .. } => "give the file or device back its whole size".into(),
             Self::Occupied(_) => {
                 "give another directory, or take it away if nobody needs it".into()

@@ -2,8 +2,9 @@
 
 use std::io::Read;
 
+use serde_json::{Value, json};
 use units::Bytes;
-use volume::{BLOCK, Geometry, RecoveryError, Report, Sizes, SuperblockError};
+use volume::{BLOCK, Geometry, RecoveryError, Report, Sizes, SuperblockError, Verb};
 
 use crate::backing::Backing;
 use crate::error::{Error, Result};
@@ -25,6 +26,37 @@ pub struct CreateOptions {
     pub logical_size: Option<Bytes>,
     /// Size of a slab; without it the largest up to 2 GiB of which there are four.
     pub slab_size: Option<Bytes>,
+}
+
+/// Sizes in which a volume is asked to grow.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct GrowOptions {
+    /// Takes all that the backing has by now.
+    pub physical: bool,
+    /// Size of the volume.
+    pub logical_size: Option<Bytes>,
+}
+
+impl GrowOptions {
+    /// The question to a running server.
+    pub fn to_question(self) -> String {
+        let logical = self.logical_size.map(|bytes| format!(" logical={}", bytes.0));
+        let physical = if self.physical { " physical" } else { "" };
+        format!("grow{physical}{}", logical.unwrap_or_default())
+    }
+
+    /// From a question; nothing from another one.
+    pub fn from_question(question: &str) -> Option<Self> {
+        let mut options = Self::default();
+        for word in question.strip_prefix("grow ")?.split(' ') {
+            match word.strip_prefix("logical=") {
+                Some(bytes) => options.logical_size = Some(Bytes(bytes.parse().ok()?)),
+                None if word == "physical" => options.physical = true,
+                None => return None,
+            }
+        }
+        Some(options)
+    }
 }
 
 /// Lays a volume out on a backing.
@@ -78,6 +110,41 @@ fn slab(bytes: Bytes) -> Result<u64> {
     Err(Error::Value {
         what: format!("--slab-size: {} bytes are no size of a slab", bytes.0),
         help: "give a power of two from 32M to 32G".into(),
+    })
+}
+
+/// Lays a volume out anew that is to grow on its backing; gives the request for it, too.
+pub fn growth(
+    backing: &mut Backing,
+    geometry: &Geometry,
+    options: &GrowOptions,
+) -> Result<(Geometry, Verb)> {
+    let device = if options.physical { Some(backing.measure()?) } else { None };
+    let logical = options.logical_size.map(|bytes| whole_blocks("--logical-size", bytes));
+    let logical = logical.transpose()?;
+    let sizes = |source| Error::Sizes { path: backing.path().to_owned(), source };
+    let grown = geometry.grown(device, logical).map_err(sizes)?;
+    Ok((grown, Verb::Grow { device, logical }))
+}
+
+/// Lets a volume grow that is not running.
+pub fn grow(backing: &mut Backing, options: &GrowOptions) -> Result<Geometry> {
+    let geometry = inspect(backing)?;
+    let (_, verb) = growth(backing, &geometry, options)?;
+    let path = backing.path().to_owned();
+    volume::change(backing, verb).map_err(|source| Error::changed(path, source))
+}
+
+/// The sizes of a volume as JSON, in bytes.
+pub fn sizes(geometry: &Geometry) -> Value {
+    let bytes = |blocks: u64| blocks * BLOCK as u64;
+    json!({
+        "schema": 1,
+        "logical_bytes": bytes(geometry.sizes.logical),
+        "physical_bytes": bytes(geometry.sizes.device),
+        "data_bytes": bytes(geometry.data_total()),
+        "slab_bytes": bytes(geometry.sizes.slab),
+        "slabs": geometry.slabs,
     })
 }
 

@@ -76,6 +76,11 @@ impl Requests {
         Self { bytes, unit: unit.max(1), next: 1, wishes, pieces, lanes }
     }
 
+    /// The volume has so many bytes from here on.
+    pub fn resize(&mut self, bytes: u64) {
+        self.bytes = bytes;
+    }
+
     /// Tells if no wish is under way.
     pub fn is_empty(&self) -> bool {
         self.wishes.is_empty()

@@ -15,7 +15,7 @@ use volume::{BLOCK, Policy, Recovery, Reply, Request, Settings, Verb, Volume, tu
 use crate::backing::{Backing, Done, Workers};
 use crate::control::{self, Question};
 use crate::error::{Error, Result};
-use crate::format::inspect;
+use crate::format::{GrowOptions, growth, inspect, sizes};
 use crate::nbd::{self, Export};
 use crate::place::{Place, Sockets};
 use crate::requests::Requests;
@@ -31,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const TURN: usize = 2048;
 /// Numbers of requests that no client makes.
 const STOP: u64 = u64::MAX;
-const POLICY: u64 = u64::MAX - 1;
+const CHANGE: u64 = u64::MAX - 1;
 
 /// Choices for a volume at work.
 #[derive(Debug, Clone)]
@@ -63,6 +63,12 @@ enum Event {
     Question(Question),
 }
 
+/// A change of the volume while it runs.
+enum Change {
+    Policy(Policy),
+    Grow,
+}
+
 /// A started volume with its sockets.
 pub struct Server {
     volume: Volume,
@@ -70,10 +76,14 @@ pub struct Server {
     sockets: Sockets,
     requests: Requests,
     policy: Policy,
-    cache_pages: u64,
     recovery: Recovery,
-    /// The client that waits for a change of policy.
-    changing: Option<(Policy, Sender<Result<String, String>>)>,
+    /// The client that waits for a change.
+    changing: Option<(Change, Sender<Result<String, String>>)>,
+    /// Bytes of the volume, for clients that come.
+    size: Arc<AtomicU64>,
+    /// The most memory that it may take.
+    memory: Option<Bytes>,
+    settings: Settings,
     /// The volume takes no writes: clients that come are told.
     read_only: Arc<AtomicBool>,
     /// The first thing that the backing failed.
@@ -93,11 +103,9 @@ impl Server {
         let geometry = inspect(&mut backing)?;
         backing.need(geometry.sizes.device);
         let needed = options.settings.memory_bytes(&geometry);
-        if let Some(most) = options.memory.filter(|most| most.0 < needed) {
-            return Err(Error::Value {
-                what: format!("the volume takes {needed} bytes of memory, and may take {}", most.0),
-                help: "raise --memory, or lower --block-map-cache or --index-memory".into(),
-            });
+        if let Some(what) = too_much(needed, options.memory) {
+            let help = "raise --memory, or lower --block-map-cache or --index-memory".into();
+            return Err(Error::Value { what, help });
         }
         if let Some(free) = sys::memory::available().filter(|free| free.0 < needed) {
             return Err(Error::Value {
@@ -118,9 +126,11 @@ impl Server {
             sockets,
             requests,
             policy,
-            cache_pages: settings.cache_pages as u64,
             recovery,
             changing: None,
+            size: Arc::new(AtomicU64::new(logical)),
+            memory: options.memory,
+            settings,
             fault: None,
             read_only: Arc::default(),
             stopping: Vec::new(),
@@ -232,7 +242,7 @@ impl Server {
         let (requests, mut ends) = (&mut self.requests, Vec::new());
         let more =
             turn(&mut self.volume, TURN, &mut |operation| workers.begin(operation), &mut |reply| {
-                match reply.id >= POLICY {
+                match reply.id >= CHANGE {
                     true => ends.push(reply),
                     false => requests.ended(reply),
                 }
@@ -248,11 +258,42 @@ impl Server {
         if reply.id == STOP {
             self.ended =
                 Some(if done { Ended::Clean } else { Ended::ReadOnly(self.fault.clone()) });
-        } else if let Some((policy, answer)) = self.changing.take() {
-            let refused = || Err("the volume is read-only: its policy cannot change".to_owned());
-            let told = if done { Ok(policy.name().to_owned()) } else { refused() };
-            self.policy = if done { policy } else { self.policy };
+        } else if let Some((change, answer)) = self.changing.take() {
+            let told = match (&reply.result, change) {
+                (Err(failure), _) => Err(failure.to_string()),
+                (Ok(_), Change::Policy(policy)) => {
+                    self.policy = policy;
+                    Ok(policy.name().to_owned())
+                }
+                (Ok(_), Change::Grow) => Ok(self.grown()),
+            };
             let _ = answer.send(told);
+        }
+    }
+
+    /// Lets clients have what has been added, and says how large the volume is.
+    fn grown(&mut self) -> String {
+        let geometry = *self.volume.geometry();
+        let bytes = geometry.sizes.logical * BLOCK as u64;
+        self.backing.need(geometry.sizes.device);
+        self.requests.resize(bytes);
+        self.size.store(bytes, Ordering::Relaxed);
+        sizes(&geometry).to_string()
+    }
+
+    /// The request for a change that a question asks for, or why there is none.
+    fn change(&mut self, question: &str) -> Result<(Change, Verb), String> {
+        let unknown = || format!("the volume does not know the question '{question}'");
+        if let Some(policy) = question.strip_prefix("policy ").and_then(Policy::from_name) {
+            return Ok((Change::Policy(policy), Verb::Policy(policy)));
+        }
+        let options = GrowOptions::from_question(question).ok_or_else(unknown)?;
+        let geometry = *self.volume.geometry();
+        let grown = growth(&mut self.backing, &geometry, &options);
+        let (grown, verb) = grown.map_err(|error| error.to_string())?;
+        match too_much(self.settings.memory_bytes(&grown), self.memory) {
+            Some(what) => Err(what),
+            None => Ok((Change::Grow, verb)),
         }
     }
 
@@ -278,14 +319,14 @@ impl Server {
             "stats" => Ok(statistics::text(&self.statistics())),
             "stats json" => Ok(self.statistics().to_string()),
             "metrics" => Ok(statistics::metrics(&self.statistics())),
-            other => match other.strip_prefix("policy ").and_then(Policy::from_name) {
-                Some(policy) if self.changing.is_none() && self.stopping.is_empty() => {
-                    self.changing = Some((policy, answer));
-                    self.volume.submit(Request { id: POLICY, verb: Verb::Policy(policy) });
+            other => match self.change(other) {
+                Ok((change, verb)) if self.changing.is_none() && self.stopping.is_empty() => {
+                    self.changing = Some((change, answer));
+                    self.volume.submit(Request { id: CHANGE, verb });
                     return;
                 }
-                Some(_) => Err("the volume is changing its policy, or stopping".to_owned()),
-                None => Err(format!("the volume does not know the question '{other}'")),
+                Ok(_) => Err("the volume is being changed already, or is stopping".to_owned()),
+                Err(why) => Err(why),
             },
         };
         let _ = answer.send(told);
@@ -303,7 +344,7 @@ impl Server {
         statistics::all(&Facts {
             stats: &self.volume.stats(),
             geometry: self.volume.geometry(),
-            cache_pages: self.cache_pages,
+            cache_pages: self.settings.cache_pages as u64,
             policy: self.policy.name(),
             replayed: self.recovery.needed.then_some(self.recovery.entries),
         })
@@ -311,7 +352,7 @@ impl Server {
 
     /// Lets clients of both sockets in.
     fn listen(&self, events: &Sender<Event>, open: &Arc<AtomicBool>) -> io::Result<()> {
-        let bytes = self.volume.geometry().sizes.logical * BLOCK as u64;
+        let size = Arc::clone(&self.size);
         let read_only = Arc::clone(&self.read_only);
         let (to, open, clients) = (events.clone(), Arc::clone(open), Arc::new(AtomicU64::new(0)));
         accept("uvdo0:nbd", self.sockets.nbd.try_clone()?, move |stream| {
@@ -319,6 +360,7 @@ impl Server {
             let client = clients.fetch_add(1, Ordering::Relaxed);
             let ask =
                 move |asked| open.load(Ordering::Relaxed) && to.send(Event::Asked(asked)).is_ok();
+            let bytes = size.load(Ordering::Relaxed);
             let export = Export { bytes, read_only: read_only.load(Ordering::Relaxed) };
             // A client that breaks the protocol is cut off; there is nobody to tell.
             let _ = nbd::serve(stream, export, client, ask);
@@ -331,6 +373,12 @@ impl Server {
             });
         })
     }
+}
+
+/// Says that a volume takes more memory than it may.
+fn too_much(needed: u64, most: Option<Bytes>) -> Option<String> {
+    let most = most.filter(|most| most.0 < needed)?.0;
+    Some(format!("the volume takes {needed} bytes of memory, and may take {most}"))
 }
 
 /// Lets every client of a socket have a thread.

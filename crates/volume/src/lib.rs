@@ -5,7 +5,7 @@
 //! completes them in any order, and hands replies on.
 //!
 //! ```
-//! use volume::{Block, Geometry, Memory, Request, Settings, Sizes, Task, Verb, create, pump, start};
+//! use volume::{Block, Device, Geometry, Memory, Request, Settings, Sizes, Task, Verb, create, pump, start};
 //!
 //! let sizes = Sizes { device: 500, logical: 10_000, slab: 128, journal: 16, index: 0, reserved: 0 };
 //! let mut device = Memory::new(sizes.device);
@@ -28,6 +28,7 @@
 #![forbid(unsafe_code)]
 
 mod block;
+mod change;
 mod check;
 mod core;
 mod device;
@@ -41,6 +42,7 @@ mod recover;
 mod start;
 
 pub use block::{BLOCK, Block, Data, Lbn, Pbn};
+pub use change::{ChangeError, change};
 pub use check::{Problem, Report, check};
 pub use core::{
     DeviceStats, Discards, Failure, IndexStats, Operation, OperationId, Order, Policy, Reply,

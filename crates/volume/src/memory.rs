@@ -1,7 +1,6 @@
 //! A device in memory: for trials, and for loads that measure the volume alone.
 
 use crate::block::{Block, Pbn};
-use crate::core::Task;
 use crate::device::{Device, DeviceError};
 
 /// Blocks in memory; those never written are zeros.
@@ -14,22 +13,6 @@ impl Memory {
     /// A device of so many blocks.
     pub fn new(blocks: u64) -> Self {
         Self { blocks: vec![None; blocks as usize] }
-    }
-
-    /// Does an operation of a volume at once: the result is for [`crate::Volume::complete`].
-    pub fn perform(&mut self, task: &Task) -> Option<Option<Box<Block>>> {
-        match task {
-            Task::Read { pbn } => {
-                let mut block = Box::<Block>::default();
-                self.read(*pbn, &mut block).ok()?;
-                Some(Some(block))
-            }
-            Task::Write { pbn, data, .. } => {
-                self.write(*pbn, data).ok()?;
-                Some(None)
-            }
-            Task::Flush => Some(None),
-        }
     }
 
     fn beyond(pbn: Pbn) -> DeviceError {

@@ -39,7 +39,7 @@ pub use load_keys::as_options;
 pub use results::{DoctorArgs, ReportArgs, ShowArgs, TrendArgs};
 pub use run::{Common, RunArgs, setting};
 pub use uvdo::{
-    CreateArgs, DiscardArg, PolicyArg, PolicyArgs, StartArgs, StatsArgs, UvdoCheckArgs,
+    CreateArgs, DiscardArg, GrowArgs, PolicyArg, PolicyArgs, StartArgs, StatsArgs, UvdoCheckArgs,
     UvdoCommand, UvdoPlaceArgs,
 };
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Subcommand, ValueEnum};
 use units::Bytes;
 
 /// `fathom uvdo ...`
@@ -19,6 +19,7 @@ Examples:
   nbdcopy disk.img 'nbd+unix:///?socket=/tmp/volume/nbd.sock'
   fio --name=w --ioengine=nbd --uri='nbd+unix:///?socket=/tmp/volume/nbd.sock' --rw=randwrite --bs=4k --iodepth=32 --size=1G
   fathom uvdo status /tmp/volume
+  fathom uvdo grow /tmp/volume --logical-size 20G
   fathom uvdo stop /tmp/volume
   fathom uvdo check volume.img")]
 pub enum UvdoCommand {
@@ -34,6 +35,8 @@ pub enum UvdoCommand {
     Stats(StatsArgs),
     /// Change the write policy of a volume while it runs.
     Policy(PolicyArgs),
+    /// Let a volume grow, while it runs or not.
+    Grow(GrowArgs),
     /// Read all records of a volume that is not running, and hold them against each other. Writes nothing.
     Check(UvdoCheckArgs),
 }
@@ -164,6 +167,33 @@ pub struct PolicyArgs {
     pub dir: PathBuf,
     /// The policy from here on: sync, async or async-unsafe. What is under way ends first.
     pub policy: PolicyArg,
+}
+
+/// `fathom uvdo grow`
+#[derive(Debug, Args)]
+#[command(
+    group(ArgGroup::new("sizes").required(true).multiple(true).args(["physical", "logical_size"])),
+    after_help = "\
+A volume never shrinks. Enlarge its file or device first, then give --physical: the journal moves to the new end, and room for whole \
+slabs is added. A power cut meanwhile leaves the old sizes, or the new ones. Clients of a running volume see its new size when they \
+connect again.
+
+Examples:
+  truncate -s 4G volume.img && fathom uvdo grow volume.img --physical
+  fathom uvdo grow /tmp/volume --logical-size 20G --json"
+)]
+pub struct GrowArgs {
+    /// The directory of a running volume, or the device or file of one that is not running.
+    pub volume: PathBuf,
+    /// Take all that the device or file has by now, in whole slabs.
+    #[arg(long)]
+    pub physical: bool,
+    /// Size of the volume as its clients see it.
+    #[arg(long, value_name = "SIZE")]
+    pub logical_size: Option<Bytes>,
+    /// JSON on standard output.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `fathom uvdo check`

@@ -308,6 +308,92 @@ fn what_was_flushed_outlives_kill_9_under_load_and_the_volume_is_sound() {
     }
 }
 
+#[test]
+fn a_volume_grows_while_it_runs_and_at_rest_and_keeps_its_data() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, run) = (volume(dir.path()), dir.path().join("run"));
+    let lengthen = |bytes: u64| {
+        fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(bytes).unwrap();
+    };
+    let running = Running::start(&path, &run, &[]);
+    let wrote = qemu_io(&running.uri(), &["write -P 7 0 4M", "write -P 8 1020M 4M", "flush"]);
+    let beyond = ["write -P 9 1500M 1M", "flush"];
+    assert_ne!(qemu_io(&running.uri(), &beyond), Some(true), "beyond the end");
+    lengthen(600 << 20);
+    let grow = ["uvdo", "grow", text(&run), "--physical", "--logical-size", "2G", "--json"];
+    let grown = json(&grow);
+    let slabs = grown["slabs"].as_u64().unwrap();
+    assert_eq!(grown["logical_bytes"], 2u64 << 30);
+    assert_eq!(grown["physical_bytes"], 600u64 << 20);
+    let status = json(&["uvdo", "status", text(&run), "--json"]);
+    assert_eq!((&status["slabs"], &status["logical_bytes"]), (&slabs.into(), &(2u64 << 30).into()));
+    let there = ["read -P 7 0 4M", "read -P 8 1020M 4M", "read -P 9 1500M 1M"];
+    if wrote.is_some() {
+        assert_eq!(
+            qemu_io(&running.uri(), &beyond),
+            Some(true),
+            "a client that came after it grew"
+        );
+        assert_eq!(qemu_io(&running.uri(), &there), Some(true));
+    }
+    // A kill after the answer: nothing of it is lost.
+    running.kill();
+    expect(0, &["uvdo", "check", text(&path)]);
+    lengthen(800 << 20);
+    let told = expect(0, &["uvdo", "grow", text(&path), "--physical"]).out;
+    assert!(told.contains("a volume of 2 GiB on 800 MiB"), "{told}");
+    let told = expect(0, &["uvdo", "grow", text(&path), "--logical-size", "3G"]).out;
+    assert!(told.contains("a volume of 3 GiB on 800 MiB"), "{told}");
+    let checked = expect(0, &["uvdo", "check", text(&path)]).out;
+    assert!(checked.contains(": clean"), "{checked}");
+    let running = Running::start(&path, &run, &[]);
+    let status = json(&["uvdo", "status", text(&run), "--json"]);
+    assert!(status["slabs"].as_u64().unwrap() > slabs, "{status}");
+    if wrote.is_some() {
+        assert_eq!(qemu_io(&running.uri(), &there), Some(true));
+        assert_eq!(qemu_io(&running.uri(), &["write -P 5 2900M 1M", "flush"]), Some(true));
+    }
+    running.stop();
+}
+
+#[test]
+fn growth_that_makes_no_larger_volume_is_refused_and_nothing_changes() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, run) = (volume(dir.path()), dir.path().join("run"));
+    let grow = |what: &Path, more: &[&'static str]| {
+        [&["uvdo", "grow"], &[text(what)][..], more]
+            .concat()
+            .into_iter()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    let refused = |code: i32, what: &Path, more: &[&'static str], phrases: &[&str]| {
+        let args = grow(what, more);
+        refused(code, &args.iter().map(String::as_str).collect::<Vec<_>>(), phrases);
+    };
+    let before = fs::read(&path).unwrap();
+    let grown = ["does not shrink", "one slab more takes a device of", "truncate"];
+    refused(2, &path, &["--physical"], &grown);
+    refused(2, &path, &["--logical-size", "1G"], &grown);
+    refused(2, &path, &["--logical-size", "512M"], &grown);
+    refused(2, &path, &["--logical-size", "4097"], &["--logical-size: 4097 bytes are 1 block"]);
+    refused(2, &path, &["--logical-size", "1000T"], &["more than a volume can have"]);
+    refused(2, &dir.path().join("none"), &["--physical"], &["cannot be examined"]);
+    fs::write(dir.path().join("other"), vec![7; 1 << 20]).unwrap();
+    refused(5, &dir.path().join("other"), &["--physical"], &["not a uvdo volume"]);
+    refused(3, dir.path(), &["--physical"], &["no volume is served"]);
+    let nothing = expect(2, &["uvdo", "grow", text(&path)]).err;
+    assert!(nothing.contains("--physical") && nothing.contains("--logical-size"), "{nothing}");
+    assert!(fs::read(&path).unwrap() == before, "a refused growth writes nothing");
+    let limited = ["--memory", "200M", "--block-map-cache", "64M"];
+    let running = Running::start(&path, &run, &limited);
+    refused(4, &path, &["--logical-size", "2G"], &["claimed by another run"]);
+    refused(2, &run, &["--physical"], &["does not shrink"]);
+    refused(2, &run, &["--logical-size", "4097"], &["4097 bytes are 1 block"]);
+    refused(2, &run, &["--logical-size", "200T"], &["bytes of memory, and may take"]);
+    running.stop();
+}
+
 /// Names of subcommands and options as `--help` of the program shows them.
 fn helped(args: &[&str]) -> Vec<String> {
     let help = expect(0, &[args, &["--help"]].concat()).out;
@@ -321,7 +407,7 @@ fn helped(args: &[&str]) -> Vec<String> {
 fn the_page_names_every_command_and_every_option() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/uvdo.md");
     let page = fs::read_to_string(page).unwrap();
-    for command in ["create", "start", "stop", "status", "stats", "policy", "check"] {
+    for command in ["create", "start", "stop", "status", "stats", "policy", "grow", "check"] {
         assert!(page.contains(&format!("fathom uvdo {command}")), "nothing of {command}");
         for option in helped(&["uvdo", command]) {
             let everywhere = ["--help", "--json"].contains(&option.as_str());

@@ -142,7 +142,7 @@ fn write(to: &mut impl Write, answer: &Answer) -> io::Result<()> {
         Err(Refusal::Volume(Failure::NoSpace)) => ENOSPC,
         Err(Refusal::Volume(Failure::Io)) => EIO,
         Err(Refusal::Volume(Failure::ReadOnly)) => EPERM,
-        Err(Refusal::Volume(Failure::Beyond) | Refusal::Invalid) => EINVAL,
+        Err(Refusal::Volume(Failure::Beyond | Failure::Growth(_)) | Refusal::Invalid) => EINVAL,
         Err(Refusal::Stopping) => ESHUTDOWN,
     };
     to.write_all(&REPLY.to_be_bytes())?;

@@ -7,10 +7,22 @@ use crate::core::message::{
     Post, Then, ToDoor, ToHash, ToJournal, ToLogical, ToPacker, ToPhysical,
 };
 use crate::core::request::{Failure, Request, Task, Verb};
+use crate::core::rules::{Rule, Rules};
 use crate::core::settings::{Policy, Settings};
 use crate::core::stats::RequestStats;
 use crate::core::vio::{Kind, Vio};
 use crate::format::{Geometry, State, Superblock};
+
+/// A change for which everything else has to end first.
+#[derive(Debug, Clone, Copy)]
+enum Closing {
+    Policy(Policy),
+    /// The layout to have.
+    Grow(Geometry),
+    /// The same, once the old journal is not needed and the new slabs have counts.
+    Grown(Geometry),
+    Stop,
+}
 
 /// The door.
 pub(crate) struct Door {
@@ -19,8 +31,9 @@ pub(crate) struct Door {
     permits: usize,
     next: u64,
     superblock: Superblock,
-    /// A change of policy or the end, for which everything else has to end first.
-    closing: Option<(u64, Option<Policy>)>,
+    /// A change for which everything else has to end first.
+    closing: Option<(u64, Closing)>,
+    rules: Rules,
     pub read_only: bool,
     pub stats: RequestStats,
     pub most_in_flight: usize,
@@ -36,6 +49,7 @@ impl Door {
             next: 1,
             superblock,
             closing: None,
+            rules: settings.rules(),
             read_only: false,
             stats: RequestStats::default(),
             most_in_flight: 0,
@@ -69,10 +83,10 @@ impl Door {
             ToDoor::QuietFlushed(true) => self.quiet(end, post),
             // Nobody waits for the one that says so, and nothing can be done when it fails.
             ToDoor::SuperblockWritten(_) if self.read_only => {}
-            ToDoor::SuperblockWritten(ok) => {
-                let result = if ok { Ok(None) } else { Err(Failure::Io) };
-                self.closed(result, post);
-            }
+            ToDoor::SuperblockWritten(false) => post.journal(ToJournal::Fail),
+            ToDoor::SuperblockWritten(true) => self.superblock_written(post),
+            ToDoor::SlabsAdded if self.rules.hold(Rule::CountsBeforeGrowth) => self.quiesce(post),
+            ToDoor::SlabsAdded => self.quiet(end, post),
             ToDoor::ReadOnly => self.give_up(post),
         }
     }
@@ -83,8 +97,12 @@ impl Door {
             self.count(&verb);
             let zeros = self.zeros.clone();
             match verb {
-                Verb::Policy(policy) => self.close(id, Some(policy), post),
-                Verb::Stop => self.close(id, None, post),
+                Verb::Policy(policy) => self.close(id, Closing::Policy(policy), post),
+                Verb::Stop => self.close(id, Closing::Stop, post),
+                Verb::Grow { device, logical } => match self.geometry().grown(device, logical) {
+                    Ok(grown) => self.close(id, Closing::Grow(grown), post),
+                    Err(error) => post.reply(id, Err(error.into())),
+                },
                 Verb::Flush => {
                     self.in_flight += 1;
                     post.logical(ToLogical::Flush { before: self.next, request: id });
@@ -124,7 +142,7 @@ impl Door {
             }
             Verb::Discard { blocks, .. } => stats.discards += u64::from(*blocks > 0),
             Verb::Flush => stats.flushes += 1,
-            Verb::Policy(_) | Verb::Stop => {}
+            Verb::Policy(_) | Verb::Grow { .. } | Verb::Stop => {}
         }
     }
 
@@ -165,11 +183,11 @@ impl Door {
         post.logical(ToLogical::Begin(vio));
     }
 
-    fn close(&mut self, id: u64, policy: Option<Policy>, post: &mut Post) {
+    fn close(&mut self, id: u64, closing: Closing, post: &mut Post) {
         if self.read_only {
             return post.reply(id, Err(Failure::ReadOnly));
         }
-        self.closing = Some((id, policy));
+        self.closing = Some((id, closing));
         match self.in_flight {
             0 => self.quiesce(post),
             _ => post.packer(ToPacker::HurryBefore(self.next)),
@@ -182,23 +200,48 @@ impl Door {
 
     /// Nothing is under way, and everything is durable where it belongs.
     fn quiet(&mut self, (first_seq, logical_used): (u64, u64), post: &mut Post) {
-        match self.closing {
-            Some((_, Some(policy))) => {
+        let Superblock { epoch, geometry, .. } = self.superblock;
+        let ended = Superblock { first_seq, logical_used, ..self.superblock };
+        let next = match self.closing {
+            Some((_, Closing::Policy(policy))) => {
                 post.logical(ToLogical::Policy(policy));
                 post.physical(ToPhysical::Policy(policy));
                 post.hash(ToHash::Policy(policy));
                 post.packer(ToPacker::Policy(policy));
                 post.journal(ToJournal::Policy(policy));
+                return self.closed(Ok(None), post);
+            }
+            // New slabs take the place of the journal: its epoch ends first.
+            Some((id, Closing::Grow(grown))) if grown.slabs > geometry.slabs => {
+                if !self.rules.hold(Rule::RingBeforeSlabs) {
+                    self.closing = Some((id, Closing::Grown(grown)));
+                    return post.physical(ToPhysical::Grow(grown));
+                }
+                Superblock { epoch: epoch + 1, ..ended }
+            }
+            Some((_, Closing::Grow(geometry) | Closing::Grown(geometry))) => {
+                Superblock { epoch: epoch + 1, geometry, ..ended }
+            }
+            Some((_, Closing::Stop)) => Superblock { state: State::Clean, ..ended },
+            None => return,
+        };
+        let durable = matches!(next.state, State::Clean) || self.rules.hold(Rule::GrownBeforeUse);
+        self.superblock = Superblock { generation: next.generation + 1, ..next };
+        post.superblock(&self.superblock, durable);
+    }
+
+    /// A change is on the device.
+    fn superblock_written(&mut self, post: &mut Post) {
+        match self.closing {
+            Some((id, Closing::Grow(grown))) if grown.slabs > self.geometry().slabs => {
+                self.closing = Some((id, Closing::Grown(grown)));
+                post.physical(ToPhysical::Grow(grown));
+            }
+            Some((_, Closing::Grow(_) | Closing::Grown(_))) => {
+                post.journal(ToJournal::Ring(self.superblock));
                 self.closed(Ok(None), post);
             }
-            Some((_, None)) => {
-                let generation = self.superblock.generation + 1;
-                let state = State::Clean;
-                self.superblock =
-                    Superblock { generation, state, first_seq, logical_used, ..self.superblock };
-                post.superblock(&self.superblock);
-            }
-            None => {}
+            _ => self.closed(Ok(None), post),
         }
     }
 
@@ -208,7 +251,7 @@ impl Door {
         if self.superblock.state != State::ReadOnly {
             let generation = self.superblock.generation + 1;
             self.superblock = Superblock { generation, state: State::ReadOnly, ..self.superblock };
-            post.superblock(&self.superblock);
+            post.superblock(&self.superblock, true);
         }
         self.closed(Err(Failure::ReadOnly), post);
     }

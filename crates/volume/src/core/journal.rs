@@ -129,6 +129,11 @@ impl Journal {
                 self.durable = self.told;
                 self.policy = policy;
             }
+            ToJournal::Ring(superblock) => {
+                (self.first, self.epoch) = (superblock.geometry.journal_at, superblock.epoch);
+                (self.durable, self.told) = (self.next, self.next);
+                self.used_before.clear();
+            }
         }
     }
 

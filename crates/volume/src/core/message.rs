@@ -4,7 +4,7 @@ use crate::block::{Block, Data, Pbn};
 use crate::core::request::{Failure, Operation, OperationId, Reply, Request, Task};
 use crate::core::settings::Policy;
 use crate::core::vio::Vio;
-use crate::format::{Entry, Mapping, PageKey, Superblock};
+use crate::format::{Entry, Geometry, Mapping, PageKey, Superblock};
 
 /// A zone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +55,8 @@ pub(crate) enum ToDoor {
     /// Nothing is under way and nothing is in the journal.
     Quiet,
     QuietFlushed(bool),
+    /// Counts of new slabs are going to be written; nothing else is under way.
+    SlabsAdded,
     SuperblockWritten(bool),
     ReadOnly,
 }
@@ -124,6 +126,8 @@ pub(crate) enum ToPhysical {
     Save(u64),
     SaverIo(bool),
     Policy(Policy),
+    /// More slabs.
+    Grow(Geometry),
 }
 
 #[derive(Debug)]
@@ -173,6 +177,8 @@ pub(crate) enum ToJournal {
     /// Tell the door when nothing is left.
     Quiesce,
     Policy(Policy),
+    /// Another ring from here on, of another epoch.
+    Ring(Superblock),
 }
 
 #[derive(Debug)]
@@ -265,9 +271,9 @@ impl Post {
     }
 
     /// Writes a superblock.
-    pub fn superblock(&mut self, superblock: &Superblock) {
+    pub fn superblock(&mut self, superblock: &Superblock, fua: bool) {
         let data = Data::new(superblock.sealed());
-        let pbn = crate::format::Geometry::superblock(superblock.generation);
-        self.bio(Task::Write { pbn, data, fua: true }, Then::Superblock);
+        let pbn = Geometry::superblock(superblock.generation);
+        self.bio(Task::Write { pbn, data, fua }, Then::Superblock);
     }
 }

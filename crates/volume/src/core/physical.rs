@@ -3,7 +3,7 @@
 use crate::block::{Block, Data, Pbn};
 use crate::core::dirty::Dirty;
 use crate::core::message::{
-    Item, Owner, Post, Then, ToHash, ToJournal, ToLogical, ToPhysical, Zone,
+    Item, Owner, Post, Then, ToDoor, ToHash, ToJournal, ToLogical, ToPhysical, Zone,
 };
 use crate::core::request::{Failure, Task};
 use crate::core::rules::{Rule, Rules};
@@ -95,6 +95,15 @@ impl Physical {
             ToPhysical::Policy(policy) => {
                 self.policy = policy;
                 self.saver.set_policy(policy);
+            }
+            ToPhysical::Grow(geometry) => {
+                let new = self.space.grow(geometry);
+                self.geometry = geometry;
+                new.for_each(|block| self.dirty.mark(block, self.applied));
+                self.report(post);
+                post.door(ToDoor::SlabsAdded);
+                self.save_upto = self.applied + 1;
+                self.save(post);
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::block::{Data, Lbn, Pbn};
 use crate::core::settings::Policy;
+use crate::format::GeometryError;
 
 /// A client's request.
 #[derive(Debug, Clone)]
@@ -51,6 +52,13 @@ pub enum Verb {
     Flush,
     /// Another write policy from here on. What is under way ends first.
     Policy(Policy),
+    /// More blocks of the volume, or a device that has become larger: sizes in blocks, those that change. What is under way ends first.
+    Grow {
+        /// Blocks of the device.
+        device: Option<u64>,
+        /// Blocks of the volume.
+        logical: Option<u64>,
+    },
     /// The end: everything is written out and the superblock says that the volume is clean. Nothing may follow.
     Stop,
 }
@@ -79,6 +87,9 @@ pub enum Failure {
     /// Beyond the end of the volume.
     #[error("the request goes beyond the end of the volume")]
     Beyond,
+    /// It cannot grow so.
+    #[error(transparent)]
+    Growth(#[from] GeometryError),
 }
 
 /// The name of an operation under way.

@@ -35,6 +35,12 @@ pub(crate) enum Rule {
     FlushBeforeAck,
     /// A flush waits for the writes before it.
     FlushWaits,
+    /// Nothing of the old journal is needed when new slabs take its place.
+    RingBeforeSlabs,
+    /// Counts of new slabs are durable before the superblock has the slabs.
+    CountsBeforeGrowth,
+    /// The superblock of a grown volume is durable before its new places are used.
+    GrownBeforeUse,
     /// Recovery counts an entry only in sectors that do not have it.
     CountedOnce,
     /// Recovery flushes pages and counts before it starts an epoch.

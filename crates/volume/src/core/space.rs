@@ -38,6 +38,16 @@ impl Space {
         Self { geometry, limit, counts, pins, free, opened, cursor: None, stats }
     }
 
+    /// More slabs, none of which was ever opened. Gives the new blocks of counts.
+    pub fn grow(&mut self, geometry: Geometry) -> std::ops::Range<u64> {
+        let new = self.geometry.count_total()..geometry.count_total();
+        self.counts.resize(geometry.data_total() as usize, 0);
+        self.free.resize(geometry.slabs as usize, geometry.data_blocks);
+        self.opened.resize(geometry.slabs as usize, false);
+        self.geometry = geometry;
+        new
+    }
+
     pub fn count(&self, number: usize) -> u8 {
         self.counts.get(number).copied().unwrap_or(0)
     }

@@ -52,6 +52,18 @@ pub enum GeometryError {
     /// Slabs of no use.
     #[error("a slab of {0} blocks is too small")]
     Slab(u64),
+    /// Sizes that a volume has already, or more than them.
+    #[error(
+        "the volume has {logical} blocks on a device of {device}; it does not shrink, and one slab more takes a device of {least}"
+    )]
+    NotLarger {
+        /// Blocks of the volume.
+        logical: u64,
+        /// Blocks of its device.
+        device: u64,
+        /// Blocks of a device with one slab more.
+        least: u64,
+    },
     /// More than mappings can name.
     #[error("{0} blocks are more than a volume can have")]
     TooLarge(u64),
@@ -151,6 +163,24 @@ impl Geometry {
         let journal_at = sizes.device - sizes.reserved - sizes.journal;
         let count_blocks = data_blocks.div_ceil(COUNTS_PER_BLOCK as u64);
         Ok(Self { sizes, roots, slabs_at, slabs, data_blocks, count_blocks, journal_at })
+    }
+
+    /// Lays a volume out anew that grows in one size or both; the other stays.
+    ///
+    /// # Errors
+    /// Refuses to shrink, to grow by nothing, and a larger device without room for another slab.
+    pub fn grown(&self, device: Option<u64>, logical: Option<u64>) -> Result<Self, GeometryError> {
+        let Sizes { device: had, logical: held, slab, journal, reserved, .. } = self.sizes;
+        let sizes =
+            Sizes { device: device.unwrap_or(had), logical: logical.unwrap_or(held), ..self.sizes };
+        let grown = Self::new(sizes)?;
+        let physical = device.is_none() || grown.slabs > self.slabs;
+        let virtually = logical.is_none_or(|logical| logical > held);
+        if physical && virtually && sizes != self.sizes {
+            return Ok(grown);
+        }
+        let least = self.slabs_at + (self.slabs + 1) * slab + journal + reserved;
+        Err(GeometryError::NotLarger { logical: held, device: had, least })
     }
 
     /// The superblock's copy of a generation.
@@ -286,6 +316,33 @@ mod tests {
             }
         }
         assert_eq!(PageKey::from_key(12), None);
+    }
+
+    #[test]
+    fn a_volume_grows_by_whole_slabs_and_never_shrinks() {
+        let old = Geometry::new(sizes(1 << 13)).unwrap();
+        let Sizes { device, logical, .. } = old.sizes;
+        let one_more = device + (1 << 13);
+        let grown = old.grown(Some(one_more), None).unwrap();
+        assert_eq!((grown.slabs, grown.sizes.logical), (old.slabs + 1, logical));
+        assert_eq!((grown.slab(3), grown.journal_at), (old.slab(3), old.journal_at + (1 << 13)));
+        let larger = old.grown(None, Some(logical + 1)).unwrap();
+        assert_eq!((larger.sizes.logical, larger.slabs), (logical + 1, old.slabs));
+        for (device, logical) in [
+            (None, None),
+            (None, Some(logical)),
+            (None, Some(logical - 1)),
+            (Some(device), None),
+            (Some(device + 1), None),
+            (Some(device - (1 << 14)), None),
+            (Some(one_more), Some(logical)),
+            (Some(device), Some(logical + 1)),
+        ] {
+            let refused = old.grown(device, logical).unwrap_err();
+            let GeometryError::NotLarger { least, .. } = refused else { panic!("{refused}") };
+            assert_eq!(old.grown(Some(least), None).unwrap().slabs, old.slabs + 1);
+            assert!(old.grown(Some(least - 1), None).is_err());
+        }
     }
 
     #[test]

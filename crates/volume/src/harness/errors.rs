@@ -13,7 +13,7 @@ use crate::start::{create, start};
 fn started(policy: Policy) -> (Disk, Volume) {
     let random = &mut Seed(3).generator();
     let geometry = geometry(random);
-    let mut disk = Disk::new(medium(&geometry, random));
+    let mut disk = Disk::new(medium(geometry.sizes.device, random));
     create(&mut disk, geometry, [1; 16]).unwrap();
     let settings = Settings { policy, ..Settings::default() };
     let (volume, _) = start(&mut disk, &settings).unwrap();

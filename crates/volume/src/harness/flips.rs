@@ -19,7 +19,7 @@ fn a_flipped_byte_of_a_record_is_mended_or_said() {
     for seed in 0..4 {
         let random = &mut Seed(seed).generator();
         let geometry = geometry(random);
-        let mut disk = Disk::new(medium(&geometry, random));
+        let mut disk = Disk::new(medium(geometry.sizes.device, random));
         create(&mut disk, geometry, [1; 16]).unwrap();
         let settings = settings(random, Policy::Sync, Rules::default());
         let (mut volume, _) = start(&mut disk, &settings).unwrap();
@@ -31,6 +31,7 @@ fn a_flipped_byte_of_a_record_is_mended_or_said() {
             shared: 10,
             changes: false,
             to_the_end: true,
+            grow: None,
         };
         let mut oracle = Oracle::default();
         Life::new(&mut volume, &mut disk, &mut oracle, random, Policy::Sync).run(&load).unwrap();
@@ -82,7 +83,7 @@ fn a_flipped_byte_of_a_record_is_mended_or_said() {
 fn a_flipped_byte_of_a_leaf_fails_the_reads_behind_it_and_never_gives_other_data() {
     let random = &mut Seed(7).generator();
     let geometry = geometry(random);
-    let mut disk = Disk::new(medium(&geometry, random));
+    let mut disk = Disk::new(medium(geometry.sizes.device, random));
     create(&mut disk, geometry, [1; 16]).unwrap();
     let settings = settings(random, Policy::Sync, Rules::default());
     let load = Load {
@@ -93,6 +94,7 @@ fn a_flipped_byte_of_a_leaf_fails_the_reads_behind_it_and_never_gives_other_data
         shared: 10,
         changes: false,
         to_the_end: true,
+        grow: None,
     };
     let (mut volume, _) = start(&mut disk, &settings).unwrap();
     let mut oracle = Oracle::default();

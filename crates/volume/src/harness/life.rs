@@ -9,6 +9,7 @@ use crate::core::{Failure, Policy, Reply, Request, Verb, Volume};
 use crate::harness::content::{self, ERROR};
 use crate::harness::device::Disk;
 use crate::harness::oracle::Oracle;
+use crate::harness::run::Grow;
 
 /// A load of clients.
 #[derive(Debug, Clone)]
@@ -24,6 +25,8 @@ pub(super) struct Load {
     pub changes: bool,
     /// All requests end before the life does.
     pub to_the_end: bool,
+    /// The volume grows.
+    pub grow: Option<Grow>,
 }
 
 enum Asked {
@@ -31,6 +34,7 @@ enum Asked {
     Discard { parts: Vec<(Lbn, u64)> },
     Read { lbn: Lbn, least: u64 },
     Flush { snapshot: Vec<(Lbn, u64)> },
+    Grow { snapshot: Vec<(Lbn, u64)> },
 }
 
 pub(super) struct Life<'a> {
@@ -43,6 +47,8 @@ pub(super) struct Life<'a> {
     discarding: BTreeSet<Lbn>,
     next: u64,
     pub no_space: u64,
+    /// Growths that ended well.
+    pub grown: u64,
 }
 
 impl<'a> Life<'a> {
@@ -54,7 +60,8 @@ impl<'a> Life<'a> {
         policy: Policy,
     ) -> Self {
         let (asked, discarding) = (BTreeMap::new(), BTreeSet::new());
-        Self { volume, disk, oracle, random, policy, asked, discarding, next: 1, no_space: 0 }
+        let (next, no_space, grown) = (1, 0, 0);
+        Self { volume, disk, oracle, random, policy, asked, discarding, next, no_space, grown }
     }
 
     /// Runs until enough was asked.
@@ -75,6 +82,11 @@ impl<'a> Life<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Tells if the volume was asked to grow, and has not answered.
+    pub fn is_growing(&self) -> bool {
+        self.asked.values().any(|asked| matches!(asked, Asked::Grow { .. }))
     }
 
     /// Reads addresses, one after the other.
@@ -139,22 +151,25 @@ impl<'a> Life<'a> {
         let lbn = load.addresses[self.random.below(load.addresses.len() as u64) as usize];
         let id = self.next;
         let drawn = self.random.below(1000);
-        let (verb, asked) = if drawn < load.flushes {
-            (Verb::Flush, Asked::Flush { snapshot: self.oracle.snapshot() })
-        } else if load.changes && drawn > 995 {
-            let policies = [Policy::Sync, Policy::Async, Policy::AsyncUnsafe];
-            self.policy = policies[self.random.below(3) as usize];
-            (Verb::Policy(self.policy), Asked::Flush { snapshot: self.oracle.snapshot() })
-        } else if drawn < 850 && !self.discarding.contains(&lbn) {
-            self.write(lbn, load)
-        } else if drawn < 900 {
-            match self.discard(lbn) {
-                Some(asked) => asked,
-                None => return,
-            }
-        } else {
-            (Verb::Read { lbn }, Asked::Read { lbn, least: self.oracle.last_acked(lbn) })
-        };
+        let (verb, asked) =
+            if let Some(Grow { device, logical, .. }) = load.grow.filter(|grow| grow.at == id) {
+                (Verb::Grow { device, logical }, Asked::Grow { snapshot: self.oracle.snapshot() })
+            } else if drawn < load.flushes {
+                (Verb::Flush, Asked::Flush { snapshot: self.oracle.snapshot() })
+            } else if load.changes && drawn > 995 {
+                let policies = [Policy::Sync, Policy::Async, Policy::AsyncUnsafe];
+                self.policy = policies[self.random.below(3) as usize];
+                (Verb::Policy(self.policy), Asked::Flush { snapshot: self.oracle.snapshot() })
+            } else if drawn < 850 && !self.discarding.contains(&lbn) {
+                self.write(lbn, load)
+            } else if drawn < 900 {
+                match self.discard(lbn) {
+                    Some(asked) => asked,
+                    None => return,
+                }
+            } else {
+                (Verb::Read { lbn }, Asked::Read { lbn, least: self.oracle.last_acked(lbn) })
+            };
         self.next += 1;
         self.asked.insert(id, asked);
         self.volume.submit(Request { id, verb });
@@ -223,6 +238,11 @@ impl<'a> Life<'a> {
                 self.oracle.read(lbn, least, value)?;
             }
             (Asked::Flush { snapshot }, Ok(_)) => self.oracle.flushed(&snapshot),
+            (Asked::Grow { snapshot }, Ok(_)) => {
+                self.oracle.flushed(&snapshot);
+                self.grown += 1;
+            }
+            (Asked::Grow { .. }, Err(Failure::Growth(_))) => {}
             (_, Err(failure)) => return Err(format!("request {}: {failure}", reply.id)),
         }
         Ok(())

@@ -29,6 +29,8 @@ pub(super) struct Outcome {
     pub seen: Seen,
     pub no_space: u64,
     pub journal_blocks: u64,
+    pub grown: u64,
+    pub cuts_in_growth: u64,
 }
 
 impl Outcome {
@@ -40,6 +42,8 @@ impl Outcome {
         self.seen.foreign += other.seen.foreign;
         self.no_space += other.no_space;
         self.journal_blocks += other.journal_blocks;
+        self.grown += other.grown;
+        self.cuts_in_growth += other.cuts_in_growth;
     }
 }
 
@@ -60,13 +64,50 @@ pub(super) fn geometry(random: &mut SplitMix64) -> Geometry {
     Geometry::new(sizes).unwrap()
 }
 
+/// The sizes to which a device and its volume grow in one life, and the request before which they do.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Grow {
+    pub at: u64,
+    pub device: Option<u64>,
+    pub logical: Option<u64>,
+}
+
+/// Half of all volumes grow, drawn apart from all else: what lies behind the last slab of theirs lets a new one reach into the journal.
+fn growing(geometry: Geometry, random: &mut SplitMix64) -> (Geometry, u64) {
+    if random.below(2) > 0 {
+        return (geometry, geometry.sizes.device);
+    }
+    let Sizes { slab, journal, device, .. } = geometry.sizes;
+    let behind = slab - 1 - random.below(journal.min(slab));
+    let sizes = Sizes { device: device + behind, ..geometry.sizes };
+    (Geometry::new(sizes).unwrap(), device + behind + slab * between(random, 1, 6))
+}
+
+/// A growth by all slabs at once, or by one, or by none; half of the lives that grow end in the midst of it.
+fn growth(geometry: &Geometry, most: u64, load: &mut Load, random: &mut SplitMix64) {
+    let Sizes { device, slab, logical, .. } = geometry.sizes;
+    if most == device || random.below(2) > 0 {
+        return;
+    }
+    let larger = one_of(random, &[most, device + slab, device + slab, device + slab / 2]).min(most);
+    let at = 1 + random.below(load.requests);
+    load.grow = Some(Grow {
+        at,
+        device: (random.below(8) > 0).then_some(larger),
+        logical: (random.below(3) == 0).then_some(logical + random.below(1000)),
+    });
+    if random.below(2) == 0 {
+        load.requests = at + random.below(30);
+    }
+}
+
 /// A medium on which half of the blocks hold something of others.
-pub(super) fn medium(geometry: &Geometry, random: &mut SplitMix64) -> Vec<Block> {
+pub(super) fn medium(blocks: u64, random: &mut SplitMix64) -> Vec<Block> {
     let block = |n: u64| match random.below(2) {
         0 => content::block(1 << 50 | n << 1 | 1),
         _ => Block::default(),
     };
-    (0..geometry.sizes.device).map(block).collect()
+    (0..blocks).map(block).collect()
 }
 
 /// Settings of one life, drawn.
@@ -106,8 +147,10 @@ pub(super) fn addresses(random: &mut SplitMix64) -> Vec<Lbn> {
 /// Runs the lives of one device; the first promise that is broken ends them.
 pub(super) fn lives(seed: u64, policies: Policies, rules: Rules) -> Result<Outcome, String> {
     let random = &mut Seed(seed).generator();
-    let geometry = geometry(random);
-    let mut disk = Disk::new(medium(&geometry, random));
+    let apart = &mut Seed(seed ^ 0x6707).generator();
+    let (geometry, most) = growing(geometry(random), apart);
+    let mut sizes = geometry.sizes;
+    let mut disk = Disk::new(medium(most, random));
     create(&mut disk, geometry, [seed as u8; 16]).map_err(|error| error.to_string())?;
     let mut oracle = Oracle::default();
     let mut outcome = Outcome::default();
@@ -120,7 +163,7 @@ pub(super) fn lives(seed: u64, policies: Policies, rules: Rules) -> Result<Outco
         };
         let settings = settings(random, policy, rules);
         let mut volume = recovered(&mut disk, &settings, random, &mut outcome).map_err(at)?;
-        let load = Load {
+        let mut load = Load {
             addresses: addresses.clone(),
             depth: between(random, 1, 40) as usize,
             requests: between(random, 1, 700),
@@ -128,7 +171,13 @@ pub(super) fn lives(seed: u64, policies: Policies, rules: Rules) -> Result<Outco
             shared: one_of(random, &[3, 30, 300]),
             changes: policies == Policies::Mixed,
             to_the_end: false,
+            grow: None,
         };
+        let found = volume.geometry().sizes;
+        if found.device < sizes.device || found.logical < sizes.logical {
+            return Err(at(format!("it grew to {sizes:?}, and has {found:?} after a cut")));
+        }
+        growth(volume.geometry(), most, &mut load, apart);
         let mut life = Life::new(&mut volume, &mut disk, &mut oracle, random, policy);
         if outcome.cuts > 0 {
             for lbn in life.oracle.addresses() {
@@ -138,6 +187,11 @@ pub(super) fn lives(seed: u64, policies: Policies, rules: Rules) -> Result<Outco
         }
         life.run(&load).map_err(at)?;
         outcome.no_space += life.no_space;
+        outcome.grown += life.grown;
+        outcome.cuts_in_growth += u64::from(life.is_growing());
+        if life.grown > 0 {
+            sizes = volume.geometry().sizes;
+        }
         outcome.journal_blocks += volume.stats().journal.blocks;
         disk.cut(random);
         outcome.cuts += 1;

@@ -28,6 +28,7 @@ fn survive(policies: Policies) -> Outcome {
         seed += 1;
     }
     println!("{policies:?}: {all:?}");
+    assert!(all.grown > 0 && all.cuts_in_growth > 0, "{all:?}");
     assert!(all.cuts_in_recovery > 0 && all.journal_blocks > 0 && all.no_space > 0, "{all:?}");
     all
 }
@@ -101,6 +102,11 @@ mod mutant {
         entries_counted_twice: CountedOnce, Async;
         a_new_epoch_before_the_recovered_is_durable: RecoveredBeforeEpoch, Async;
         replay_across_a_gap: StopAtGap, Async;
+        new_slabs_over_a_journal_that_is_needed_async: RingBeforeSlabs, Async;
+        new_slabs_over_a_journal_that_is_needed_sync: RingBeforeSlabs, Sync;
+        new_slabs_before_their_counts: CountsBeforeGrowth, Async;
+        grown_before_the_superblock_is_durable_sync: GrownBeforeUse, Sync;
+        grown_before_the_superblock_is_durable_async: GrownBeforeUse, Async;
     }
 }
 
@@ -110,7 +116,7 @@ fn nothing_hangs_at_any_depth_without_flushes_on_hot_addresses() {
     for seed in 0..seeds {
         let random = &mut Seed(seed).generator();
         let geometry = geometry(random);
-        let mut disk = Disk::new(medium(&geometry, random));
+        let mut disk = Disk::new(medium(geometry.sizes.device, random));
         create(&mut disk, geometry, [1; 16]).unwrap();
         let policy = one_of(random, &[Policy::Sync, Policy::Async, Policy::AsyncUnsafe]);
         let settings = Settings {
@@ -130,6 +136,7 @@ fn nothing_hangs_at_any_depth_without_flushes_on_hot_addresses() {
             shared: 10,
             changes: false,
             to_the_end: true,
+            grow: None,
         };
         let mut oracle = Oracle::default();
         let mut life = Life::new(&mut volume, &mut disk, &mut oracle, random, policy);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use units::Seed;
 use volume::{
-    Block, Failure, Geometry, Memory, Reply, Request, Settings, Sizes, Stats, Verb, Volume, create,
-    pump, start,
+    Block, Device, Failure, Geometry, Memory, Reply, Request, Settings, Sizes, Stats, Verb, Volume,
+    create, pump, start,
 };
 
 /// A volume with VDO's journal.

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use host::TargetPermit;
-use serde_json::json;
 use units::Bytes;
 use uvdo::{Backing, CreateOptions};
 use volume::{Geometry, Settings};
@@ -84,16 +83,10 @@ fn told(args: &CreateArgs, geometry: &Geometry) {
     let bytes = |blocks: u64| Bytes(blocks * 4096);
     let memory = Settings::default().memory_bytes(geometry);
     if args.json {
-        return json_line(&json!({
-            "schema": 1,
-            "backing": args.backing.display().to_string(),
-            "logical_bytes": bytes(geometry.sizes.logical).0,
-            "physical_bytes": bytes(geometry.sizes.device).0,
-            "data_bytes": bytes(geometry.data_total()).0,
-            "slab_bytes": bytes(geometry.sizes.slab).0,
-            "slabs": geometry.slabs,
-            "memory_bytes": memory,
-        }));
+        let mut sizes = uvdo::sizes(geometry);
+        sizes["backing"] = args.backing.display().to_string().into();
+        sizes["memory_bytes"] = memory.into();
+        return json_line(&sizes);
     }
     let mut text = Text::new();
     text.line(format!(

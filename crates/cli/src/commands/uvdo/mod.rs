@@ -3,9 +3,11 @@
 mod ask;
 mod check;
 mod create;
+mod grow;
 mod start;
 
 pub use ask::{policy, stats, status, stop};
 pub use check::run as check;
 pub use create::run as create;
+pub use grow::run as grow;
 pub use start::run as start;
