@@ -74,6 +74,7 @@ fn command(command: &Command) -> Result<ExitCode, Failure> {
         Command::Uvdo(UvdoCommand::Stats(args)) => commands::uvdo::stats(args),
         Command::Uvdo(UvdoCommand::Policy(args)) => commands::uvdo::policy(args),
         Command::Uvdo(UvdoCommand::Grow(args)) => commands::uvdo::grow(args),
+        Command::Uvdo(UvdoCommand::Rebuild(args)) => commands::uvdo::rebuild(args),
         Command::Uvdo(UvdoCommand::Check(args)) => commands::uvdo::check(args),
         Command::Clean(args) => commands::clean::run(args),
         Command::Bench(BenchCommand::Lab(args)) => commands::bench::lab(args),

@@ -142,9 +142,9 @@ impl Error {
                     "use the version of Fathom that made it, or a newer one".into()
                 }
                 RecoveryError::Device(_) => "look into the kernel's log (dmesg)".into(),
-                _ => "fathom uvdo check lists what is damaged; take the data from a copy".into(),
+                _ => "fathom uvdo check lists what is damaged; fathom uvdo rebuild makes counts anew, not the map".into(),
             },
-            Self::Unchanged { .. } => "copy the data away, and check the volume".into(),
+            Self::Unchanged { .. } => "copy the data away, then: fathom uvdo rebuild".into(),
             Self::Short { .. } => "give the file or device back its whole size".into(),
             Self::Occupied(_) => {
                 "give another directory, or take it away if nobody needs it".into()

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use serde_json::{Value, json};
 use units::Bytes;
-use volume::{BLOCK, Geometry, RecoveryError, Report, Sizes, SuperblockError, Verb};
+use volume::{BLOCK, Geometry, Rebuilt, RecoveryError, Report, Sizes, SuperblockError, Verb};
 
 use crate::backing::Backing;
 use crate::error::{Error, Result};
@@ -16,6 +16,10 @@ const RESERVED: u64 = 64;
 const SLABS: [u64; 2] = [1 << 13, 1 << 23];
 /// The largest slab that is chosen without being asked for: 2 GiB, as lvm's.
 const USUAL_SLAB: u64 = 1 << 19;
+/// Bytes of memory for a record of the index.
+const RECORD: u64 = 8;
+/// Records of the index that a volume has room for when nobody says otherwise: 64 MiB of memory.
+const USUAL_RECORDS: u64 = 8 << 20;
 /// Slabs that a volume has at least where that is possible, when nobody says their size.
 const USUAL_SLABS: u64 = 4;
 
@@ -24,6 +28,8 @@ const USUAL_SLABS: u64 = 4;
 pub struct CreateOptions {
     /// Size of the volume; without it as much as the device stores without any saving.
     pub logical_size: Option<Bytes>,
+    /// Memory of the index that is kept on the device; without it as much as remembers all blocks of the device, at most 64 MiB.
+    pub index_memory: Option<Bytes>,
     /// Size of a slab; without it the largest up to 2 GiB of which there are four.
     pub slab_size: Option<Bytes>,
 }
@@ -72,9 +78,11 @@ pub fn layout(backing: &Backing, options: &CreateOptions) -> Result<Geometry> {
             slab
         }
     };
+    let records = options.index_memory.map(|bytes| bytes.0 / RECORD);
+    let index = Geometry::index_for(records.unwrap_or(device.min(USUAL_RECORDS)));
     let sizes = |logical| {
         let (journal, reserved) = (JOURNAL, RESERVED);
-        Geometry::new(Sizes { device, logical, slab, journal, index: 0, reserved })
+        Geometry::new(Sizes { device, logical, slab, journal, index, reserved })
             .map_err(|source| Error::Sizes { path: backing.path().to_owned(), source })
     };
     let logical = match options.logical_size {
@@ -156,6 +164,13 @@ pub fn create(backing: &mut Backing, geometry: Geometry) -> Result<()> {
     read.map_err(|error| Error::io(random, "read", error))?;
     let path = backing.path().to_owned();
     volume::create(backing, geometry, nonce).map_err(|error| Error::device(&path, error))
+}
+
+/// Makes counts and the index of a volume anew that is not running.
+pub fn rebuild(backing: &mut Backing) -> Result<Rebuilt> {
+    inspect(backing)?;
+    let path = backing.path().to_owned();
+    volume::rebuild(backing).map_err(|source| Error::Volume { path, source })
 }
 
 /// Reads all records of a volume that is not running.

@@ -20,6 +20,8 @@ mod wish;
 pub use backing::Backing;
 pub use control::ask;
 pub use error::{Error, ErrorKind, is_misnamed};
-pub use format::{CreateOptions, GrowOptions, check, create, grow, layout, sizes, whole_blocks};
+pub use format::{
+    CreateOptions, GrowOptions, check, create, grow, layout, rebuild, sizes, whole_blocks,
+};
 pub use place::Place;
 pub use server::{Ended, Server, StartOptions};

@@ -110,6 +110,8 @@ fn counters(stats: &Stats) -> Map<String, Value> {
             "entriesIndexed": stats.index.records,
             "postsFound": stats.index.found,
             "postsNotFound": stats.index.not_found,
+            "updatesFound": stats.index.updated,
+            "entriesDiscarded": stats.index.discarded,
         },
     }))
 }

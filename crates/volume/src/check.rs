@@ -58,26 +58,14 @@ pub struct Report {
 /// Reads all records of a volume and holds them against each other.
 pub fn check(device: &mut dyn Device) -> Result<Report, RecoveryError> {
     let mut replayed = replay(device, Rules::default())?;
-    let mut references = vec![0u64; replayed.counts.counts.len()];
-    let mut mappings = Vec::new();
-    let mut problems = Vec::new();
-    for root in 0..ROOTS {
-        let key = PageKey { level: LEVELS, root, index: 0 };
-        walk(device, &mut replayed, key, &mut |replayed, key, mapping, slot| {
-            let geometry = &replayed.superblock.geometry;
-            let lbn = (key.index * ROOTS + key.root) * ENTRIES as u64 + slot as u64;
-            let number = mapping.block().map(|pbn| (pbn, geometry.number(pbn)));
-            match (key.level, number) {
-                (0, Some((pbn, None))) => problems.push(Problem::Mapping { lbn, pbn }),
-                (0, Some((_, Some(number)))) => references[number] += 1,
-                (_, Some((_, Some(number)))) => references[number] += PAGE,
-                _ => {}
-            }
-            if key.level == 0 {
-                mappings.push((lbn, mapping));
-            }
-        })?;
-    }
+    let geometry = replayed.superblock.geometry;
+    let (mut mappings, mut problems) = (Vec::new(), Vec::new());
+    let references = references(device, &mut replayed, &mut |lbn, mapping| {
+        if let Some(pbn) = mapping.block().filter(|pbn| geometry.number(*pbn).is_none()) {
+            problems.push(Problem::Mapping { lbn, pbn });
+        }
+        mappings.push((lbn, mapping));
+    })?;
     let Replayed { superblock, counts, tree, logical_used, entries, mut damaged, .. } = replayed;
     damaged.extend(&tree.damaged);
     damaged.sort_unstable();
@@ -87,7 +75,7 @@ pub fn check(device: &mut dyn Device) -> Result<Report, RecoveryError> {
     if counted != logical_used {
         problems.push(Problem::LogicalUsed { stored: logical_used, counted });
     }
-    problems.extend(wrong_counts(&superblock.geometry, &counts.counts, &references));
+    problems.extend(wrong_counts(&geometry, &counts.counts, &references));
     let data = counts.counts.iter().filter(|count| !matches!(**count, 0 | MAP_PAGE)).count();
     Ok(Report {
         state: superblock.state,
@@ -101,7 +89,29 @@ pub fn check(device: &mut dyn Device) -> Result<Report, RecoveryError> {
 }
 
 /// A page of the map counts as so many references, since its count is a mark.
-const PAGE: u64 = 1 << 32;
+pub(crate) const PAGE: u64 = 1 << 32;
+
+/// Counts the references to every block; shows all mappings of the volume.
+pub(crate) fn references(
+    device: &mut dyn Device,
+    replayed: &mut Replayed,
+    see: &mut dyn FnMut(Lbn, Mapping),
+) -> Result<Vec<u64>, RecoveryError> {
+    let geometry = replayed.superblock.geometry;
+    let mut references = vec![0u64; replayed.counts.counts.len()];
+    for root in 0..ROOTS {
+        let key = PageKey { level: LEVELS, root, index: 0 };
+        walk(device, replayed, key, &mut |key, mapping, slot| {
+            if let Some(number) = mapping.block().and_then(|pbn| geometry.number(pbn)) {
+                references[number] += if key.level == 0 { 1 } else { PAGE };
+            }
+            if key.level == 0 {
+                see((key.index * ROOTS + key.root) * ENTRIES as u64 + slot as u64, mapping);
+            }
+        })?;
+    }
+    Ok(references)
+}
 
 fn wrong_counts(geometry: &Geometry, counts: &[u8], references: &[u64]) -> Vec<Problem> {
     let pairs = counts.iter().zip(references).enumerate();
@@ -121,13 +131,13 @@ fn walk(
     device: &mut dyn Device,
     replayed: &mut Replayed,
     key: PageKey,
-    see: &mut dyn FnMut(&Replayed, PageKey, Mapping, usize),
+    see: &mut dyn FnMut(PageKey, Mapping, usize),
 ) -> Result<(), RecoveryError> {
     let Some(read) = replayed.tree.page(device, key)? else { return Ok(()) };
     let mappings = (0..ENTRIES).map(|slot| (slot, read.page.get(slot)));
     let mappings: Vec<_> = mappings.filter(|(_, mapping)| mapping.is_mapped()).collect();
     for (slot, mapping) in mappings {
-        see(replayed, key, mapping, slot);
+        see(key, mapping, slot);
         if key.level > 0 {
             walk(device, replayed, key.child(slot), see)?;
         }

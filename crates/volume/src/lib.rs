@@ -38,6 +38,7 @@ mod harness;
 mod index;
 mod memory;
 mod pump;
+mod rebuild;
 mod recover;
 mod start;
 
@@ -52,5 +53,6 @@ pub use device::{Device, DeviceError};
 pub use format::{Geometry, GeometryError, Mapping, Nonce, Sizes, State, SuperblockError};
 pub use memory::Memory;
 pub use pump::{pump, turn};
+pub use rebuild::{Rebuilt, rebuild};
 pub use recover::RecoveryError;
 pub use start::{Recovery, Summary, create, inspect, start};

@@ -1,12 +1,13 @@
 //! Making a volume, and starting one: clean, or from what a power cut left.
 
 use crate::block::Block;
-use crate::core::{Contents, Rule, Settings, Volume};
+use crate::core::{Contents, Rule, Rules, Settings, Volume};
 use crate::device::{Device, DeviceError};
 use crate::format::{
     COUNTS_PER_SECTOR, CountSector, Geometry, Nonce, Page, ROOTS, SECTORS, State, Superblock,
 };
-use crate::recover::{RecoveryError, Replayed, replay, superblock};
+use crate::index::Index;
+use crate::recover::{Counts, RecoveryError, Replayed, Tree, load_index, replay, superblock};
 
 /// The recovery that a start took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -71,12 +72,32 @@ pub fn start(
     device: &mut dyn Device,
     settings: &Settings,
 ) -> Result<(Volume, Recovery), RecoveryError> {
-    let rules = settings.rules();
-    let Replayed { superblock, counts, tree, logical_used, entries, end, beyond, damaged } =
-        replay(device, rules)?;
-    if !damaged.is_empty() {
-        return Err(RecoveryError::Damaged(damaged));
+    let replayed = replay(device, settings.rules())?;
+    if !replayed.damaged.is_empty() {
+        return Err(RecoveryError::Damaged(replayed.damaged));
     }
+    let (entries, was) = (replayed.entries, replayed.superblock.state);
+    let state = if was == State::ReadOnly { was } else { State::Dirty };
+    let (started, counts, tree) = settle(device, replayed, settings.rules(), state)?;
+    let pages = tree.pages.into_iter().filter(|(key, _)| key.level > 0);
+    let interior = pages.map(|(key, read)| (key, read.page, read.pbn)).collect();
+    let mut index = Index::new(settings.index_records, &started.geometry);
+    if !index.is_none() {
+        load_index(device, &started, &mut index)?;
+    }
+    let contents = Contents { superblock: started, counts: counts.counts, interior, index };
+    let needed = was != State::Clean;
+    Ok((Volume::new(contents, settings), Recovery { needed, entries }))
+}
+
+/// Writes out what a replay made of a volume, and begins an epoch in which nothing is in the journal.
+pub(crate) fn settle(
+    device: &mut dyn Device,
+    replayed: Replayed,
+    rules: Rules,
+    state: State,
+) -> Result<(Superblock, Counts, Tree), DeviceError> {
+    let Replayed { superblock, counts, tree, logical_used, end, beyond, .. } = replayed;
     tree.write(device)?;
     counts.write(device, &superblock.nonce, end)?;
     if rules.hold(Rule::RecoveredBeforeEpoch) {
@@ -88,17 +109,10 @@ pub fn start(
         epoch: superblock.epoch + u64::from(new_epoch),
         first_seq: if new_epoch { beyond.max(end + 1) } else { end + 1 },
         logical_used,
-        state: match superblock.state {
-            State::ReadOnly => State::ReadOnly,
-            State::Clean | State::Dirty => State::Dirty,
-        },
+        state,
         ..superblock
     };
     device.write(Geometry::superblock(started.generation), &started.sealed())?;
     device.flush()?;
-    let pages = tree.pages.into_iter().filter(|(key, _)| key.level > 0);
-    let interior = pages.map(|(key, read)| (key, read.page, read.pbn)).collect();
-    let contents = Contents { superblock: started, counts: counts.counts, interior };
-    let needed = superblock.state != State::Clean;
-    Ok((Volume::new(contents, settings), Recovery { needed, entries }))
+    Ok((started, counts, tree))
 }

@@ -40,7 +40,7 @@ pub use results::{DoctorArgs, ReportArgs, ShowArgs, TrendArgs};
 pub use run::{Common, RunArgs, setting};
 pub use uvdo::{
     CreateArgs, DiscardArg, GrowArgs, PolicyArg, PolicyArgs, StartArgs, StatsArgs, UvdoCheckArgs,
-    UvdoCommand, UvdoPlaceArgs,
+    UvdoCommand, UvdoPlaceArgs, UvdoRebuildArgs,
 };
 
 /// Exit codes, as `--help` shows them.

@@ -37,6 +37,8 @@ pub enum UvdoCommand {
     Policy(PolicyArgs),
     /// Let a volume grow, while it runs or not.
     Grow(GrowArgs),
+    /// Make reference counts and the dedupe index of a volume anew that is not running; it takes writes again.
+    Rebuild(UvdoRebuildArgs),
     /// Read all records of a volume that is not running, and hold them against each other. Writes nothing.
     Check(UvdoCheckArgs),
 }
@@ -45,7 +47,7 @@ pub enum UvdoCommand {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 What is on BACKING is lost, so a device that carries a signature and a file with data in it are refused without --destroy-data; what \
-is in use is always refused. The smallest volume takes 161 MiB: its journal has 128 MiB, as VDO's.
+is in use is always refused. The smallest volume takes 165 MiB: its journal has 128 MiB, as VDO's.
 
 Examples:
   fathom uvdo create volume.img --size 2G --logical-size 10G
@@ -60,6 +62,10 @@ pub struct CreateArgs {
     /// Size of the volume as its clients see it; it may be larger than the backing [default: what is stored without any saving].
     #[arg(long, value_name = "SIZE")]
     pub logical_size: Option<Bytes>,
+    /// Memory of the dedupe index for which the volume has room, so that it outlives a stop; 0 for none [default: what remembers as many
+    /// blocks as BACKING has, at most 64M].
+    #[arg(long, value_name = "SIZE")]
+    pub index_memory: Option<Bytes>,
     /// Size of a slab, a power of two from 32M to 32G [default: the largest up to 2G of which there are four].
     #[arg(long, value_name = "SIZE")]
     pub slab_size: Option<Bytes>,
@@ -114,7 +120,8 @@ pub struct StartArgs {
     /// Memory for leaves of the block map: 1 MiB for 812 MiB of the volume.
     #[arg(long, value_name = "SIZE", default_value = "128M")]
     pub block_map_cache: Bytes,
-    /// Memory of the dedupe index: 8 bytes for each block that it remembers. It begins empty at every start.
+    /// Memory of the dedupe index: 8 bytes for each block that it remembers, at most what the volume was made with. A volume without room
+    /// for its index forgets it at every stop.
     #[arg(long, value_name = "SIZE", default_value = "64M")]
     pub index_memory: Bytes,
     /// The largest discard that is taken as one.
@@ -191,6 +198,22 @@ pub struct GrowArgs {
     /// Size of the volume as its clients see it.
     #[arg(long, value_name = "SIZE")]
     pub logical_size: Option<Bytes>,
+    /// JSON on standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `fathom uvdo rebuild`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+For a volume that is read-only, whose counts are damaged, or that lost its index. References are counted in the block map, and all data is \
+read and fingerprinted: that takes as long as reading it. A volume whose block map is damaged is refused: what the map lost cannot be \
+made anew.
+
+Exit codes: 0 done; 3 it cannot be read or written; 4 it is running, or in use; 5 its map is damaged, or it is no volume.")]
+pub struct UvdoRebuildArgs {
+    /// The device or file with the volume.
+    pub backing: PathBuf,
     /// JSON on standard output.
     #[arg(long)]
     pub json: bool,

@@ -163,7 +163,7 @@ fn backings_that_make_no_volume_are_refused_and_nothing_is_destroyed() {
     let at = |name: &str| dir.path().join(name);
     let (new, run) = (at("new.img"), at("run"));
     refused(2, &["uvdo", "create", text(&new)], &["does not exist", "--size"]);
-    refused(2, &["uvdo", "create", text(&new), "--size", "100M"], &["too small", "41086"]);
+    refused(2, &["uvdo", "create", text(&new), "--size", "100M"], &["too small", "42110"]);
     let slab = ["uvdo", "create", text(&new), "--size", "1G", "--slab-size", "33M"];
     refused(2, &slab, &["--slab-size", "power of two"]);
     let logical = ["uvdo", "create", text(&new), "--size", "1G", "--logical-size", "1000"];
@@ -394,6 +394,74 @@ fn growth_that_makes_no_larger_volume_is_refused_and_nothing_changes() {
     running.stop();
 }
 
+fn stored(run: &Path) -> (u64, u64) {
+    let stats = json(&["uvdo", "stats", text(run), "--json"]);
+    let number = |value: &serde_json::Value| value.as_u64().unwrap();
+    (number(&stats["dataBlocksUsed"]), number(&stats["index"]["entriesIndexed"]))
+}
+
+#[test]
+fn an_index_outlives_a_stop_and_one_that_is_lost_is_made_anew_by_command() {
+    let test = "an_index_outlives_a_stop_and_one_that_is_lost_is_made_anew_by_command";
+    let dir = tempfile::tempdir().unwrap();
+    let (path, run, bytes) = (volume(dir.path()), dir.path().join("run"), dir.path().join("bytes"));
+    let mut random = units::Seed(3).generator();
+    fs::write(&bytes, (0..1 << 20).map(|_| random.next_u64() as u8).collect::<Vec<_>>()).unwrap();
+    let write = |at: &str| format!("write -s {} {at} 1M", bytes.display());
+    let running = Running::start(&path, &run, &[]);
+    if qemu_io(&running.uri(), &[&write("0"), "flush"]).is_none() {
+        skip(test, "there is no qemu-io");
+        return running.stop();
+    }
+    assert_eq!(stored(&run), (256, 256));
+    running.stop();
+    // The same data elsewhere, after a stop: it is found.
+    let running = Running::start(&path, &run, &[]);
+    assert_eq!(stored(&run), (256, 256));
+    assert_eq!(qemu_io(&running.uri(), &[&write("8M"), "flush"]), Some(true));
+    assert_eq!(stored(&run).0, 256);
+    running.stop();
+    // The index is lost: what was stored is there all the same, and is stored once more.
+    let mut image = fs::read(&path).unwrap();
+    image[2 * 4096..1026 * 4096].fill(7);
+    fs::write(&path, &image).unwrap();
+    expect(0, &["uvdo", "check", text(&path)]);
+    let running = Running::start(&path, &run, &[]);
+    assert_eq!(stored(&run), (256, 0));
+    let same = [write("16M"), "flush".into(), "read -v 0 512".into()];
+    let same: Vec<_> = same.iter().map(String::as_str).collect();
+    assert_eq!(qemu_io(&running.uri(), &same), Some(true));
+    assert_eq!(stored(&run).0, 512);
+    running.kill();
+    let told = expect(0, &["uvdo", "rebuild", text(&path)]).out;
+    assert!(told.contains("in use, 0 counts mended"), "{told}");
+    let told = json(&["uvdo", "rebuild", text(&path), "--json"]);
+    assert_eq!(told["index_records"], 256);
+    let running = Running::start(&path, &run, &[]);
+    assert_eq!(qemu_io(&running.uri(), &[&write("24M"), "flush"]), Some(true));
+    assert_eq!(stored(&run), (512, 256));
+    running.stop();
+    expect(0, &["uvdo", "check", text(&path)]);
+}
+
+#[test]
+fn a_rebuild_is_refused_where_it_would_lose_data_or_there_is_no_volume() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, run) = (volume(dir.path()), dir.path().join("run"));
+    let running = Running::start(&path, &run, &[]);
+    refused(4, &["uvdo", "rebuild", text(&path)], &["claimed by another run"]);
+    running.stop();
+    let mut image = fs::read(&path).unwrap();
+    // A root of the map.
+    image[1030 * 4096 + 100] ^= 1;
+    fs::write(&path, &image).unwrap();
+    refused(5, &["uvdo", "rebuild", text(&path)], &["records are damaged", "not the map"]);
+    assert!(fs::read(&path).unwrap() == image, "a refused rebuild writes nothing");
+    fs::write(&path, vec![7; 1 << 20]).unwrap();
+    refused(5, &["uvdo", "rebuild", text(&path)], &["not a uvdo volume"]);
+    refused(2, &["uvdo", "rebuild", text(&dir.path().join("none"))], &["cannot be examined"]);
+}
+
 /// Names of subcommands and options as `--help` of the program shows them.
 fn helped(args: &[&str]) -> Vec<String> {
     let help = expect(0, &[args, &["--help"]].concat()).out;
@@ -407,7 +475,9 @@ fn helped(args: &[&str]) -> Vec<String> {
 fn the_page_names_every_command_and_every_option() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/uvdo.md");
     let page = fs::read_to_string(page).unwrap();
-    for command in ["create", "start", "stop", "status", "stats", "policy", "grow", "check"] {
+    for command in
+        ["create", "start", "stop", "status", "stats", "policy", "grow", "rebuild", "check"]
+    {
         assert!(page.contains(&format!("fathom uvdo {command}")), "nothing of {command}");
         for option in helped(&["uvdo", command]) {
             let everywhere = ["--help", "--json"].contains(&option.as_str());

@@ -25,7 +25,7 @@ pub fn backing_of(dir: &Path, logical: u64) -> PathBuf {
     let path = dir.join("volume.img");
     std::fs::File::create(&path).unwrap().set_len(BACKING).unwrap();
     let mut backing = Backing::open(&path, true).unwrap();
-    let options = CreateOptions { logical_size: Some(Bytes(logical)), slab_size: None };
+    let options = CreateOptions { logical_size: Some(Bytes(logical)), ..Default::default() };
     let geometry = uvdo::layout(&backing, &options).unwrap();
     uvdo::create(&mut backing, geometry).unwrap();
     path

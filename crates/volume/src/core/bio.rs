@@ -62,6 +62,7 @@ fn add(stats: &mut DeviceStats, then: &Then, one: Traffic) {
         Then::Leaf(_) | Then::Formatted(_) | Then::Saver(Zone::Logical) => &mut stats.map,
         Then::Saver(_) => &mut stats.counts,
         Then::JournalFlush | Then::JournalBlock => &mut stats.journal,
+        Then::Chapter => &mut stats.index,
         Then::Durable(_) | Then::Flush(_) | Then::Quiet | Then::Superblock => &mut stats.other,
     };
     *of = *of + one;
@@ -99,6 +100,7 @@ fn done(then: Then, result: Option<Option<Box<Block>>>, post: &mut Post) {
             post.door(ToDoor::Left);
         }
         Then::Quiet => post.door(ToDoor::QuietFlushed(ok)),
+        Then::Chapter => post.hash(ToHash::ChapterWritten),
         Then::Superblock => post.door(ToDoor::SuperblockWritten(ok)),
     }
 }

@@ -2,11 +2,11 @@
 
 use reduce::{Fingerprint, LARGEST_FRAGMENT, Lz4};
 
-use crate::block::{BLOCK, Block, Data};
+use crate::block::Data;
 use crate::core::message::{Post, ToCpu, ToHash, ToLogical, ToPacker, ToPhysical};
 use crate::core::rules::{Rule, Rules};
 use crate::core::settings::Settings;
-use crate::format::{self, Mapping};
+use crate::format::block_at;
 
 /// The CPU zone.
 pub(crate) struct Cpu {
@@ -33,23 +33,15 @@ impl Cpu {
                 post.packer(ToPacker::Pack(vio));
             }
             ToCpu::Compare(vio, block) => {
-                let found = vio.candidate.and_then(|candidate| bytes_at(candidate, block));
+                let found = vio.candidate.and_then(|candidate| block_at(candidate, block));
                 let equal = found.is_some_and(|found| *found == *vio.data);
                 let equal = equal || !self.rules.hold(Rule::Compared);
                 post.physical(ToPhysical::Compared(vio, equal));
             }
             ToCpu::Unpack(vio, block) => {
-                let bytes = bytes_at(vio.old, block).map(|block| Data::new(*block));
+                let bytes = block_at(vio.old, block).map(|block| Data::new(*block));
                 post.logical(ToLogical::ReadDone(vio, bytes));
             }
         }
     }
-}
-
-/// The block that a mapping means, from the block on the device.
-fn bytes_at(mapping: Mapping, block: Box<Block>) -> Option<Box<Block>> {
-    let Some(slot) = mapping.slot() else { return Some(block) };
-    let mut whole = Box::<Block>::default();
-    let out: &mut [u8; BLOCK] = &mut whole.0;
-    reduce::expand(format::fragment(&block, slot)?, out).then_some(whole)
 }

@@ -195,7 +195,10 @@ impl Door {
     }
 
     fn quiesce(&mut self, post: &mut Post) {
-        post.journal(ToJournal::Quiesce);
+        match self.closing {
+            Some((_, Closing::Stop)) => post.hash(ToHash::Close),
+            _ => post.journal(ToJournal::Quiesce),
+        }
     }
 
     /// Nothing is under way, and everything is durable where it belongs.

@@ -6,13 +6,14 @@ use reduce::Fingerprint;
 use rustc_hash::FxHashMap;
 
 use crate::block::Data;
+use crate::core::chapters::Chapters;
 use crate::core::message::{Post, ToCpu, ToHash, ToLogical, ToPacker, ToPhysical};
 use crate::core::rules::{Rule, Rules};
 use crate::core::settings::{Policy, Settings};
 use crate::core::stats::{HashStats, IndexStats};
 use crate::core::store;
 use crate::core::vio::Vio;
-use crate::format::Mapping;
+use crate::format::{Mapping, Superblock};
 use crate::index::Index;
 
 /// One fingerprint under way.
@@ -29,6 +30,7 @@ struct Lock {
 pub(crate) struct Hash {
     locks: FxHashMap<Fingerprint, Lock>,
     index: Index,
+    chapters: Chapters,
     deduplication: bool,
     compression: bool,
     policy: Policy,
@@ -38,10 +40,12 @@ pub(crate) struct Hash {
 }
 
 impl Hash {
-    pub fn new(settings: &Settings) -> Self {
+    pub fn new(superblock: &Superblock, index: Index, settings: &Settings) -> Self {
+        let Superblock { geometry, nonce, .. } = *superblock;
         Self {
             locks: FxHashMap::default(),
-            index: Index::new(settings.index_records),
+            index,
+            chapters: Chapters::new(geometry, nonce),
             deduplication: settings.deduplication,
             compression: settings.compression,
             policy: settings.policy,
@@ -53,7 +57,8 @@ impl Hash {
 
     /// Counters of the index.
     pub fn index_stats(&self) -> IndexStats {
-        IndexStats { records: self.index.records, ..self.asked }
+        let Index { records, discarded, .. } = self.index;
+        IndexStats { records, discarded, ..self.asked }
     }
 
     pub fn take(&mut self, message: ToHash, post: &mut Post) {
@@ -68,6 +73,11 @@ impl Hash {
             ToHash::Failed(vio) => self.failed(vio, post),
             ToHash::Release(vio) => self.release(&vio, post),
             ToHash::Policy(policy) => self.policy = policy,
+            ToHash::ChapterWritten => self.chapters.written(post),
+            ToHash::Close => self.chapters.close(self.index.open_chapter(), post),
+        }
+        while let Some(chapter) = self.index.next_full() {
+            self.chapters.keep(chapter, post);
         }
     }
 
@@ -160,7 +170,8 @@ impl Hash {
         if self.locks.get(&vio.print).is_some_and(|lock| lock.agent == vio.id) {
             self.locks.remove(&vio.print);
         }
-        self.index.insert(vio.print, vio.new);
+        let before = self.index.insert(vio.print, vio.new);
+        self.asked.updated += u64::from(before.is_some_and(|before| before != vio.new));
         if let Some(pbn) = vio.pin {
             post.physical(ToPhysical::Unpin(pbn));
         }

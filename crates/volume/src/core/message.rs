@@ -144,6 +144,10 @@ pub(crate) enum ToHash {
     /// An agent's entry is committed.
     Release(Box<Vio>),
     Policy(Policy),
+    /// A part of a chapter is written, or lost.
+    ChapterWritten,
+    /// The end: all chapters are to be written, before the journal comes to rest.
+    Close,
 }
 
 #[derive(Debug)]
@@ -208,6 +212,7 @@ pub(crate) enum Then {
     Flush(u64),
     Quiet,
     Superblock,
+    Chapter,
 }
 
 #[derive(Debug)]

@@ -97,7 +97,9 @@ impl Settings {
     pub fn memory_bytes(&self, geometry: &Geometry) -> u64 {
         let block = BLOCK as u64;
         let pages = self.cache_pages as u64 + reduce::space::interior_pages(geometry.sizes.logical);
-        let index = (self.index_records as u64).saturating_mul(8);
+        // Chapters that are open, or on their way to the device, beside the records.
+        let records = self.index_records as u64;
+        let index = records.saturating_mul(8).saturating_add(records / 16);
         let rest = geometry.data_total() + self.permits as u64 * REQUEST;
         pages.saturating_mul(block).saturating_add(index).saturating_add(rest)
     }

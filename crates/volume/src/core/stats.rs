@@ -95,6 +95,8 @@ pub struct DeviceStats {
     pub counts: Traffic,
     /// The journal.
     pub journal: Traffic,
+    /// Chapters of the index.
+    pub index: Traffic,
     /// The superblock, and flushes that clients wait for.
     pub other: Traffic,
 }
@@ -102,7 +104,7 @@ pub struct DeviceStats {
 impl DeviceStats {
     /// Operations for all purposes.
     pub fn total(&self) -> Traffic {
-        self.data + self.map + self.counts + self.journal + self.other
+        self.data + self.map + self.counts + self.journal + self.index + self.other
     }
 }
 
@@ -134,6 +136,10 @@ pub struct IndexStats {
     pub found: u64,
     /// Questions that found none.
     pub not_found: u64,
+    /// Records that got another place.
+    pub updated: u64,
+    /// Records that went since they were old.
+    pub discarded: u64,
 }
 
 /// All counters of a volume.

@@ -19,18 +19,21 @@ use crate::core::request::{Operation, OperationId, Reply, Request};
 use crate::core::settings::{Order, Settings};
 use crate::core::stats::Stats;
 use crate::format::{Geometry, Page, PageKey, State, Superblock};
+use crate::index::Index;
 
 use std::collections::VecDeque;
 
 /// All that a volume needs of its device to begin.
 #[derive(Debug)]
-pub struct Contents {
+pub(crate) struct Contents {
     /// Written already, with an epoch of this start.
     pub superblock: Superblock,
     /// The count of every data block.
     pub counts: Vec<u8>,
     /// Roots and all pages above the leaves, with their places.
     pub interior: Vec<(PageKey, Page, u64)>,
+    /// The index, with what was kept of it.
+    pub index: Index,
 }
 
 /// A volume at work.
@@ -57,8 +60,8 @@ pub struct Volume {
 
 impl Volume {
     /// A volume with these contents.
-    pub fn new(contents: Contents, settings: &Settings) -> Self {
-        let Contents { superblock, counts, interior } = contents;
+    pub(crate) fn new(contents: Contents, settings: &Settings) -> Self {
+        let Contents { superblock, counts, interior, index } = contents;
         let Superblock { geometry, nonce, first_seq, .. } = superblock;
         let applied = first_seq.saturating_sub(1);
         let pages = interior.into_iter().map(|(key, page, pbn)| (key, (page, pbn)));
@@ -67,7 +70,7 @@ impl Volume {
             door: Door::new(superblock, settings),
             logical: Logical::new(nonce, interior, applied, settings),
             physical: Physical::new(geometry, nonce, counts, applied, settings),
-            hash: Hash::new(settings),
+            hash: Hash::new(&superblock, index, settings),
             cpu: Cpu::new(settings),
             packer: Packer::new(settings),
             journal: Journal::new(&superblock, settings),

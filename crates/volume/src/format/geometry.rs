@@ -1,7 +1,7 @@
 //! Places of everything on the device, and the tree of the block map.
 
 use crate::block::{Lbn, Pbn};
-use crate::format::{COUNTS_PER_BLOCK, ENTRIES};
+use crate::format::{COUNTS_PER_BLOCK, ENTRIES, MOST_RECORDS};
 
 /// Roots of the block map.
 pub const ROOTS: u64 = 60;
@@ -13,6 +13,10 @@ const COPIES: u64 = 2;
 const SLAB_RESERVE: u64 = 224;
 /// A slab of VDO has at least so many blocks; smaller ones are for tests.
 const SMALLEST_OF_VDO: u64 = 1 << 13;
+/// Chapters of the index, where it has room for as many.
+pub const CHAPTERS: u64 = 1024;
+/// The fewest chapters that are kept.
+const FEWEST_CHAPTERS: u64 = 4;
 /// The largest block number that a mapping can hold.
 const MOST_BLOCKS: u64 = 1 << 36;
 
@@ -198,6 +202,28 @@ impl Geometry {
         let from = pbn.checked_sub(self.slabs_at)?;
         let (slab, place) = (from / self.sizes.slab, from % self.sizes.slab);
         (slab < self.slabs && place < self.data_blocks).then_some((slab, place))
+    }
+
+    /// Chapters of the index that it keeps on the device: none where there is no room.
+    pub fn chapters(&self) -> u64 {
+        let chapters = self.sizes.index.min(CHAPTERS);
+        if chapters < FEWEST_CHAPTERS { 0 } else { chapters }
+    }
+
+    /// Blocks that an index of so many records takes on the device.
+    pub fn index_for(records: u64) -> u64 {
+        CHAPTERS * records.div_ceil(CHAPTERS).div_ceil(MOST_RECORDS as u64)
+    }
+
+    /// Blocks of a chapter.
+    pub fn chapter_blocks(&self) -> u64 {
+        self.sizes.index.checked_div(self.chapters()).unwrap_or(0)
+    }
+
+    /// The place of a part of a chapter, where chapters are kept.
+    pub fn chapter_block(&self, chapter: u64, part: u64) -> Option<Pbn> {
+        let slot = chapter.checked_rem(self.chapters())?;
+        Some(COPIES + slot * self.chapter_blocks() + part)
     }
 
     /// Blocks that hold data or pages, numbered without gaps.

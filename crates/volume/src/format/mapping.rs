@@ -3,7 +3,7 @@
 use crate::block::Pbn;
 
 /// A block on the device and the state of what is there, in 40 bits: `pbn << 4 | state`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Mapping(u64);
 
 impl Mapping {

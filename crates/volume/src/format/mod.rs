@@ -3,6 +3,7 @@
 //! Nothing is assumed of a device but that it writes 512 bytes whole or not at all.
 
 mod bytes;
+mod chapter;
 mod counts;
 mod geometry;
 mod journal;
@@ -13,12 +14,13 @@ mod page;
 mod sector;
 mod superblock;
 
+pub use chapter::{ChapterBlock, MOST_RECORDS, Record, chapter_parts};
 pub use counts::{COUNTS_PER_BLOCK, COUNTS_PER_SECTOR, CountSector, MAP_PAGE};
-pub use geometry::{Geometry, GeometryError, LEVELS, PageKey, ROOTS, Sizes};
+pub use geometry::{CHAPTERS, Geometry, GeometryError, LEVELS, PageKey, ROOTS, Sizes};
 pub use journal::{Entry, Header, JournalBlock, MOST_ENTRIES};
 pub use mapping::Mapping;
 pub use nonce::Nonce;
-pub use packed::{fragment, pack};
+pub use packed::{block_at, pack};
 pub use page::{ENTRIES, Page};
 pub use sector::SECTORS;
 pub use superblock::{State, Superblock, SuperblockError, newest};

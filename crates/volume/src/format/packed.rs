@@ -3,7 +3,7 @@
 use reduce::{PAYLOAD, SLOTS};
 
 use crate::block::{BLOCK, Block};
-use crate::format::bytes;
+use crate::format::{Mapping, bytes};
 
 const MAGIC: &[u8; 4] = b"PACK";
 const FIRST: usize = BLOCK - PAYLOAD;
@@ -24,8 +24,16 @@ pub fn pack<'a>(fragments: impl Iterator<Item = &'a [u8]>) -> Block {
     block
 }
 
+/// The block that a mapping means, from the block on the device.
+pub fn block_at(mapping: Mapping, block: Box<Block>) -> Option<Box<Block>> {
+    let Some(slot) = mapping.slot() else { return Some(block) };
+    let mut whole = Box::<Block>::default();
+    let out: &mut [u8; BLOCK] = &mut whole.0;
+    reduce::expand(fragment(&block, slot)?, out).then_some(whole)
+}
+
 /// The bytes of a fragment; `None` when the block has no such one.
-pub fn fragment(block: &Block, slot: usize) -> Option<&[u8]> {
+fn fragment(block: &Block, slot: usize) -> Option<&[u8]> {
     if &block.0[..4] != MAGIC || slot >= SLOTS {
         return None;
     }

@@ -8,6 +8,7 @@ use crate::format::State;
 use crate::harness::content;
 use crate::harness::device::Disk;
 use crate::harness::run::{geometry, medium};
+use crate::rebuild::rebuild;
 use crate::start::{create, start};
 
 fn started(policy: Policy) -> (Disk, Volume) {
@@ -65,7 +66,7 @@ fn a_failed_flush_makes_the_volume_read_only_and_is_never_asked_for_again() {
 }
 
 #[test]
-fn a_volume_that_became_read_only_is_so_after_its_next_start_and_gives_what_was_flushed() {
+fn a_volume_that_became_read_only_is_so_until_it_is_rebuilt_and_gives_what_was_flushed() {
     for policy in [Policy::Sync, Policy::Async, Policy::AsyncUnsafe] {
         let (mut disk, mut volume) = started(policy);
         for lbn in 0..20 {
@@ -93,6 +94,15 @@ fn a_volume_that_became_read_only_is_so_after_its_next_start_and_gives_what_was_
                 let data = replies[0].result.clone().unwrap().unwrap();
                 assert_eq!(content::value(&data), 7 + lbn, "{policy:?}");
             }
+        }
+        rebuild(&mut disk).unwrap();
+        assert_eq!(crate::check::check(&mut disk).unwrap().state, State::Clean);
+        let (mut volume, _) = start(&mut disk, &Settings::default()).unwrap();
+        let replies = asked(&mut disk, &mut volume, write(5, 11, true));
+        assert!(replies[0].result.is_ok(), "{policy:?}: it takes writes again");
+        for lbn in 1..20 {
+            let replies = asked(&mut disk, &mut volume, Verb::Read { lbn: lbn * 812 });
+            assert_eq!(content::value(&replies[0].result.clone().unwrap().unwrap()), 7 + lbn);
         }
     }
 }
@@ -137,4 +147,30 @@ fn a_stopped_volume_is_clean_and_starts_without_its_journal() {
         let (_, recovery) = start(&mut disk, &Settings::default()).unwrap();
         assert!(!recovery.needed);
     }
+}
+
+#[test]
+fn counts_that_are_damaged_are_made_anew_from_the_map_and_a_damaged_map_is_refused() {
+    let (mut disk, mut volume) = started(Policy::Sync);
+    for n in 0..300 {
+        asked(&mut disk, &mut volume, write(n % 90 * 100, 1 + n % 40, false));
+    }
+    let geometry = *volume.geometry();
+    drop(volume);
+    disk.cut(&mut Seed(1).generator());
+    let sound = crate::check::check(&mut disk).unwrap();
+    assert_eq!(sound.problems, []);
+    for number in 0..geometry.count_total() {
+        disk.medium[geometry.count_block(number) as usize].0[700..1700].fill(3);
+    }
+    assert!(!crate::check::check(&mut disk).unwrap().problems.is_empty());
+    assert!(start(&mut disk, &Settings::default()).is_err());
+    assert!(rebuild(&mut disk).unwrap().counts > 0);
+    let mended = crate::check::check(&mut disk).unwrap();
+    assert_eq!((mended.problems, mended.mappings), (Vec::new(), sound.mappings));
+    assert!(start(&mut disk, &Settings::default()).is_ok());
+    disk.medium[geometry.roots as usize].0[50] ^= 1;
+    let before = disk.medium.clone();
+    assert!(rebuild(&mut disk).is_err());
+    assert!(disk.medium == before, "nothing is written");
 }

@@ -10,6 +10,7 @@ use crate::harness::content;
 use crate::harness::device::Disk;
 use crate::harness::life::{Life, Load};
 use crate::harness::oracle::{Oracle, Seen};
+use crate::rebuild::{Rebuilt, rebuild};
 use crate::start::{create, start};
 
 /// Lives of a device.
@@ -72,14 +73,17 @@ pub(super) struct Grow {
     pub logical: Option<u64>,
 }
 
-/// Half of all volumes grow, drawn apart from all else: what lies behind the last slab of theirs lets a new one reach into the journal.
+/// Some volumes keep their index, and half of all grow, drawn apart from all else: what lies behind the last slab of theirs lets a new one reach into the journal.
 fn growing(geometry: Geometry, random: &mut SplitMix64) -> (Geometry, u64) {
-    if random.below(2) > 0 {
-        return (geometry, geometry.sizes.device);
-    }
+    let index = one_of(random, &[0, 8, 20]);
     let Sizes { slab, journal, device, .. } = geometry.sizes;
+    let device = device + index;
+    if random.below(2) > 0 {
+        let sizes = Sizes { device, index, ..geometry.sizes };
+        return (Geometry::new(sizes).unwrap(), device);
+    }
     let behind = slab - 1 - random.below(journal.min(slab));
-    let sizes = Sizes { device: device + behind, ..geometry.sizes };
+    let sizes = Sizes { device: device + behind, index, ..geometry.sizes };
     (Geometry::new(sizes).unwrap(), device + behind + slab * between(random, 1, 6))
 }
 
@@ -196,6 +200,9 @@ pub(super) fn lives(seed: u64, policies: Policies, rules: Rules) -> Result<Outco
         disk.cut(random);
         outcome.cuts += 1;
         checked(&mut disk).map_err(at)?;
+        if apart.below(8) == 0 {
+            rebuilt(&mut disk, apart).map_err(at)?;
+        }
     }
     Ok(outcome)
 }
@@ -219,6 +226,21 @@ fn recovered(
         checked(disk)?;
     }
     start(disk, settings).map(|(volume, _)| volume).map_err(|error| error.to_string())
+}
+
+/// Rebuilds a volume, which may be cut off in that.
+fn rebuilt(disk: &mut Disk, random: &mut SplitMix64) -> Result<(), String> {
+    disk.budget = Some(random.below(60));
+    let rebuilt = rebuild(disk);
+    let cut = disk.budget == Some(0);
+    match rebuilt {
+        Ok(Rebuilt { counts: 0, .. }) => {}
+        Ok(rebuilt) => return Err(format!("a sound volume was mended: {rebuilt:?}")),
+        Err(_) if cut => {}
+        Err(error) => return Err(error.to_string()),
+    }
+    disk.cut(random);
+    checked(disk)
 }
 
 /// Counts all references again and compares every count.

@@ -76,6 +76,21 @@ impl Counts {
         }
     }
 
+    /// Takes counts as they should be; tells how many were others.
+    pub fn recount(&mut self, counts: &[u8]) -> u64 {
+        let mut others = 0;
+        for block in 0..self.geometry.count_total() {
+            let numbers = self.geometry.counted_in(block);
+            let pairs = self.counts[numbers.clone()].iter().zip(&counts[numbers.clone()]);
+            let changed = pairs.filter(|(is, should)| is != should).count() as u64;
+            let damaged = self.damaged.contains(&self.geometry.count_block(block));
+            self.changed[block as usize] |= changed > 0 || damaged;
+            others += changed;
+        }
+        self.counts.copy_from_slice(counts);
+        others
+    }
+
     /// Writes the blocks that changed, as of journal block `seq`.
     pub fn write(
         &self,

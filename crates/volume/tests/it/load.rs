@@ -20,10 +20,31 @@ pub struct Client {
 
 impl Client {
     pub fn new(slabs: u64, slab: u64, logical: u64, settings: &Settings) -> Self {
-        let device = 2 + 60 + slabs * slab + 32_832;
-        let sizes = Sizes { device, logical, slab, journal: 32_768, index: 0, reserved: 64 };
+        Self::with_index(slabs, slab, logical, 0, settings)
+    }
+
+    /// A volume that keeps its index in so many blocks.
+    pub fn with_index(
+        slabs: u64,
+        slab: u64,
+        logical: u64,
+        index: u64,
+        settings: &Settings,
+    ) -> Self {
+        let device = 2 + index + 60 + slabs * slab + 32_832;
+        let sizes = Sizes { device, logical, slab, journal: 32_768, index, reserved: 64 };
         let mut device = Memory::new(sizes.device);
         create(&mut device, Geometry::new(sizes).unwrap(), [5; 16]).unwrap();
+        Self::on(device, settings)
+    }
+
+    /// The same device, started again.
+    pub fn again(self, settings: &Settings) -> Self {
+        Self::on(self.device, settings)
+    }
+
+    /// The volume on a device.
+    pub fn on(mut device: Memory, settings: &Settings) -> Self {
         let (volume, _) = start(&mut device, settings).unwrap();
         Self { volume, device, next: 0, open: 0, replies: Vec::new() }
     }

@@ -31,8 +31,9 @@ fn create(path: &Path, args: &CreateArgs) -> Result<Geometry, Failure> {
     let permit = TargetPermit { destroy: args.destroy_data || args.size.is_some(), create: false };
     let claim = host::claim_target(path, permit)?;
     let mut backing = Backing::through(&claim.way(), claim.path(), true)?;
-    let CreateArgs { logical_size, slab_size, .. } = *args;
-    let geometry = uvdo::layout(&backing, &CreateOptions { logical_size, slab_size })?;
+    let CreateArgs { logical_size, slab_size, index_memory, .. } = *args;
+    let geometry =
+        uvdo::layout(&backing, &CreateOptions { logical_size, slab_size, index_memory })?;
     uvdo::create(&mut backing, geometry)?;
     Ok(geometry)
 }

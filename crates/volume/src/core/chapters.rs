@@ -1,0 +1,65 @@
+//! Chapters of the index on their way to the device. Nothing waits for them but the end of the volume, and what is lost of them costs
+//! saving alone.
+
+use std::collections::VecDeque;
+
+use crate::block::Data;
+use crate::core::message::{Post, Then, ToJournal};
+use crate::core::request::Task;
+use crate::format::{Geometry, Nonce, chapter_parts};
+use crate::index::Chapter;
+
+/// Chapters that wait while one is written; others are lost.
+const WAITING: usize = 2;
+
+/// Chapters on their way to the device, one at a time.
+pub(crate) struct Chapters {
+    geometry: Geometry,
+    nonce: Nonce,
+    waiting: VecDeque<Chapter>,
+    /// Writes under way.
+    left: usize,
+    closing: bool,
+}
+
+impl Chapters {
+    pub fn new(geometry: Geometry, nonce: Nonce) -> Self {
+        Self { geometry, nonce, waiting: VecDeque::new(), left: 0, closing: false }
+    }
+
+    /// Takes a chapter that is full.
+    pub fn keep(&mut self, chapter: Chapter, post: &mut Post) {
+        if self.waiting.len() < WAITING {
+            self.waiting.push_back(chapter);
+            self.go_on(post);
+        }
+    }
+
+    /// The end: the open chapter is the last. The journal is told to come to rest when all are written.
+    pub fn close(&mut self, open: Option<Chapter>, post: &mut Post) {
+        self.closing = true;
+        self.waiting.extend(open);
+        self.go_on(post);
+    }
+
+    /// A write has ended, well or not.
+    pub fn written(&mut self, post: &mut Post) {
+        self.left -= 1;
+        self.go_on(post);
+    }
+
+    fn go_on(&mut self, post: &mut Post) {
+        while self.left == 0
+            && let Some((chapter, records)) = self.waiting.pop_front()
+        {
+            for (pbn, block) in chapter_parts(&self.geometry, &self.nonce, chapter, &records) {
+                self.left += 1;
+                let data = Data::new(block);
+                post.bio(Task::Write { pbn, data, fua: false }, Then::Chapter);
+            }
+        }
+        if self.left == 0 && std::mem::take(&mut self.closing) {
+            post.journal(ToJournal::Quiesce);
+        }
+    }
+}
