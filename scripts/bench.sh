@@ -6,5 +6,5 @@ set -u
 cd "$ROOT" || exit
 
 setup build lab || exit
-build || exit
-exec "$(program)" bench lab
+build fathom-bench || exit
+exec "$(program fathom-bench)" lab

@@ -7,4 +7,4 @@ cd "$ROOT" || exit
 
 setup build || exit
 build || exit
-echo "The program is $(program)"
+echo "The program is $(program), with its debug information beside it"

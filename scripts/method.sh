@@ -6,10 +6,10 @@ set -u
 cd "$ROOT" || exit
 
 setup build || exit
-build || exit
+build fathom-bench || exit
 tables=$(mktemp) page=$(mktemp) || exit
 trap 'rm -f "$tables" "$page"' EXIT
-"$(program)" bench verdicts --simulated --tables >"$tables"
+"$(program fathom-bench)" verdicts --simulated --tables >"$tables"
 code=$?
 # A table takes the place of what stands between its marks; everything else stays.
 awk '

@@ -17,17 +17,25 @@ setup() {
     check_machine && see_to_packages "$@" && see_to_toolchain
 }
 
-# Where cargo puts the program.
+# Where cargo puts program $1 [fathom].
 program() {
     local target
     target=$(cargo metadata --format-version 1 --no-deps --offline 2>/dev/null |
         sed -n 's/.*"target_directory":"\([^"]*\)".*/\1/p')
-    echo "${target:-$ROOT/target}/x86_64-unknown-linux-gnu/release/fathom"
+    echo "${target:-$ROOT/target}/x86_64-unknown-linux-gnu/release/${1:-fathom}"
 }
 
+# Builds program $1 [fathom], and takes its debug information out of it into a file beside it, where debuggers and backtraces find it.
 build() {
+    local file
     say "Building ..."
-    cargo build --release --locked --bin fathom
+    cargo build --release --locked --bin "${1:-fathom}" || return
+    file=$(program "${1:-fathom}")
+    # It has none where it was built before.
+    if readelf -SW "$file" | grep -q '\.debug_line'; then
+        objcopy --only-keep-debug "$file" "$file.debug" &&
+            objcopy --strip-all --add-gnu-debuglink="$file.debug" "$file"
+    fi
 }
 
 if [ "${BASH_SOURCE[0]}" = "$0" ]; then

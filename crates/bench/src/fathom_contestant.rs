@@ -1,15 +1,18 @@
-//! Fathom's engine as a contestant: `fathom load ... --json`, the command a person would type.
+//! Fathom's engine as a contestant: `fathom load ... --json`, the command a person would type, in the program that measures it.
 
 use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::ReportedFigures;
 use crate::case::{Access, Case, Mix};
 use crate::child::Line;
 use crate::target::Target;
+use crate::{BenchError, ReportedFigures};
 
-/// The program `fathom`.
+/// The word after which this program is `fathom`.
+pub const FATHOM: &str = "fathom";
+
+/// The program that holds `fathom` and what it is measured with.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Fathom {
     /// The program.
@@ -17,6 +20,20 @@ pub struct Fathom {
 }
 
 impl Fathom {
+    /// This very program.
+    pub fn own() -> Result<Self, BenchError> {
+        let program = std::env::current_exe();
+        program
+            .map(|program| Self { program })
+            .map_err(|source| BenchError::Start { program: "/proc/self/exe".into(), source })
+    }
+
+    /// The command line of `fathom` with these words.
+    pub fn command(&self, words: &[impl ToString]) -> Line {
+        let words = words.iter().map(ToString::to_string);
+        Line::new(&self.program, std::iter::once(FATHOM.to_owned()).chain(words).collect())
+    }
+
     /// The command line for `case`, driven by `backend`. Without `millis` a single I/O, to know what starting costs.
     pub fn line(&self, target: &Target, case: &Case, backend: &str, millis: Option<u64>) -> Line {
         let path = target.path.clone().unwrap_or_else(|| "null".into());
@@ -55,7 +72,7 @@ impl Fathom {
             arguments.push("--destroy-data".into());
         }
         arguments.push("--json".into());
-        Line::new(&self.program, arguments)
+        self.command(&arguments)
     }
 
     /// The command line that writes every block of `target` once, with content that nothing can shrink.
@@ -64,7 +81,7 @@ impl Fathom {
         let size = target.size.to_string();
         let words = ["load", &path, "--size", &size, "--ops", "write=100", "--block-size", "128k"];
         let more = ["--depth", "8", "--passes", "1", "--seed", "2", "--destroy-data", "--json"];
-        Line::new(&self.program, words.iter().chain(&more).map(ToString::to_string).collect())
+        self.command(&[&words[..], &more].concat())
     }
 }
 

@@ -1,4 +1,4 @@
-//! Calls alone as a contestant: `fathom bench floor`, which does nothing but make them.
+//! Calls alone as a contestant: `fathom-bench floor`, which does nothing but make them.
 
 use serde_json::Value;
 
@@ -32,7 +32,7 @@ impl Fathom {
     /// Without `millis` a first call only, to know what starting costs.
     pub fn floor(&self, target: &Target, case: &Case, backend: &str, millis: Option<u64>) -> Line {
         let path = target.path.clone().unwrap_or_default();
-        let mut arguments = ["bench".into(), "floor".into(), path].to_vec();
+        let mut arguments = ["floor".into(), path].to_vec();
         let mut add = |name: &str, value: String| arguments.extend([name.to_owned(), value]);
         add("--size", target.size.to_string());
         add("--backend", backend.to_owned());
@@ -53,7 +53,7 @@ impl Fathom {
     }
 }
 
-/// Reads what `fathom bench floor` prints.
+/// Reads what `fathom-bench floor` prints.
 pub fn parse(text: &str) -> Result<ReportedFigures, String> {
     let value: Value = serde_json::from_str(text.trim()).map_err(|error| error.to_string())?;
     let number = |key: &str| value[key].as_u64().filter(|&n| n > 0);
@@ -69,12 +69,12 @@ mod tests {
 
     #[test]
     fn the_line_names_what_the_case_does_and_what_it_prints_is_read() {
-        let fathom = Fathom { program: "/bin/fathom".into() };
+        let fathom = Fathom { program: "/bin/fathom-bench".into() };
         let target = Target::example();
         let case = Case { access: Access::Sequential, ..Case::example(&target) };
         assert_eq!(
             fathom.floor(&target, &case, RING, Some(700)).to_string(),
-            "/bin/fathom bench floor /dev/loop0 --size 268435456 --backend io_uring --depth 32 --duration 700ms \
+            "/bin/fathom-bench floor /dev/loop0 --size 268435456 --backend io_uring --depth 32 --duration 700ms \
              --sequential"
         );
         let writes = Case { mix: Mix::Writes, ..case };

@@ -44,14 +44,12 @@ pub struct GuestComparison {
 impl GuestComparison {
     /// The comparison of this program with this machine's fio on `top`, the top of the stack.
     pub fn suite(&self, top: &str) -> Result<Suite, BenchError> {
-        let program = std::env::current_exe()
-            .map_err(|source| BenchError::Start { program: "/proc/self/exe".into(), source })?;
         let path = if self.layer == NULL { NULL_BLOCK } else { top };
         let target = Target::lent(&self.layer, path, SIZE);
         let targets = vec![target];
         let cases = chosen(&targets, true, &self.depths, self.case.as_deref());
         Ok(Suite {
-            programs: Programs { fathom: Fathom { program }, fio: Fio::find(None)? },
+            programs: Programs { fathom: Fathom::own()?, fio: Fio::find(None)? },
             targets,
             cases,
             pace: self.pace,

@@ -35,7 +35,7 @@ impl Unreadable {
     pub fn help(&self) -> &'static str {
         match self {
             Self::Newer { .. } => "read it with the Fathom that wrote it, or a later one",
-            Self::Broken(_) => "name the directory that fathom bench engine made",
+            Self::Broken(_) => "name the directory that fathom-bench engine made",
         }
     }
 }

@@ -200,7 +200,7 @@ fn about_case(case: &CaseOutcome, outcome: &Outcome) -> String {
 /// The command lines, where a result keeps its experiment.
 fn experiment(case: &CaseOutcome) -> String {
     let lines = case.sides.iter().map(|side| format!("# {}\n# {}\n", side.name, side.line));
-    format!("# A case of fathom bench engine: {}\n{}", case.name, lines.collect::<String>())
+    format!("# A case of fathom-bench engine: {}\n{}", case.name, lines.collect::<String>())
 }
 
 #[cfg(test)]

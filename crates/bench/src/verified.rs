@@ -135,9 +135,10 @@ fn verified(
 /// The command line of `loads` by turns.
 fn turns(programs: &Programs, loads: &[Line]) -> Line {
     let rounds = TURNS.to_string();
-    let start = ["bench", "turns", "--rounds", &rounds, "--"].map(str::to_owned).to_vec();
+    let start = ["turns", "--rounds", &rounds, "--"].map(str::to_owned).to_vec();
     let then = ["--then".to_owned()];
-    let words: Vec<_> = loads.iter().map(|load| &load.arguments[1..]).collect();
+    // Without `fathom load`.
+    let words: Vec<_> = loads.iter().map(|load| &load.arguments[2..]).collect();
     Line::new(&programs.fathom.program, [start, words.join(&then[..])].concat())
 }
 
@@ -216,7 +217,7 @@ fn interleave(
     Ok(costs)
 }
 
-/// Returns what `fathom bench turns` prints: for each load the CPU time per read in each turn, microseconds.
+/// Returns what `fathom-bench turns` prints: for each load the CPU time per read in each turn, microseconds.
 fn parse(text: &str) -> Option<[Vec<f64>; 3]> {
     let value: Value = serde_json::from_str(text.trim()).ok()?;
     let loads: Vec<Vec<f64>> = serde_json::from_value(value["cpu_per_io_us"].clone()).ok()?;
@@ -252,8 +253,7 @@ fn fathom(
     let words = ["load", &path, "--size", &size, "--block-size", "4k", "--backend", "sync"];
     let seed = ["--seed", "2", "--json"];
     let state: Vec<&str> = state.map(|file| vec!["--verify-state", file]).unwrap_or_default();
-    let words = words.iter().chain(more).chain(&state).chain(&seed);
-    Line::new(&programs.fathom.program, words.map(ToString::to_string).collect())
+    programs.fathom.command(&[&words[..], more, &state, &seed].concat())
 }
 
 fn fio(programs: &Programs, file: &Target, size: u64, more: &[&str]) -> Line {

@@ -19,8 +19,11 @@ use crate::failure::Failure;
 
 /// The image and accelerator that guests are started with.
 pub struct Prepared {
+    /// Where images are kept.
     pub cache: Cache,
+    /// The image that guests boot from.
     pub image: Image,
+    /// Who executes the guest's instructions.
     pub accelerator: Accelerator,
     /// What commands need beside the image.
     pub supplies: Vec<Supply>,

@@ -1,89 +1,11 @@
-//! The program `fathom`: arguments, commands, rendering of events; no logic.
-//!
-//! As process 1 of a guest the same program is the guest's half of the lab.
+//! The program `fathom`. As process 1 of a guest it is the guest's half of the lab.
 #![forbid(unsafe_code)]
-
-mod args;
-mod choices;
-mod commands;
-mod failure;
-mod fit;
-mod guests;
-mod log;
-mod outputs;
-mod render;
-mod terminal;
 
 use std::process::ExitCode;
 
-use args::{BenchCommand, Cli, Command, DiskCommand, LabCommand, TraceCommand, UvdoCommand};
-use clap::Parser;
-use failure::Failure;
-
 fn main() -> ExitCode {
     if lab::guest::is_guest() {
-        return commands::guest::main();
+        return cli::guest(|_: &(), _, _, _| Err("fathom itself compares nothing".into()));
     }
-    let code = match Cli::try_parse() {
-        Ok(cli) => execute(&cli).unwrap_or_else(|failure| failure.report()),
-        Err(error) => failure::command_line(&error),
-    };
-    // What went wrong otherwise says more than that nobody could read of it.
-    match Failure::lost_output().map(|failure| failure.report()) {
-        Some(lost) if code == ExitCode::SUCCESS => lost,
-        _ => code,
-    }
-}
-
-fn execute(cli: &Cli) -> Result<ExitCode, Failure> {
-    log::begin(cli.log.as_deref())?;
-    let done = command(&cli.command);
-    match &done {
-        Ok(code) => tracing::info!(?code, "ended"),
-        Err(failure) => tracing::error!("failed: {}", failure.text()),
-    }
-    done
-}
-
-fn command(command: &Command) -> Result<ExitCode, Failure> {
-    match command {
-        Command::Lab(LabCommand::Run(args)) => commands::lab::run(args),
-        Command::Lab(LabCommand::List(args)) => commands::lab::list(args.json),
-        Command::Lab(LabCommand::Shell(args)) => commands::shell::open(args),
-        Command::Lab(LabCommand::Clean(args)) => commands::lab::clean(args.json),
-        Command::Run(args) => commands::run::run(args),
-        Command::Load(args) => commands::load::run(args),
-        Command::Estimate(args) => commands::estimate::run(args),
-        Command::Show(args) => commands::show::run(args),
-        Command::Report(args) => commands::report::run(args),
-        Command::Trend(args) => commands::trend::run(args),
-        Command::Doctor(args) => commands::doctor::run(args),
-        Command::Explain(args) => commands::explain::run(args),
-        Command::Catalogue(args) => commands::catalogue::run(args),
-        Command::Layers(args) => commands::layers::run(args),
-        Command::Disk(DiskCommand::List(args)) => Ok(commands::disk::list(args.json)),
-        Command::Disk(DiskCommand::Show(args)) => commands::disk::show(args),
-        Command::Disk(DiskCommand::Bench(args)) => commands::disk::bench(args),
-        Command::Disk(DiskCommand::Replay(args)) => commands::disk::replay(args),
-        Command::Disk(DiskCommand::Serve(args)) => commands::disk::serve(args),
-        Command::Trace(TraceCommand::Show(args)) => commands::disk::trace(args),
-        Command::Uvdo(UvdoCommand::Create(args)) => commands::uvdo::create(args),
-        Command::Uvdo(UvdoCommand::Start(args)) => commands::uvdo::start(args),
-        Command::Uvdo(UvdoCommand::Stop(args)) => commands::uvdo::stop(args),
-        Command::Uvdo(UvdoCommand::Status(args)) => commands::uvdo::status(args),
-        Command::Uvdo(UvdoCommand::Stats(args)) => commands::uvdo::stats(args),
-        Command::Uvdo(UvdoCommand::Policy(args)) => commands::uvdo::policy(args),
-        Command::Uvdo(UvdoCommand::Grow(args)) => commands::uvdo::grow(args),
-        Command::Uvdo(UvdoCommand::Rebuild(args)) => commands::uvdo::rebuild(args),
-        Command::Uvdo(UvdoCommand::Check(args)) => commands::uvdo::check(args),
-        Command::Clean(args) => commands::clean::run(args),
-        Command::Bench(BenchCommand::Lab(args)) => commands::bench::lab(args),
-        Command::Bench(BenchCommand::Engine(args)) => commands::bench::engine(args),
-        Command::Bench(BenchCommand::Floor(args)) => commands::bench::floor(args),
-        Command::Bench(BenchCommand::Turns(args)) => commands::bench::turns(args),
-        Command::Bench(BenchCommand::Estimate(args)) => commands::bench::estimate(args),
-        Command::Bench(BenchCommand::Verdicts(args)) => commands::bench::verdicts(args),
-        Command::Bench(BenchCommand::Content(args)) => commands::bench::content(args),
-        Command::Bench(BenchCommand::Disks(args)) => commands::bench::disks(args),
-    }
+    cli::run(std::env::args_os())
 }

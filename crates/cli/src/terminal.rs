@@ -143,6 +143,7 @@ impl fmt::Display for Line {
 pub struct Text(Vec<Line>);
 
 impl Text {
+    /// Creates a text without lines.
     pub fn new() -> Self {
         Self::default()
     }

@@ -1,7 +1,7 @@
 //! The generator's bytes on standard output, for programs that look for structure in them, or the fingerprint of so many bytes.
 //!
 //! `cargo run --release -p content --example stream -- PATH IDS BYTES [digest]`, for instance
-//! `... -- vaes-512 strided 32 digest`: PATH as `fathom bench content` names it (or `best`), IDS `dense` (1, 2, 3, ...) or
+//! `... -- vaes-512 strided 32 digest`: PATH as `fathom-bench content` names it (or `best`), IDS `dense` (1, 2, 3, ...) or
 //! `strided` (2^40 + 1 apart, from the upper half of all ids), BYTES in GiB (0: for ever).
 
 use std::io::{Error, ErrorKind, Result, Write};

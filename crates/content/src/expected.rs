@@ -27,11 +27,6 @@ pub struct Expected {
 }
 
 impl ContentSpec {
-    /// The mean LZ4 size of blocks that are not zero, bytes (rounded); the whole block when LZ4 is to gain nothing.
-    pub fn lz4_target_bytes(&self) -> usize {
-        self.sizes().mean_bytes().round() as usize
-    }
-
     /// Returns what the written blocks will be found to be.
     pub fn expected(&self) -> Expected {
         let sizes = self.sizes();

@@ -132,11 +132,6 @@ impl Executor {
         std::mem::take(&mut self.transcript)
     }
 
-    /// Tells whether anything is still to be undone.
-    pub fn owes(&self) -> bool {
-        !self.owed.is_empty()
-    }
-
     /// Returns what is still there of the run with this tag.
     pub fn leftovers(&mut self, tag: &str) -> Vec<String> {
         self.machine.leftovers(tag)

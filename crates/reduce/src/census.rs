@@ -146,15 +146,6 @@ impl Census {
 
     /// Looks at one written block. Zero blocks are counted; others that the sample leaves out are passed over.
     pub fn add(&mut self, block: &[u8]) {
-        self.look(block, None);
-    }
-
-    /// Counts a block with its address; [`Addresses`] must be set before.
-    pub fn add_at(&mut self, place: Place, block: &[u8]) {
-        self.look(block, Some(place));
-    }
-
-    fn look(&mut self, block: &[u8], place: Option<Place>) {
         if is_zero(block) {
             self.zeros += 1;
             return;
@@ -165,7 +156,7 @@ impl Census {
         } else {
             self.beginning.close();
         }
-        self.add_named(name, place);
+        self.add_named(name, None);
         self.keep(name, block);
     }
 

@@ -1,7 +1,6 @@
 //! Who drives the load of a stage: the engine on the real target, or its twin in virtual time.
 
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -128,15 +127,19 @@ fn all_alike<'p>(plan: &'p Plan, loads: &str) -> Alike<'p> {
     }
 }
 
-/// How much of a target's start is overwritten on purpose, bytes.
-const SPOILT: u64 = 32 << 20;
-
-/// Overwrites the start of `target` with what no load writes.
+/// Overwrites the start of `target`, 32 MiB, with what no load writes.
+#[cfg(feature = "faults")]
 fn spoil(target: &Path) -> Result<(), String> {
+    use std::io::Read;
     let mut file = std::fs::File::options().write(true).open(target).map_err(|e| e.to_string())?;
-    let written = std::io::copy(&mut std::io::repeat(0xA5).take(SPOILT), &mut file);
+    let written = std::io::copy(&mut std::io::repeat(0xA5).take(32 << 20), &mut file);
     let spoilt = written.and_then(|_| file.sync_all());
     spoilt.map_err(|error| format!("cannot spoil {}: {error}", target.display()))
+}
+
+#[cfg(not(feature = "faults"))]
+fn spoil(_: &Path) -> Result<(), String> {
+    Err("only builds of tests spoil a target".into())
 }
 
 impl Loader for Real<'_> {

@@ -13,6 +13,7 @@ use sys::interrupt::Interrupt;
 
 use crate::BenchError;
 use crate::child::{Line, run};
+use crate::fathom_contestant::Fathom;
 use crate::goal::{Goal, Judged, Summary};
 use crate::repeats::{order, ratio};
 
@@ -99,12 +100,12 @@ impl Way {
 }
 
 /// All contestants, the peer last.
-fn ways(program: &Path, tree: &Tree, peer: Option<PathBuf>) -> Vec<(&'static str, Way)> {
+fn ways(fathom: &Fathom, tree: &Tree, peer: Option<PathBuf>) -> Vec<(&'static str, Way)> {
     let path = tree.path().display().to_string();
     let ours = |more: &[&str]| {
         let mut words = vec!["estimate".to_owned(), path.clone(), "--json".to_owned()];
         words.extend(more.iter().map(|word| (*word).to_owned()));
-        Line::new(program, words)
+        fathom.command(&words)
     };
     let mut ways = vec![
         ("estimate", Way::Program(ours(&[]))),
@@ -119,17 +120,17 @@ fn ways(program: &Path, tree: &Tree, peer: Option<PathBuf>) -> Vec<(&'static str
     ways
 }
 
-/// Measures `program` on a tree, `repeats` times, interleaved. `told` hears how many repeats are done, and what was measured so far. An
+/// Measures `fathom` on a tree, `repeats` times, interleaved. `told` hears how many repeats are done, and what was measured so far. An
 /// interrupt ends it after the last whole repeat, if there was one.
 pub fn measure(
-    program: &Path,
+    fathom: &Fathom,
     tree: &Tree,
     duperemove: Option<PathBuf>,
     repeats: usize,
     interrupt: &Interrupt,
     told: &mut dyn FnMut(usize, &[Contestant]),
 ) -> Result<EstimateComparison, Error> {
-    let mut ways = ways(program, tree, duperemove);
+    let mut ways = ways(fathom, tree, duperemove);
     let mut left_out = Vec::new();
     if let Some((name, Way::Program(line))) = ways.get(PEER)
         && !hashes(&run(line, interrupt)?.stdout)

@@ -1,6 +1,5 @@
 //! What can be typed. Values are checked here as far as they can be checked alone.
 
-mod bench;
 mod catalogue;
 mod clean;
 mod content;
@@ -15,22 +14,19 @@ mod results;
 mod run;
 mod uvdo;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
-pub use bench::{
-    BenchCommand, BenchContentArgs, BenchDisksArgs, BenchEngineArgs, BenchFloorArgs, BenchLabArgs,
-    BenchTurnsArgs, BenchVerdictsArgs, LabTarget, Peer,
-};
 pub use catalogue::CatalogueArgs;
 pub use clean::{CleanArgs, LayersArgs};
 pub use disk::{
     DiskBenchArgs, DiskCommand, DiskReplayArgs, DiskServeArgs, DiskShowArgs, TraceCommand,
     TraceShowArgs,
 };
-pub use estimate::{BenchEstimateArgs, EstimateArgs};
+pub use estimate::EstimateArgs;
 pub use explain::ExplainArgs;
 pub use gates::Gates;
 pub use lab::{GuestArgs, LabCommand, LabRunArgs, LabShellArgs};
@@ -97,9 +93,17 @@ pub enum Command {
     Clean(CleanArgs),
     /// Say what a deduplicating, compressing volume would save on data, and how large it has to be.
     Estimate(Box<EstimateArgs>),
-    /// Measure Fathom itself.
-    #[command(subcommand)]
-    Bench(BenchCommand),
+    /// Say where the benches of Fathom itself are.
+    #[command(hide = true, disable_help_flag = true)]
+    Bench(BenchArgs),
+}
+
+/// Whatever the benches were once given.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// All of it.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    pub words: Vec<OsString>,
 }
 
 /// Output for programs.

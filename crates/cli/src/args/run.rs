@@ -45,7 +45,8 @@ pub struct Common {
     #[command(flatten)]
     pub gates: Gates,
     /// Fail or interrupt a cell at a step on purpose, to test teardown.
-    #[arg(long, hide = true, value_name = "FAULT@CELL:STEP")]
+    #[cfg_attr(feature = "faults", arg(long, hide = true, value_name = "FAULT@CELL:STEP"))]
+    #[cfg_attr(not(feature = "faults"), arg(skip))]
     pub inject: Vec<::run::Injection>,
 }
 
@@ -70,7 +71,8 @@ pub struct RunArgs {
     #[arg(long)]
     pub allow_commands: bool,
     /// Slow the simulation down to this many real seconds for each simulated one.
-    #[arg(long, hide = true, value_name = "FACTOR")]
+    #[cfg_attr(feature = "faults", arg(long, hide = true, value_name = "FACTOR"))]
+    #[cfg_attr(not(feature = "faults"), arg(skip))]
     pub pace: Option<f64>,
 }
 

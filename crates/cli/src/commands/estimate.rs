@@ -148,6 +148,7 @@ fn request(args: &EstimateArgs) -> Result<Request, Failure> {
     Ok(Request { paths, format, other_file_systems, exact, policy, workers: None, wishes })
 }
 
+/// Returns what is said of an estimate that could not be made.
 pub fn failure(error: estimate::Error) -> Failure {
     let help = error.help();
     let failure =

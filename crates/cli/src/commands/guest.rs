@@ -2,14 +2,13 @@
 
 use std::process::ExitCode;
 
-use bench::guest_comparison::GuestComparison;
 use experiment::Tree;
 use lab::guest::{GuestSession, Sender};
 use run::guest::Site;
 use run::{Message, Mission};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use sys::interrupt::{Interrupt, Level};
-
-use super::bench::in_guest;
 
 /// The guest's end of the link, as the run sees it.
 #[derive(Clone)]
@@ -25,27 +24,31 @@ impl run::guest::Link for Up {
     }
 }
 
-/// In process 1 this never returns: it ends with the machine's power.
-pub fn main() -> ExitCode {
+/// Runs the guest's half; `measure` does what an order says, on the top of a stack that is up, and tells lines. In process 1 this never
+/// returns: it ends with the machine's power.
+pub fn main<Order: Serialize + DeserializeOwned>(
+    measure: impl FnOnce(&Order, &str, &Interrupt, &mut dyn FnMut(&str)) -> Result<Message, String>,
+) -> ExitCode {
     lab::guest::main(|session: &mut GuestSession, mission: &[u8]| {
         let interrupt = Interrupt::new();
         let wish = interrupt.clone();
         session.on_interrupt(move |count| {
             wish.request(if count > 1 { Level::Now } else { Level::Finish });
         });
-        work(session, mission, &interrupt).map_err(|error| error.to_string())
+        work(session, mission, &interrupt, measure).map_err(|error| error.to_string())
     })
 }
 
 /// Does what the mission says.
-fn work(
+fn work<Order: Serialize + DeserializeOwned>(
     session: &mut GuestSession,
     mission: &[u8],
     interrupt: &Interrupt,
+    measure: impl FnOnce(&Order, &str, &Interrupt, &mut dyn FnMut(&str)) -> Result<Message, String>,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let link = Up(session.sender());
     let site = Site { disk: &|role| session.disk(role).display().to_string(), tree: &tree };
-    match Mission::<GuestComparison>::decode(mission)? {
+    match Mission::<Order>::decode(mission)? {
         Mission::Shell => {
             session.first_step()?;
             shell(session)?;
@@ -74,8 +77,7 @@ fn work(
         Mission::Measure { held, order } => {
             let mut outcome = Ok(());
             let ended = run::guest::keep_stack(&held, link, interrupt, &site, |target| {
-                let done =
-                    in_guest::compare(&order, target, interrupt, &mut |text| say(session, text));
+                let done = measure(&order, target, interrupt, &mut |text| say(session, text));
                 outcome = done.and_then(|message| {
                     session.payload(&message.encode()).map_err(|error| error.to_string())
                 });

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 
+use clap::Parser;
 use engine::{Aim, Context, Event, IoLogTarget, Load, Recording, TargetSpec};
 use host::{Claim, TargetPermit, TargetPresence};
 use report::html::Page;
@@ -16,7 +17,7 @@ use units::{Bytes, Percent};
 use workload::{LoadSpec, OpName, Portion, Verify};
 
 use super::logs::LatencyLog;
-use crate::args::{LoadArgs, TargetArg, as_options};
+use crate::args::{Cli, Command, LoadArgs, TargetArg, as_options};
 use crate::failure::Failure;
 use crate::outputs::{self, Input, Output, OutputKind};
 use crate::render::LoadView;
@@ -157,8 +158,13 @@ fn claims(
     Ok(claims.collect::<Result<_, _>>()?)
 }
 
-/// The load of `args`, which must not change anything.
-pub(super) fn reading(args: &LoadArgs) -> Result<Load, Failure> {
+/// Returns the load that `fathom load` with these `words` runs, which must not change anything.
+pub fn reading(words: &[String]) -> Result<Load, Failure> {
+    let line = ["fathom", "load"].into_iter().chain(words.iter().map(String::as_str));
+    let Command::Load(args) = Cli::try_parse_from(line).map_err(Failure::usage)?.command else {
+        return Err(Failure::usage("Not a load"));
+    };
+    let args = &*args;
     let spec = args.spec();
     spec.validate().map_err(|error| workload_failure(&error))?;
     if spec.writes() {
@@ -307,7 +313,8 @@ fn workload_failure(error: &workload::WorkloadError) -> Failure {
     Failure::usage(as_options(&error.to_string())).with_help(help)
 }
 
-pub(super) fn engine_failure(error: engine::EngineError) -> Failure {
+/// Returns what is said of a load that could not run.
+pub fn engine_failure(error: engine::EngineError) -> Failure {
     let help = error.help().to_owned();
     match error.kind() {
         engine::ErrorKind::Usage => Failure::usage(error),

@@ -1,6 +1,5 @@
 //! The commands, one file each: from arguments to calls of the libraries, and from their answers to text.
 
-pub mod bench;
 pub mod catalogue;
 pub mod clean;
 pub mod disk;

@@ -46,7 +46,7 @@ pub fn view(result: &ResultSet) -> View {
     report::view::view(result, &analysis, &findings)
 }
 
-/// The results in a directory of results, by name (what `fathom bench engine` leaves); else `path` itself.
+/// The results in a directory of results, by name (what `fathom-bench engine` leaves); else `path` itself.
 pub fn results_in(path: &Path) -> Vec<PathBuf> {
     // One that has lost its manifest is named, not passed over.
     let is_result = |path: &Path| {

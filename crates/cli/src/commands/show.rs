@@ -1,7 +1,7 @@
-//! `fathom show`: a result or a comparison of engines on the terminal, or a log of I/Os as CSV.
+//! `fathom show`: a result on the terminal, or a log of I/Os as CSV.
 
 use std::io::{BufReader, BufWriter, IsTerminal, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use results::iolog::{self, Reader};
@@ -11,14 +11,19 @@ use crate::args::ShowArgs;
 use crate::failure::Failure;
 use crate::terminal::{Out, Style, Text, answer, csv, json, lost, say_line, width};
 
+/// The file that makes a directory a comparison of engines.
+const COMPARISON: &str = "bench.json";
+
 pub fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
     if is_io_log(&args.result) {
-        refuse_others(args, "log of I/Os", "--csv")?;
+        refuse_others(args)?;
         return io_log(&args.result);
     }
-    if let Some(path) = comparison(&args.result) {
-        refuse_others(args, "comparison of engines", "--json")?;
-        return engines(&path, args.json);
+    if is_comparison(&args.result) {
+        let path = args.result.display();
+        let message =
+            format!("{path} is a comparison of engines: fathom-bench show {path} shows it");
+        return Err(Failure::usage(message).with_help(crate::BENCH));
     }
     if args.layer_counters {
         return layer_counters(args);
@@ -50,46 +55,24 @@ fn layer_counters(args: &ShowArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(if set.seal.broken().is_some() { 5 } else { 0 }))
 }
 
-/// Refuses options of a result that a file of another `kind` has not; it has `own` alone.
-fn refuse_others(args: &ShowArgs, kind: &str, own: &str) -> Result<(), Failure> {
+/// Refuses options of a result that a log of I/Os has not.
+fn refuse_others(args: &ShowArgs) -> Result<(), Failure> {
     let given = [
         ("--all", args.all),
         ("--layer-counters", args.layer_counters),
         ("--json", args.json),
-        ("--csv", args.csv),
         ("--strict", args.gates.strict),
         ("--fail-on", !args.gates.fail_on.is_empty()),
     ];
-    let Some((option, _)) = given.into_iter().find(|(option, given)| *given && *option != own)
-    else {
-        return Ok(());
-    };
-    let message =
-        format!("{} is a {kind}, and {option} is of results of experiments", args.result.display());
-    Err(Failure::usage(message).with_help(format!("leave {option} out; {own} can stand here")))
+    let Some((option, _)) = given.into_iter().find(|(_, given)| *given) else { return Ok(()) };
+    let log = args.result.display();
+    let message = format!("{log} is a log of I/Os, and {option} is of results of experiments");
+    Err(Failure::usage(message).with_help(format!("leave {option} out; --csv can stand here")))
 }
 
-/// The comparison of engines that `path` is or holds.
-fn comparison(path: &Path) -> Option<PathBuf> {
-    let is_one = |path: &Path| path.ends_with(bench::record::WHOLE) && path.is_file();
-    let inside = path.join(bench::record::WHOLE);
-    [path.to_owned(), inside].into_iter().find(|path| is_one(path))
-}
-
-/// The table of a comparison of engines, or the whole of it.
-fn engines(path: &Path, as_json: bool) -> Result<ExitCode, Failure> {
-    let bytes = sys::input::read(path, u64::MAX)
-        .map_err(|error| Failure::data(format!("{} cannot be read: {error}", path.display())))?;
-    let outcome = bench::outcome::decode(&bytes).map_err(|error| {
-        let help = error.help();
-        Failure::data(format!("{} cannot be read: {error}", path.display())).with_help(help)
-    })?;
-    if as_json {
-        json(&serde_json::to_string(&outcome).map_err(Failure::data)?);
-    } else {
-        answer(&Text::lines_of(&super::bench::table::text(&outcome, false)));
-    }
-    Ok(ExitCode::SUCCESS)
+/// Tells whether `path` is or holds a comparison of engines.
+fn is_comparison(path: &Path) -> bool {
+    [path.to_owned(), path.join(COMPARISON)].iter().any(|p| p.ends_with(COMPARISON) && p.is_file())
 }
 
 fn is_io_log(path: &Path) -> bool {

@@ -27,6 +27,7 @@ pub struct RunView {
 }
 
 impl RunView {
+    /// Creates the view, of lines for people or of JSON lines.
     pub fn new(json: bool) -> Self {
         let now = Instant::now();
         Self {
@@ -101,6 +102,7 @@ impl RunView {
         self.status(&text);
     }
 
+    /// Shows an event.
     pub fn event(&mut self, event: &Event) {
         if self.json
             && let Ok(value) = serde_json::to_value(event)

@@ -73,14 +73,30 @@ fn every_crate_uses_only_what_the_design_allows() {
 }
 
 #[test]
+fn faults_on_purpose_are_in_no_build_but_that_of_tests() {
+    let built = |edges: &str| {
+        let words = ["tree", "--offline", "--package", "fathom", "--depth", "1", "--format"];
+        let tree = Command::new(env!("CARGO"))
+            .args([&words[..], &["{p} {f}", "--edges", edges]].concat())
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .output()
+            .unwrap();
+        String::from_utf8(tree.stdout).unwrap().matches(" faults").count()
+    };
+    assert_eq!(built("normal"), 0);
+    assert!(built("normal,dev") >= 2, "the tests' program and the crate that executes its plans");
+}
+
+#[test]
 fn unsafe_code_stands_only_where_the_design_allows_it() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     for (name, folder) in table().iter().map(|(n, _)| (n, if n == "fathom" { "cli" } else { n })) {
         if ["sys", "engine", "reduce", "content"].contains(&name.as_str()) {
             continue;
         }
-        let file = if name == "fathom" { "main.rs" } else { "lib.rs" };
-        let text = std::fs::read_to_string(root.join(folder).join("src").join(file)).unwrap();
+        let roots = ["lib.rs", "main.rs"].map(|file| root.join(folder).join("src").join(file));
+        let root = roots.iter().find(|file| file.exists()).unwrap();
+        let text = std::fs::read_to_string(root).unwrap();
         assert!(text.contains("#![forbid(unsafe_code)]"), "{name} does not forbid unsafe code");
     }
 }

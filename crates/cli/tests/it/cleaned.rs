@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::loop_device::{LoopDevice, loop_device};
 use crate::program::{Answer, command, fathom_in, skip, text};
-use crate::refusals::{LoopDevice, loop_device};
 
 const SIZE: u64 = 320 << 20;
 

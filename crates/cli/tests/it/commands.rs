@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::loop_device::loop_device;
 use crate::program::{fathom_in, skip, text};
-use crate::refusals::loop_device;
 
 /// An experiment of one file system and the `stages`, as a file in `dir`.
 fn experiment(dir: &Path, before: &str, stages: &str) -> String {
@@ -154,7 +154,7 @@ fn a_command_on_a_real_file_system_is_measured_and_what_fails_is_told() {
 
 #[test]
 fn in_the_lab_commands_have_their_packages_a_packages_files_and_a_directory_of_the_host() {
-    let Some(_turn) = crate::lab::ready("in_the_lab_commands") else { return };
+    let Some(_turn) = crate::program::ready("in_the_lab_commands") else { return };
     let dir = tempfile::tempdir().unwrap();
     let mine = tree(dir.path());
     // The shipped proof, with one more stage that reads the directory.

@@ -168,10 +168,3 @@ fn modelled_disks_are_not_kept_and_the_wish_to_is_refused_before_anything_starts
     refused(2, &["lab", "run", text(&file), "--keep-disks", text(&disks)], &["in memory", "data"]);
     assert!(!disks.exists());
 }
-
-#[test]
-fn a_bench_without_a_guest_says_what_the_models_give() {
-    let answer = expect(0, &["bench", "disks", "--like", "hdd"]);
-    assert!(answer.out.contains("depth 32") && answer.err.contains("--lab"), "{}", answer.out);
-    refused(2, &["bench", "disks", "--lab", "--like", "floppy"], &["'floppy'", "hdd"]);
-}

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::lab::ready;
+use crate::program::ready;
 use crate::program::{expect, fresh, json, text};
 
 /// The ids of findings.

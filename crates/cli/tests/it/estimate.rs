@@ -4,8 +4,8 @@ use std::fs;
 use std::io::Write;
 use std::process::Stdio;
 
+use crate::loop_device::loop_device;
 use crate::program::{Answer, command, expect, fathom_in, json, skip, text};
-use crate::refusals::loop_device;
 
 fn data() -> (tempfile::TempDir, std::path::PathBuf) {
     let dir = tempfile::tempdir().unwrap();

@@ -2,7 +2,7 @@
 
 use results::model::CellState;
 
-use crate::lab::ready;
+use crate::program::ready;
 use crate::program::{expect, json, text};
 
 const EXPERIMENT: &str = r#"

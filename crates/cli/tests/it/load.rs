@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::loop_device::loop_device;
 use crate::program::{Answer, command, expect, fathom_in, skip};
-use crate::refusals::loop_device;
 
 /// A directory on the disk that is built on: /tmp may be memory, which knows no O_DIRECT.
 fn room() -> tempfile::TempDir {

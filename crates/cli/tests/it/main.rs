@@ -17,8 +17,6 @@ mod commands;
 #[cfg(test)]
 mod control_characters;
 #[cfg(test)]
-mod corpora;
-#[cfg(test)]
 mod counters;
 #[cfg(test)]
 mod damaged;
@@ -44,6 +42,8 @@ mod lab;
 mod load;
 #[cfg(test)]
 mod load_options;
+#[cfg(test)]
+mod loop_device;
 #[cfg(test)]
 mod modelled;
 #[cfg(test)]
@@ -77,8 +77,6 @@ mod simulated;
 #[cfg(test)]
 mod standard_output;
 #[cfg(test)]
-mod stopped;
-#[cfg(test)]
 mod table;
 #[cfg(test)]
 mod terminal;
@@ -89,10 +87,12 @@ mod unchecked;
 #[cfg(test)]
 mod uvdo;
 #[cfg(test)]
-mod verdicts;
-#[cfg(test)]
 mod verification;
 #[cfg(test)]
 mod verified_targets;
 #[cfg(test)]
 mod widths;
+
+/// The program under test.
+#[cfg(test)]
+const PROGRAM: &str = env!("CARGO_BIN_EXE_fathom");

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use results::ResultSet;
 use results::model::{CellState, Row};
 
-use crate::lab::{machines_of, ready, start, wait_until};
-use crate::program::{expect, fresh, json, text};
+use crate::lab::{machines_of, start, wait_until};
+use crate::program::{expect, fresh, json, ready, text};
 
 /// A process that serves a disk.
 #[derive(Debug)]

@@ -7,8 +7,8 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::loop_device::loop_device;
 use crate::program::{fathom_in, skip, text};
-use crate::refusals::loop_device;
 
 /// What a folder holds: names, and the bytes of files.
 fn content(dir: &Path) -> Vec<(PathBuf, Option<Vec<u8>>)> {

@@ -5,8 +5,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use crate::loop_device::loop_device;
 use crate::program::{Answer, command, fathom_in, skip};
-use crate::refusals::loop_device;
 
 /// A command that writes a file: its words before the name of that file, and what it reads.
 struct Writer {

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What a call of the program gave.
 #[derive(Debug)]
@@ -11,9 +12,9 @@ pub struct Answer {
     pub err: String,
 }
 
-/// `fathom` with arguments, without a terminal and without colours.
+/// The program with arguments, without a terminal and without colours.
 pub fn command(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_fathom"));
+    let mut command = Command::new(crate::PROGRAM);
     command.args(args).stdin(Stdio::null()).env("NO_COLOR", "1");
     command
 }
@@ -25,7 +26,8 @@ const EMULATOR_CRASH: &str = "Kernel panic - not syncing: Fatal exception in int
 pub fn fathom_in(dir: &Path, args: &[&str]) -> Answer {
     let run = || answer(&command(args).current_dir(dir).output().unwrap());
     let first = run();
-    let starts_guests = matches!(args.first(), Some(&("lab" | "bench" | "catalogue")));
+    let starts_guests =
+        matches!(args.first(), Some(&("lab" | "catalogue"))) || args.contains(&"--lab");
     if !starts_guests || !(first.err.contains(EMULATOR_CRASH) || first.out.contains(EMULATOR_CRASH))
     {
         return first;
@@ -75,4 +77,20 @@ pub fn fresh() -> (tempfile::TempDir, PathBuf) {
 /// Says that a test cannot run here; such tests count as skipped.
 pub fn skip(name: &str, reason: &str) {
     println!("SKIP {name}: {reason}");
+}
+
+/// Waits for this test's turn in the lab, one at a time since two cores are few. Returns `None`, and prints a SKIP line, where QEMU is
+/// not installed or `make check` leaves guests out.
+pub fn ready(name: &str) -> Option<MutexGuard<'static, ()>> {
+    static TURN: Mutex<()> = Mutex::new(());
+    if std::env::var_os("FATHOM_TEST_LAB").is_some_and(|value| value == "no") {
+        skip(name, "FATHOM_TEST_LAB=no leaves out tests that start a guest");
+        return None;
+    }
+    let there = Command::new("qemu-system-x86_64").arg("--version").output().is_ok();
+    if !there {
+        skip(name, "qemu-system-x86_64 is not installed");
+        return None;
+    }
+    Some(TURN.lock().unwrap_or_else(PoisonError::into_inner))
 }

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::program::{Answer, fathom_in, skip, text};
+use crate::loop_device::loop_device;
+use crate::program::{Answer, expect, fathom_in, skip, text};
 
 /// Runs `fathom` in an empty directory, insists on the exit code and every phrase, and on nothing left behind.
 fn refused(code: i32, args: &[&str], phrases: &[&str]) -> Answer {
@@ -164,28 +165,6 @@ fn a_disk_too_full_for_the_virtual_disks_is_found_before_the_start() {
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 
-/// A loop device over a sparse file; gone when dropped.
-pub struct LoopDevice {
-    pub path: String,
-    _file: tempfile::NamedTempFile,
-}
-
-/// A loop device of `bytes`; `None` where none can be made.
-pub fn loop_device(bytes: u64) -> Option<LoopDevice> {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    file.as_file().set_len(bytes).unwrap();
-    let output =
-        Command::new("/sbin/losetup").args(["--find", "--show"]).arg(file.path()).output().ok()?;
-    let path = String::from_utf8(output.stdout).unwrap().trim().to_owned();
-    (output.status.success() && !path.is_empty()).then_some(LoopDevice { path, _file: file })
-}
-
-impl Drop for LoopDevice {
-    fn drop(&mut self) {
-        let _ = Command::new("/sbin/losetup").args(["--detach", &self.path]).status();
-    }
-}
-
 #[test]
 fn a_device_with_a_signature_is_refused_and_keeps_it() {
     let Some(disk) = loop_device(64 << 20) else {
@@ -219,14 +198,10 @@ fn a_mounted_device_is_refused_even_when_its_data_may_be_destroyed() {
         return skip("a_mounted_device", "no file system can be mounted");
     }
     let load = ["load", &disk.path, "--ops", "write=100", "--passes", "1", "--destroy-data"];
-    let floor = ["bench", "floor", &disk.path, "--size", "1M", "--write", "--destroy-data"];
-    let answers =
-        [fathom_in(&std::env::temp_dir(), &load), fathom_in(&std::env::temp_dir(), &floor)];
+    let answer = fathom_in(&std::env::temp_dir(), &load);
     Command::new("umount").arg(dir.path()).status().unwrap();
-    for answer in answers {
-        assert_eq!(answer.code, Some(4), "{}", answer.err);
-        assert!(answer.err.contains("mounted") && answer.err.contains("help:"), "{}", answer.err);
-    }
+    assert_eq!(answer.code, Some(4), "{}", answer.err);
+    assert!(answer.err.contains("mounted") && answer.err.contains("help:"), "{}", answer.err);
 }
 
 #[test]
@@ -236,8 +211,6 @@ fn a_file_that_fathom_did_not_make_is_refused_and_keeps_its_bytes() {
     fs::write(&file, vec![b'x'; 1 << 20]).unwrap();
     let load = ["load", text(&file), "--ops", "write=100", "--passes", "1"];
     refused(4, &load, &["thesis.txt", "--destroy-data"]);
-    let floor = ["bench", "floor", text(&file), "--size", "1M", "--write", "--duration", "10ms"];
-    refused(2, &floor, &["--destroy-data"]);
     assert_eq!(fs::read(&file).unwrap(), vec![b'x'; 1 << 20]);
 }
 
@@ -247,6 +220,18 @@ fn a_directory_that_is_no_result_is_told_apart_from_one_that_is_not_there() {
     fs::write(dir.path().join("x"), "").unwrap();
     refused(5, &["show", text(dir.path())], &["not a result", "manifest.json"]);
     refused(5, &["report", "/nowhere/at/all", "-o", "page.html"], &["/nowhere/at/all"]);
+}
+
+#[test]
+fn benches_of_fathom_itself_are_said_to_be_in_another_program() {
+    for words in [&["bench"][..], &["bench", "engine", "--quick"], &["bench", "--help"]] {
+        let answer = expect(2, words);
+        assert!(answer.err.contains("cargo run --release -p bench"), "{}", answer.err);
+        assert_eq!((answer.err.lines().count(), answer.out.as_str()), (1, ""), "{}", answer.err);
+    }
+    let dir = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("bench.json"), "{}").unwrap();
+    refused(2, &["show", text(dir.path())], &["comparison of engines", "fathom-bench show"]);
 }
 
 #[test]

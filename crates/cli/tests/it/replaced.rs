@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::loop_device::{LoopDevice, loop_device};
 use crate::program::{Answer, fathom_in, skip, text};
-use crate::refusals::{LoopDevice, loop_device};
 
 /// The byte that the foreign device is full of.
 const FOREIGN: u8 = 0x5A;

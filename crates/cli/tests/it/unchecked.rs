@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::loop_device::loop_device;
 use crate::program::{Answer, fathom_in, skip};
-use crate::refusals::loop_device;
 
 const FILL: &str = "--ops write=100 --passes 1";
 const LOOK: &str = "--ops read=100 --passes 1";

@@ -253,25 +253,3 @@ fn verification_leaves_content_as_it_was_asked_for() {
         std::fs::remove_file(dir.path().join("state")).unwrap();
     }
 }
-
-#[test]
-fn loads_by_turns_say_what_each_read_cost_and_never_write() {
-    let dir = tempfile::tempdir().unwrap();
-    assert_eq!(load(dir.path(), "--ops write=100 --passes 1").code, Some(0));
-    let reads = "load x --size 16M --ops randread=100 --ios 2000 --verify read --backend sync";
-    let words = format!("bench turns --rounds 3 -- {reads} --then {reads} --verify-state state");
-    let words = words.replace("load x", "x");
-    let answer = fathom_in(dir.path(), &words.split_whitespace().collect::<Vec<_>>());
-    assert_eq!(answer.code, Some(0), "{}", answer.err);
-    let costs = &summary(&answer)["cpu_per_io_us"];
-    for load in [&costs[0], &costs[1]] {
-        let turns: Vec<f64> = serde_json::from_value(load.clone()).unwrap();
-        assert!(turns.len() == 3 && turns.iter().all(|&cost| cost > 0.0), "{costs}");
-    }
-    let before = std::fs::read(dir.path().join("x")).unwrap();
-    let writes = words.replace("randread", "randwrite");
-    let answer = fathom_in(dir.path(), &writes.split_whitespace().collect::<Vec<_>>());
-    assert_eq!(answer.code, Some(2));
-    assert!(answer.err.contains("Only loads that read"), "{}", answer.err);
-    assert!(std::fs::read(dir.path().join("x")).unwrap() == before);
-}

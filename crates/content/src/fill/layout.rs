@@ -39,11 +39,6 @@ impl BlockLayout {
         Self { random, run: if run < period { run } else { period }, period }
     }
 
-    /// Random bytes of a block that is long enough to hold them.
-    pub const fn random_bytes(self) -> usize {
-        self.random
-    }
-
     /// Returns how many random bytes stand in front of a block of `length` bytes, where all others are zeros behind them.
     #[inline]
     pub(crate) fn head_of(self, length: usize) -> Option<usize> {

@@ -9,6 +9,8 @@
 mod aesni;
 mod block_check;
 #[cfg(target_arch = "x86_64")]
+mod driver;
+#[cfg(target_arch = "x86_64")]
 mod entry;
 mod fan;
 mod generator;

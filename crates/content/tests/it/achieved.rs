@@ -54,7 +54,7 @@ fn what_was_asked_is_what_the_bytes_show() {
                 close(got.duplicate_percent, expected.duplicate_percent, 0.05, &what);
                 close(got.zero_percent, expected.zero_percent, 0.03, &what);
                 close(got.lz4_saving_percent, expected.lz4_saving_percent, 0.08, &what);
-                let target = spec.lz4_target_bytes() as u64;
+                let target = expected.lz4_size_mean_bytes.round() as u64;
                 assert!(got.lz4_size_min_bytes.unwrap() + COINCIDENCE >= target, "{what}: {got:?}");
                 assert!(got.lz4_size_max_bytes.unwrap() <= target + 3, "{what}: {got:?}");
             }
@@ -68,7 +68,7 @@ fn sizes_lie_within_3_bytes_but_for_coincidences() {
     let mut block = [0; BLOCK];
     for compress in ["2.5x", "1.02x", "14x"] {
         let spec = spec(0.0, 0.0, compress);
-        let target = spec.lz4_target_bytes();
+        let target = spec.expected().lz4_size_mean_bytes.round() as usize;
         let mut source = Source::new(&spec, Seed(9), 0, 1);
         let (mut below, mut least) = (0, BLOCK);
         let mut sizes = std::collections::HashMap::new();

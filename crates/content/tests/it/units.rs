@@ -55,7 +55,7 @@ fn interleaved_textures_have_the_size_that_was_asked_for() {
     {
         let spec = spec(&format!("compress = \"{compress}\"\ntexture = \"interleaved:{chunk}\""));
         let found = look(&mut blocks_of(&spec, 4).take(2000));
-        let target = spec.lz4_target_bytes() as i64;
+        let target = spec.expected().lz4_size_mean_bytes.round() as i64;
         let near = found.sizes.iter().filter(|&&s| (s as i64 - target).abs() <= 6).count();
         assert!(near >= 1980, "{compress}: {near} of 2000 near {target}");
         assert!(

@@ -347,6 +347,13 @@ struct Volume {
     order: u64,
 }
 
+/// Counts a block that is not zero with its address.
+fn add_at(census: &mut Census, place: Place, block: &[u8]) {
+    let name = Name::of(block);
+    census.add_named(name, Some(place));
+    census.keep(name, block);
+}
+
 impl Volume {
     fn new(addresses: u64, budgets: (usize, usize), ahead: u32) -> Self {
         let words = (0..Addresses::words(addresses)).map(|_| Default::default()).collect();
@@ -368,7 +375,7 @@ impl Volume {
         }
         self.addresses.set(address, AddressState::Sampled);
         self.order += 1;
-        self.census.add_at(Place { address, order: self.order }, &block);
+        add_at(&mut self.census, Place { address, order: self.order }, &block);
     }
 
     fn discard(&mut self, from: u64, to: u64) {
@@ -455,7 +462,7 @@ fn what_was_written_later_counts_however_queues_were_emptied() {
     let mut volume = Volume::new(10, (100, 100), 0);
     let mut add = |address, order, id| {
         volume.addresses.set(address, AddressState::Sampled);
-        volume.census.add_at(Place { address, order }, &block(id, 48));
+        add_at(&mut volume.census, Place { address, order }, &block(id, 48));
     };
     add(0, 5, 1);
     add(1, 3, 1);

@@ -31,7 +31,7 @@ fn a_stage_of_an_experiment_is_read_as_it_is_written() {
     assert_eq!(read.pattern, Some(Pattern::Uniform));
     assert_eq!((read.jobs, read.depth, read.block_size.clone()), (4, 32, Bytes(4096).into()));
     assert_eq!(read.duration, Some(Nanos::from_secs(60)));
-    assert_eq!(read.content.lz4_target_bytes(), 1638);
+    assert_eq!(read.content.expected().lz4_size_mean_bytes.round(), 1638.0);
     let stored = serde_json::to_string(&read).unwrap();
     assert_eq!(serde_json::from_str::<LoadSpec>(&stored).unwrap(), read);
 }

@@ -1,8 +1,8 @@
-//! The guest's half of `fathom bench engine --lab`: the comparison on a stack that is up.
+//! The guest's half of `fathom-bench engine --lab`: the comparison on a stack that is up.
 
-use bench::BenchError;
-use bench::guest_comparison::GuestComparison;
-use bench::outcome::Outcome;
+use crate::BenchError;
+use crate::guest_comparison::GuestComparison;
+use crate::outcome::Outcome;
 use run::Message;
 use sys::interrupt::Interrupt;
 

@@ -1,4 +1,4 @@
-//! `fathom bench lab`: how long the lab takes from the command to the first step of a plan, without and with packages of commands.
+//! `fathom-bench lab`: how long the lab takes from the command to the first step of a plan, without and with packages of commands.
 
 use std::process::ExitCode;
 
@@ -7,11 +7,11 @@ use run::{ExperimentSource, LAB, Mission, RunRequest};
 use serde_json::json;
 use units::Bytes;
 
-use crate::args::BenchLabArgs;
-use crate::failure::Failure;
-use crate::guests::{Prepared, image_spec, prepare, wish};
-use crate::render::RunView;
-use crate::terminal::{Text, answer, json_line, say};
+use crate::args::LabArgs;
+use cli::RunView;
+use cli::failure::Failure;
+use cli::guests::{Prepared, image_spec, prepare, wish};
+use cli::terminal::{Text, answer, json_line, say};
 
 /// The plan whose first step is waited for.
 const EXPERIMENT: &str = "vdo-vs-plain";
@@ -26,7 +26,7 @@ struct GuestKind {
 }
 
 impl GuestKind {
-    fn new(name: &'static str, plan: Plan, args: &BenchLabArgs) -> Result<Self, Failure> {
+    fn new(name: &'static str, plan: Plan, args: &LabArgs) -> Result<Self, Failure> {
         let view = RunView::new(false);
         // Builds what is missing, so that the starts that count find it.
         let prepared = prepare(&plan.needs, &args.machine, &mut |event| view.lab(&event));
@@ -45,7 +45,7 @@ impl GuestKind {
     }
 
     /// Starts one guest, waits for its first step, and says how long it took.
-    fn start(&mut self, args: &BenchLabArgs) -> Result<(), Failure> {
+    fn start(&mut self, args: &LabArgs) -> Result<(), Failure> {
         let machine = self.prepared.machine(&self.plan, &args.machine);
         let mission = Mission::<()>::Shell.encode()?;
         let start = lab::bench::start_once(
@@ -77,7 +77,7 @@ impl GuestKind {
     }
 }
 
-pub fn lab(args: &BenchLabArgs) -> Result<ExitCode, Failure> {
+pub fn lab(args: &LabArgs) -> Result<ExitCode, Failure> {
     let plan = RunRequest::once().plan(&ExperimentSource::find(EXPERIMENT)?, LAB)?;
     let mut with_packages = plan.clone();
     with_packages.needs.command_packages.clone_from(&args.packages);

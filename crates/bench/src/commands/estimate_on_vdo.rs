@@ -1,19 +1,22 @@
-//! `fathom bench estimate --lab`: estimates held against what real dm-vdo stores.
+//! `fathom-bench estimate --lab`: estimates held against what real dm-vdo stores.
 
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 
-use bench::estimate::vdo::{self, Corpus, Growth, Shares};
+use crate::estimate::vdo::{self, Corpus, Growth, Shares};
 use estimate::{Answer, Estimate, Request};
 use reduce::{BLOCK, Policy};
 use serde::Serialize;
 use serde_json::json;
 use sys::interrupt::Interrupt;
 
-use crate::args::BenchEstimateArgs;
-use crate::commands::lab::execute_own;
-use crate::failure::Failure;
-use crate::terminal::{Text, answer, json_line, say};
+use super::engine_record::failure;
+use crate::args::EstimateArgs;
+use crate::child;
+use crate::fathom_contestant::Fathom;
+use cli::execute_own;
+use cli::failure::Failure;
+use cli::terminal::{Text, answer, json_line, say};
 
 /// Distance that fails, points.
 const MOST_POINTS: f64 = 1.0;
@@ -44,7 +47,7 @@ struct Reproduced {
     error_points: f64,
 }
 
-pub fn compare(args: &BenchEstimateArgs) -> Result<ExitCode, Failure> {
+pub fn compare(args: &EstimateArgs) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
     let folder = tempfile::tempdir().map_err(Failure::environment)?;
@@ -94,7 +97,7 @@ fn estimate(image: &Path, forgotten: u64, interrupt: &Interrupt) -> Result<Estim
         ..Request::default()
     };
     let estimate = estimate::estimate(&request, interrupt, None);
-    let estimate = estimate.map_err(crate::commands::estimate::failure)?;
+    let estimate = estimate.map_err(cli::estimate_failure)?;
     if estimate.answer.complete { Ok(estimate) } else { Err(Failure::interrupted()) }
 }
 
@@ -127,24 +130,13 @@ fn profile(
 
 /// Returns what the profile makes of a corpus, written to a file by the same engine, and estimated.
 fn reproduce(corpus: &Corpus, folder: &Path, interrupt: &Interrupt) -> Result<Answer, Failure> {
-    let program = std::env::current_exe().map_err(Failure::environment)?;
+    let fathom = Fathom::own().map_err(failure)?;
     let made = folder.join("reproduced.img");
-    let mut load = Command::new(program);
-    load.arg("load").arg(&made).args([
-        "--ops",
-        "write=100",
-        "--block-size",
-        "64k",
-        "--passes",
-        "1",
-    ]);
-    load.arg("--size").arg(vdo::reproduced_bytes(corpus).to_string());
-    load.arg("--content-profile").arg(&corpus.profile);
-    let done = load.stdin(Stdio::null()).output().map_err(Failure::environment)?;
-    if !done.status.success() {
-        let said = String::from_utf8_lossy(&done.stderr).into_owned();
-        return Err(Failure::data(format!("{}: the load failed: {said}", corpus.name)));
-    }
+    let [file, profile] = [&made, &corpus.profile].map(|path| path.display().to_string());
+    let size = vdo::reproduced_bytes(corpus).to_string();
+    let words = ["load", &file, "--size", &size, "--content-profile", &profile];
+    let more = ["--ops", "write=100", "--block-size", "64k", "--passes", "1"];
+    child::run(&fathom.command(&[words, more].concat()), interrupt).map_err(failure)?;
     let answer = estimate(&made, 0, interrupt)?.answer;
     std::fs::remove_file(&made).map_err(Failure::environment)?;
     Ok(answer)

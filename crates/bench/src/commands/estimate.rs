@@ -1,24 +1,26 @@
-//! `fathom bench estimate`: how fast data is estimated.
+//! `fathom-bench estimate`: how fast data is estimated.
 
 use std::process::ExitCode;
 
-use bench::estimate::{Contestant, EstimateComparison, Tree, measure};
-use bench::goal::Summary;
+use crate::estimate::{Contestant, EstimateComparison, Tree, measure};
+use crate::goal::Summary;
 use sys::interrupt::{Interrupt, Level};
 use units::show::{bytes, significant};
 
+use super::engine_record::failure;
 use super::goal;
-use crate::args::BenchEstimateArgs;
-use crate::failure::Failure;
-use crate::terminal::{Text, answer, json, say};
+use crate::args::EstimateArgs;
+use crate::fathom_contestant::Fathom;
+use cli::failure::Failure;
+use cli::terminal::{Text, answer, json, say};
 
-pub fn estimate(args: &BenchEstimateArgs) -> Result<ExitCode, Failure> {
+pub fn estimate(args: &EstimateArgs) -> Result<ExitCode, Failure> {
     if args.lab {
         return super::estimate_on_vdo::compare(args);
     }
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
-    let program = std::env::current_exe().map_err(Failure::environment)?;
+    let fathom = Fathom::own().map_err(failure)?;
     let peer = ["/usr/bin/duperemove", "/usr/sbin/duperemove", "/usr/local/bin/duperemove"];
     let peer = peer.iter().map(std::path::PathBuf::from).find(|path| path.exists());
     let installed = peer.is_some();
@@ -30,7 +32,7 @@ pub fn estimate(args: &BenchEstimateArgs) -> Result<ExitCode, Failure> {
     })?;
     say(&format!("tree of {}: {}", bytes(tree.bytes() as f64), tree.sources().join(", ")));
     let outcome =
-        measure(&program, &tree, peer, args.repeat as usize, &interrupt, &mut |done, all| {
+        measure(&fathom, &tree, peer, args.repeat as usize, &interrupt, &mut |done, all| {
             let speeds = all.iter().map(|one| {
                 let last = one.throughput_bytes_per_s.last().copied().flatten();
                 format!("{} {}", one.name, gigabytes(last))
@@ -40,7 +42,7 @@ pub fn estimate(args: &BenchEstimateArgs) -> Result<ExitCode, Failure> {
         });
     drop(tree);
     let mut outcome = outcome.map_err(|error| match error {
-        bench::estimate::Error::Bench(bench::BenchError::Interrupted) => Failure::interrupted(),
+        crate::estimate::Error::Bench(crate::BenchError::Interrupted) => Failure::interrupted(),
         error => Failure::environment(error),
     })?;
     if outcome.interrupted {

@@ -1,6 +1,6 @@
 //! A goal of a bench, for people.
 
-use bench::goal::{Goal, Judged};
+use crate::goal::{Goal, Judged};
 use units::show::significant;
 
 /// A goal as a line: what must be, what was found, and the word.

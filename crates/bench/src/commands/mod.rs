@@ -1,4 +1,4 @@
-//! `fathom bench ...`: Fathom measured.
+//! The commands, one file each.
 
 mod content;
 mod disks;
@@ -12,7 +12,8 @@ mod goal;
 pub mod in_guest;
 mod in_lab;
 mod lab;
-pub mod table;
+mod show;
+mod table;
 mod tables;
 mod turns;
 mod verdicts;
@@ -23,5 +24,6 @@ pub use engine::engine;
 pub use estimate::estimate;
 pub use floor::floor;
 pub use lab::lab;
+pub use show::show;
 pub use turns::turns;
 pub use verdicts::verdicts;

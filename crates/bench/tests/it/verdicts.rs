@@ -1,4 +1,4 @@
-//! `fathom bench verdicts`, as far as it starts no guest.
+//! `fathom-bench verdicts`, as far as it starts no guest.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ fn skeleton(text: &str) -> Vec<String> {
 
 #[test]
 fn the_tables_of_the_method_are_those_that_the_command_makes() {
-    let args = ["bench", "verdicts", "--simulated", "--experiments", "100", "--tables"];
+    let args = ["verdicts", "--simulated", "--experiments", "100", "--tables"];
     // A hundred experiments may miss a condition by chance.
     let made = fathom_in(&std::env::temp_dir(), &args);
     assert!(made.code.is_some_and(|code| code <= 1), "{}", made.err);
@@ -35,11 +35,11 @@ fn the_tables_of_the_method_are_those_that_the_command_makes() {
 #[test]
 fn what_does_not_go_together_is_refused() {
     for args in [
-        &["bench", "verdicts"][..],
-        &["bench", "verdicts", "--simulated", "--quick"],
-        &["bench", "verdicts", "--simulated", "--lab"],
-        &["bench", "verdicts", "--lab", "--tables"],
-        &["bench", "verdicts", "--simulated", "--experiments", "99"],
+        &["verdicts"][..],
+        &["verdicts", "--simulated", "--quick"],
+        &["verdicts", "--simulated", "--lab"],
+        &["verdicts", "--lab", "--tables"],
+        &["verdicts", "--simulated", "--experiments", "99"],
     ] {
         expect(2, args);
     }

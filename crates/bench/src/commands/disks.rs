@@ -1,17 +1,17 @@
-//! `fathom bench disks`: modelled disks in a guest beside their models.
+//! `fathom-bench disks`: modelled disks in a guest beside their models.
 
 use std::process::ExitCode;
 
-use bench::disks::{self, Compared, DEPTHS, Late, MOST_PERCENT};
+use crate::disks::{self, Compared, DEPTHS, Late, MOST_PERCENT};
 use serde_json::json;
 use units::show::{nanos, significant};
 
-use crate::args::BenchDisksArgs;
-use crate::commands::lab::execute_own;
-use crate::failure::Failure;
-use crate::terminal::{Text, answer, json_line, say};
+use crate::args::DisksArgs;
+use cli::execute_own;
+use cli::failure::Failure;
+use cli::terminal::{Text, answer, json_line, say};
 
-pub fn disks(args: &BenchDisksArgs) -> Result<ExitCode, Failure> {
+pub fn disks(args: &DisksArgs) -> Result<ExitCode, Failure> {
     // What is wrong with a disk is said before anything is started.
     args.like.iter().try_for_each(|like| like.profile().map(|_| ()))?;
     if !args.lab {
@@ -51,7 +51,7 @@ pub fn disks(args: &BenchDisksArgs) -> Result<ExitCode, Failure> {
 }
 
 /// The models alone.
-fn models(args: &BenchDisksArgs) -> Result<ExitCode, Failure> {
+fn models(args: &DisksArgs) -> Result<ExitCode, Failure> {
     let mut text = Text::new();
     for like in &args.like {
         for depth in DEPTHS {

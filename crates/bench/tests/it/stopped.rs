@@ -78,8 +78,7 @@ fn a_stopped_bench_engine_takes_its_devices_and_files_away() {
     for (signal, size) in [(Signal::INT, 17_825_792_u64), (Signal::TERM, 18_874_368)] {
         let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let (out, bytes) = (dir.path().join("out"), size.to_string());
-        let args =
-            ["bench", "engine", "--quick", "--only", "loop,zram,file,tmpfs", "--size", &bytes];
+        let args = ["engine", "--quick", "--only", "loop,zram,file,tmpfs", "--size", &bytes];
         let child = start(&[&args[..], &["--dir", text(dir.path()), "--out", text(&out)]].concat());
         // Three files there: its loop device's, and two more while it fills them.
         let pid = stop(child, signal, |pid| made(memory, pid).len() >= 2);
@@ -95,7 +94,7 @@ fn a_stopped_bench_engine_takes_its_devices_and_files_away() {
 #[test]
 fn a_stopped_bench_content_leaves_no_file() {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let child = start(&["bench", "content", "--accuracy", "--dir", text(dir.path())]);
+    let child = start(&["content", "--accuracy", "--dir", text(dir.path())]);
     stop(child, Signal::INT, |_| {
         let folders = entries(dir.path());
         folders.iter().any(|name| !entries(&dir.path().join(name)).is_empty())
@@ -103,7 +102,7 @@ fn a_stopped_bench_content_leaves_no_file() {
     assert_eq!(entries(dir.path()), [""; 0]);
     // The speeds make nothing, and stop all the same.
     let begun = Instant::now();
-    let child = start(&["bench", "content", "--repeat", "1000"]);
+    let child = start(&["content", "--repeat", "1000"]);
     stop(child, Signal::TERM, |_| begun.elapsed() > Duration::from_secs(1));
 }
 
@@ -112,7 +111,7 @@ fn a_stopped_bench_estimate_takes_its_tree_away() {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     for (signal, later) in [(Signal::INT, 0), (Signal::TERM, 1500)] {
         let tree = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
-        let args = ["bench", "estimate", "--size", "128M", "--repeat", "50", "--tree", tree];
+        let args = ["estimate", "--size", "128M", "--repeat", "50", "--tree", tree];
         let child = start(&[&args[..], &["--dir", text(dir.path())]].concat());
         // While the tree is made, and while it is measured.
         let begun = Instant::now();
@@ -128,7 +127,7 @@ fn a_bench_estimate_that_is_stopped_later_tells_what_it_measured() {
     let said = tempfile::NamedTempFile::new().unwrap();
     let answer = tempfile::NamedTempFile::new().unwrap();
     let tree = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
-    let args = ["bench", "estimate", "--size", "8M", "--repeat", "1000", "--tree", tree, "--json"];
+    let args = ["estimate", "--size", "8M", "--repeat", "1000", "--tree", tree, "--json"];
     let child = command(&[&args[..], &["--dir", text(dir.path())]].concat())
         .process_group(0)
         .stdout(answer.reopen().unwrap())

@@ -1,24 +1,24 @@
-//! What `fathom bench engine` does alike here and in guests: how long, where to, and what is said of it.
+//! What `fathom-bench engine` does alike here and in guests: how long, where to, and what is said of it.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use bench::BenchError;
-use bench::outcome::Outcome;
-use bench::record::{self, About};
-use bench::suite::Pace;
+use crate::BenchError;
+use crate::outcome::Outcome;
+use crate::record::{self, About};
+use crate::suite::Pace;
 use sys::interrupt::{Interrupt, Level};
 
 use super::table;
-use crate::args::BenchEngineArgs;
-use crate::failure::Failure;
-use crate::terminal::{Text, answer, json, say, say_text};
+use crate::args::EngineArgs;
+use cli::failure::Failure;
+use cli::terminal::{Text, answer, json, say, say_text};
 
 /// Writes the results and says what was found; `accelerator` executed the guest, if there was one.
 pub fn finish(
     outcome: &Outcome,
     out: &Path,
-    args: &BenchEngineArgs,
+    args: &EngineArgs,
     accelerator: &str,
     interrupt: &Interrupt,
 ) -> Result<ExitCode, Failure> {
@@ -30,7 +30,7 @@ pub fn finish(
         });
     }
     let about = About {
-        command: crate::args::words(),
+        command: cli::words(),
         tool_version: env!("CARGO_PKG_VERSION").into(),
         machine: host::facts(),
         accelerator: accelerator.into(),
@@ -54,7 +54,7 @@ pub fn default_directory() -> PathBuf {
 }
 
 /// Returns how long and how often, as asked.
-pub fn pace(args: &BenchEngineArgs) -> Pace {
+pub fn pace(args: &EngineArgs) -> Pace {
     let mut pace = match (args.lab, args.quick) {
         (true, _) => Pace::LAB,
         (false, true) => Pace::QUICK,

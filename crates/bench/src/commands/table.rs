@@ -1,10 +1,10 @@
 //! A comparison told while it runs, and its table.
 
-use bench::contest::ContestantKind;
-use bench::goal::GoalVerdict;
-use bench::outcome::{CaseOutcome, Outcome, Ratio, spread};
-use bench::suite::Event;
-use bench::verified::{Cost, Verified};
+use crate::contest::ContestantKind;
+use crate::goal::GoalVerdict;
+use crate::outcome::{CaseOutcome, Outcome, Ratio, spread};
+use crate::suite::Event;
+use crate::verified::{Cost, Verified};
 use stats::Figure;
 use units::Nanos;
 

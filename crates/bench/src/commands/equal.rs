@@ -1,19 +1,19 @@
-//! `fathom bench verdicts --lab`: two equal variants in fresh guests.
+//! `fathom-bench verdicts --lab`: two equal variants in fresh guests.
 
 use std::process::ExitCode;
 use std::time::Instant;
 
-use bench::equal::{self, Extent, FULL, QUICK, Resolved, THRESHOLD};
+use crate::equal::{self, Extent, FULL, QUICK, Resolved, THRESHOLD};
 use serde_json::json;
 use units::show::{nanos, significant};
 
-use crate::args::BenchVerdictsArgs;
-use crate::commands::lab::execute_own;
-use crate::failure::Failure;
-use crate::terminal::{Text, answer, json_line, say};
+use crate::args::VerdictsArgs;
+use cli::execute_own;
+use cli::failure::Failure;
+use cli::terminal::{Text, answer, json_line, say};
 
 /// Runs the guests one after another, and says what the machine can resolve.
-pub fn equal(args: &BenchVerdictsArgs) -> Result<ExitCode, Failure> {
+pub fn equal(args: &VerdictsArgs) -> Result<ExitCode, Failure> {
     let extent = if args.quick { QUICK } else { FULL };
     let folder = tempfile::tempdir().map_err(Failure::environment)?;
     let text = equal::experiment(&extent);

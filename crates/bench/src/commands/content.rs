@@ -1,23 +1,23 @@
-//! `fathom bench content`: how fast content is made, how exactly it is what was asked for, and what dm-vdo makes of it.
+//! `fathom-bench content`: how fast content is made, how exactly it is what was asked for, and what dm-vdo makes of it.
 
 use std::process::ExitCode;
 
-use bench::content::accuracy::{self, Accuracy, Found};
-use bench::content::goals;
-use bench::content::grid::{Ask, DUPLICATES, SAVINGS, grid};
-use bench::content::peer::{self, PeerSpeed};
-use bench::content::speed::{self, Speed, WrittenKind};
-use bench::content::vdo::{self, Stored};
-use bench::fio::Fio;
+use crate::content::accuracy::{self, Accuracy, Found};
+use crate::content::goals;
+use crate::content::grid::{Ask, DUPLICATES, SAVINGS, grid};
+use crate::content::peer::{self, PeerSpeed};
+use crate::content::speed::{self, Speed, WrittenKind};
+use crate::content::vdo::{self, Stored};
+use crate::fio::Fio;
 use serde_json::json;
 use sys::interrupt::Interrupt;
 
 use super::engine_record::failure;
 use super::goal;
-use crate::args::BenchContentArgs;
-use crate::commands::lab::execute_own;
-use crate::failure::Failure;
-use crate::terminal::{Text, answer, json_line, say};
+use crate::args::ContentArgs;
+use cli::execute_own;
+use cli::failure::Failure;
+use cli::terminal::{Text, answer, json_line, say};
 
 /// Shares of duplicates and savings of the quick grid, percent.
 const QUICK: [[f64; 3]; 2] = [[0.0, 50.0, 90.0], [SAVINGS[1], SAVINGS[4], SAVINGS[5]]];
@@ -30,7 +30,7 @@ const MOST_POINTS: f64 = 1.0;
 /// Repeats of fio, whose runs are long.
 const FIO_REPEATS: usize = 3;
 
-pub fn content(args: &BenchContentArgs) -> Result<ExitCode, Failure> {
+pub fn content(args: &ContentArgs) -> Result<ExitCode, Failure> {
     match (args.lab, args.accuracy) {
         (true, _) => on_vdo(args),
         (_, true) => accuracies(args),
@@ -39,7 +39,7 @@ pub fn content(args: &BenchContentArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Writes the grid into files and looks at them.
-fn accuracies(args: &BenchContentArgs) -> Result<ExitCode, Failure> {
+fn accuracies(args: &ContentArgs) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
     let fio = fio(args)?;
@@ -90,7 +90,7 @@ fn accuracy_table(cells: &[Accuracy]) -> String {
     text
 }
 
-fn speeds(args: &BenchContentArgs) -> Result<ExitCode, Failure> {
+fn speeds(args: &ContentArgs) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
     let fio = fio(args)?;
@@ -115,7 +115,7 @@ fn speeds(args: &BenchContentArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn fio(args: &BenchContentArgs) -> Result<Option<Fio>, Failure> {
+fn fio(args: &ContentArgs) -> Result<Option<Fio>, Failure> {
     let wanted = args.against.map(|_| Fio::find(args.fio.as_deref()).map_err(failure));
     wanted.transpose()
 }
@@ -171,12 +171,12 @@ fn peer_table(speeds: &[Speed], peers: &[PeerSpeed]) -> String {
     text
 }
 
-fn asks(args: &BenchContentArgs) -> Vec<Ask> {
+fn asks(args: &ContentArgs) -> Vec<Ask> {
     if args.quick { grid(&QUICK[0], &QUICK[1]) } else { grid(&DUPLICATES, &SAVINGS) }
 }
 
 /// Runs the grid in the lab, reads its result, and compares.
-fn on_vdo(args: &BenchContentArgs) -> Result<ExitCode, Failure> {
+fn on_vdo(args: &ContentArgs) -> Result<ExitCode, Failure> {
     let asks = asks(args);
     let folder = tempfile::tempdir().map_err(Failure::environment)?;
     let text = vdo::experiment(&asks, LAB_DISTINCT);

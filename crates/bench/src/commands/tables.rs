@@ -1,11 +1,11 @@
 //! The tables of `docs/method.md`, made from simulations: each between marks, as it stands there.
 
-use bench::acceptance::{Acceptance, Bound};
-use bench::verdicts::Condition;
+use crate::acceptance::{Acceptance, Bound};
+use crate::verdicts::Condition;
 use stats::simulation::{Repeats, Sample, Shares, Simulated};
 use units::{Test, show::significant};
 
-use crate::terminal::Text;
+use cli::terminal::Text;
 
 /// A condition with what came out.
 pub type Measured = (Condition, Shares);

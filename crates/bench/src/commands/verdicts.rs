@@ -1,23 +1,23 @@
-//! `fathom bench verdicts`: verdicts on simulated experiments whose truth is known.
+//! `fathom-bench verdicts`: verdicts on simulated experiments whose truth is known.
 
 use std::process::ExitCode;
 
-use bench::acceptance::{Acceptance, acceptances};
-use bench::verdicts::{Condition, Met, Wanted, conditions, coverage, power};
+use crate::acceptance::{Acceptance, acceptances};
+use crate::verdicts::{Condition, Met, Wanted, conditions, coverage, power};
 use serde_json::{Value, json};
 use stats::simulation::{Repeats, Shares, Simulated};
 use units::{Seed, show::significant};
 
 use super::equal::equal;
 use super::tables::{self, Measured, bound, percent};
-use crate::args::BenchVerdictsArgs;
-use crate::failure::Failure;
-use crate::terminal::{Text, answer, json_line};
+use crate::args::VerdictsArgs;
+use cli::failure::Failure;
+use cli::terminal::{Text, answer, json_line};
 
 /// Any will do; the same gives the same table.
 const SEED: Seed = Seed(18);
 
-pub fn verdicts(args: &BenchVerdictsArgs) -> Result<ExitCode, Failure> {
+pub fn verdicts(args: &VerdictsArgs) -> Result<ExitCode, Failure> {
     if args.lab {
         return equal(args);
     }

@@ -1,28 +1,28 @@
-//! `fathom bench engine`: the load engine beside fio.
+//! `fathom-bench engine`: the load engine beside fio.
 
 use std::process::ExitCode;
 
-use bench::BenchError;
-use bench::case::chosen;
-use bench::contest::Programs;
-use bench::fathom_contestant::Fathom;
-use bench::fio::Fio;
-use bench::suite::Suite;
-use bench::target::{Made, Target, TargetMaker};
-use bench::verified::Verified;
+use crate::BenchError;
+use crate::case::chosen;
+use crate::contest::Programs;
+use crate::fathom_contestant::Fathom;
+use crate::fio::Fio;
+use crate::suite::Suite;
+use crate::target::{Made, Target, TargetMaker};
+use crate::verified::Verified;
 use sys::interrupt::{Interrupt, Level};
 
 use super::engine_record::{default_directory, failure, finish, pace};
 use super::table::Narrator;
-use crate::args::{BenchEngineArgs, Peer};
-use crate::failure::Failure;
-use crate::terminal::{Text, say, say_text};
+use crate::args::{EngineArgs, Peer};
+use cli::failure::Failure;
+use cli::terminal::{Text, say, say_text};
 
 /// Sizes of made targets, bytes.
 const SIZE: u64 = 1 << 30;
 const QUICK_SIZE: u64 = 256 << 20;
 
-pub fn engine(args: &BenchEngineArgs) -> Result<ExitCode, Failure> {
+pub fn engine(args: &EngineArgs) -> Result<ExitCode, Failure> {
     let Peer::Fio = args.against;
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
@@ -34,9 +34,8 @@ pub fn engine(args: &BenchEngineArgs) -> Result<ExitCode, Failure> {
     if args.lab {
         return super::in_lab::in_lab(args, &interrupt);
     }
-    let program = std::env::current_exe().map_err(Failure::environment)?;
     let fio = Fio::find(args.fio.as_deref()).map_err(failure)?;
-    let programs = Programs { fathom: Fathom { program }, fio };
+    let programs = Programs { fathom: Fathom::own().map_err(failure)?, fio };
     say(&format!("fathom {} against {}", env!("CARGO_PKG_VERSION"), programs.fio.describe()));
     let (made, left_out) = targets(args)?;
     let suite = suite(args, programs, &made, left_out)?;
@@ -61,20 +60,20 @@ pub fn engine(args: &BenchEngineArgs) -> Result<ExitCode, Failure> {
 /// Returns what verification of reads costs, on files of their own.
 fn verification(
     suite: &Suite,
-    args: &BenchEngineArgs,
+    args: &EngineArgs,
     interrupt: &Interrupt,
 ) -> Result<Verified, BenchError> {
-    let (repeats, run) = bench::verified::pace(args.quick);
+    let (repeats, run) = crate::verified::pace(args.quick);
     let pace = (
         args.repeat.map_or(repeats, |n| n as usize),
         args.duration.map_or(run, |time| time.0 / 1_000_000),
     );
     say("verified reads, without and with a table, beside fio's crc32c");
-    bench::verified::in_memory(&suite.programs, QUICK_SIZE, pace, interrupt)
+    crate::verified::in_memory(&suite.programs, QUICK_SIZE, pace, interrupt)
 }
 
 /// The targets, and what this machine or this user cannot have.
-fn targets(args: &BenchEngineArgs) -> Result<(Vec<Made>, Vec<String>), Failure> {
+fn targets(args: &EngineArgs) -> Result<(Vec<Made>, Vec<String>), Failure> {
     let size = args.size.map_or(if args.quick { QUICK_SIZE } else { SIZE }, |bytes| bytes.0);
     let all = args.only.is_empty() && args.target.is_empty();
     let wanted = |name: &str| all || args.only.iter().any(|only| only == name);
@@ -89,7 +88,7 @@ fn targets(args: &BenchEngineArgs) -> Result<(Vec<Made>, Vec<String>), Failure> 
 }
 
 fn suite(
-    args: &BenchEngineArgs,
+    args: &EngineArgs,
     programs: Programs,
     made: &[Made],
     left_out: Vec<String>,

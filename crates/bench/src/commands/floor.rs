@@ -1,4 +1,4 @@
-//! `fathom bench floor`: the calls of a backend and nothing else, as `fathom bench engine` starts them.
+//! `fathom-bench floor`: the calls of a backend and nothing else, as `fathom-bench engine` starts them.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -6,12 +6,12 @@ use std::time::Duration;
 use engine::TargetSpec;
 use host::TargetPermit;
 
-use crate::args::BenchFloorArgs;
-use crate::commands::load::engine_failure;
-use crate::failure::Failure;
-use crate::terminal::json;
+use crate::args::FloorArgs;
+use cli::engine_failure;
+use cli::failure::Failure;
+use cli::terminal::json;
 
-pub fn floor(args: &BenchFloorArgs) -> Result<ExitCode, Failure> {
+pub fn floor(args: &FloorArgs) -> Result<ExitCode, Failure> {
     let driver = match args.backend.as_str() {
         "io_uring" => engine::Driver::IoUring,
         "libaio" => engine::Driver::Libaio,

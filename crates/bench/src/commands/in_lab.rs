@@ -1,11 +1,11 @@
-//! `fathom bench engine --lab`: the same comparison on real layers, in guests.
+//! `fathom-bench engine --lab`: the same comparison on real layers, in guests.
 
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use bench::guest_comparison::{self, GuestComparison};
-use bench::outcome::Outcome;
+use crate::guest_comparison::{self, GuestComparison};
+use crate::outcome::Outcome;
 use experiment::{Needs, Plan};
 use lab::{Ending, FrameKind, Received, Vm, VmSpec};
 use run::{Event, ExperimentSource, KeptStack, LAB, Message, Mission, RunRequest};
@@ -13,11 +13,13 @@ use sys::interrupt::{Interrupt, Level};
 
 use super::engine_record::{default_directory, finish, pace};
 use super::in_guest::OUTCOME;
-use crate::args::{BenchEngineArgs, GuestArgs, LabTarget};
-use crate::failure::Failure;
-use crate::guests::{Prepared, prepare};
-use crate::render::RunView;
-use crate::terminal::{Text, say, say_text};
+use cli::GuestArgs;
+
+use crate::args::{EngineArgs, LabTarget};
+use cli::RunView;
+use cli::failure::Failure;
+use cli::guests::{Prepared, prepare};
+use cli::terminal::{Text, say, say_text};
 
 /// The experiment whose stacks are raised: a linear volume, and VDO.
 const EXPERIMENT: &str = "vdo-vs-plain";
@@ -25,7 +27,7 @@ const EXPERIMENT: &str = "vdo-vs-plain";
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Runs the comparison in one guest for each layer.
-pub fn in_lab(args: &BenchEngineArgs, interrupt: &Interrupt) -> Result<ExitCode, Failure> {
+pub fn in_lab(args: &EngineArgs, interrupt: &Interrupt) -> Result<ExitCode, Failure> {
     let out = args.out.clone().unwrap_or_else(default_directory);
     let machine = GuestArgs {
         memory: None,
@@ -66,7 +68,7 @@ pub fn in_lab(args: &BenchEngineArgs, interrupt: &Interrupt) -> Result<ExitCode,
 fn one(
     plan: &Plan,
     layer: LabTarget,
-    args: &BenchEngineArgs,
+    args: &EngineArgs,
     machine: &GuestArgs,
     prepared: &Prepared,
     interrupt: &Interrupt,
@@ -138,7 +140,7 @@ fn take(payload: &[u8], outcome: &mut Option<Outcome>) {
     match Message::decode(payload) {
         Ok(Message::Event(Event::Notice { text, .. })) => say_text(&Text::lines_of(&text)),
         Ok(Message::Put { path, bytes }) if Path::new(&path) == Path::new(OUTCOME) => {
-            match bench::outcome::decode(&bytes) {
+            match crate::outcome::decode(&bytes) {
                 Ok(read) => *outcome = Some(read),
                 Err(error) => say(&format!("the guest's outcome cannot be read: {error}")),
             }

@@ -1,33 +1,45 @@
-//! `fathom bench ...`
+//! What can be typed after `fathom-bench`.
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Parser};
+use cli::{GuestArgs, made};
 use units::{Bytes, Nanos};
 
-use super::{BenchEstimateArgs, GuestArgs};
-
-/// `fathom bench ...`
-#[derive(Debug, Subcommand)]
-pub enum BenchCommand {
+/// Fathom measured, for its developers: beside its peers, beside models, beside the truth.
+#[derive(Debug, Parser)]
+#[command(name = "fathom-bench", version, max_term_width = 100)]
+pub enum Cli {
     /// How long the lab takes from the command to the first step of a plan.
-    Lab(BenchLabArgs),
+    Lab(LabArgs),
     /// The load engine beside fio: same targets, same depths, interleaved repeats.
-    Engine(BenchEngineArgs),
+    Engine(EngineArgs),
     /// `fathom estimate` beside LZ4 alone, and duperemove where it is installed.
-    Estimate(BenchEstimateArgs),
-    /// Calls of pread and nothing else, for `bench engine`: what they alone cost.
+    Estimate(EstimateArgs),
+    /// Calls of pread and nothing else, for `engine`: what they alone cost.
     #[command(hide = true)]
-    Floor(BenchFloorArgs),
-    /// Loads that only read, by turns in one process, for `bench engine`: what each costs.
+    Floor(FloorArgs),
+    /// Loads that only read, by turns in one process, for `engine`: what each costs.
     #[command(hide = true)]
-    Turns(BenchTurnsArgs),
+    Turns(TurnsArgs),
     /// The content generator: bytes per second beside plain stores and fio; asked beside achieved; real dm-vdo.
-    Content(BenchContentArgs),
+    Content(ContentArgs),
     /// Modelled disks in a guest beside their models.
-    Disks(BenchDisksArgs),
+    Disks(DisksArgs),
     /// Verdicts beside the truth, in simulated experiments.
-    Verdicts(BenchVerdictsArgs),
+    Verdicts(VerdictsArgs),
+    /// A comparison that `engine` left, on the terminal.
+    Show(ShowArgs),
+}
+
+/// `fathom-bench show`
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    /// Directory that `fathom-bench engine` left, or the file in it that holds the whole comparison.
+    pub comparison: PathBuf,
+    /// JSON on standard output.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Whom the engine is measured against.
@@ -60,17 +72,17 @@ impl LabTarget {
     }
 }
 
-/// `fathom bench engine`
+/// `fathom-bench engine`
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Makes a loop device over tmpfs, a zram device (both need root), a file in --dir and one on tmpfs, and removes them
 again; a --target of yours is only read.
 
 Examples:
-  fathom bench engine --quick
-  fathom bench engine --only null,zram --depth 1,32 --repeat 9 --out against-fio
-  fathom bench engine --target /dev/nvme0n1")]
-pub struct BenchEngineArgs {
+  fathom-bench engine --quick
+  fathom-bench engine --only null,zram --depth 1,32 --repeat 9 --out against-fio
+  fathom-bench engine --target /dev/nvme0n1")]
+pub struct EngineArgs {
     /// Whom the engine is measured against.
     #[arg(long, value_enum, default_value = "fio")]
     pub against: Peer,
@@ -105,7 +117,7 @@ pub struct BenchEngineArgs {
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
     /// Directory of the results; it must not exist [default: ./engine-vs-fio-UTCTIME].
-    #[arg(long, value_name = "DIR", value_parser = super::made())]
+    #[arg(long, value_name = "DIR", value_parser = made())]
     pub out: Option<PathBuf>,
     /// Compare on real layers in guests of the lab instead, with the fio of the guest's distribution.
     #[arg(long, conflicts_with_all = ["only", "target", "fio", "size"])]
@@ -127,13 +139,13 @@ pub struct BenchEngineArgs {
     pub json: bool,
 }
 
-/// `fathom bench floor`
+/// `fathom-bench floor`
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  fathom bench floor /dev/loop0 --size 256M --duration 1s
-  fathom bench floor /dev/loop0 --size 256M --backend io_uring --depth 32 --duration 1s")]
-pub struct BenchFloorArgs {
+  fathom-bench floor /dev/loop0 --size 256M --duration 1s
+  fathom-bench floor /dev/loop0 --size 256M --backend io_uring --depth 32 --duration 1s")]
+pub struct FloorArgs {
     /// A block device or file; it is only read, unless --write is given.
     pub target: PathBuf,
     /// Bytes of it that are used.
@@ -162,9 +174,9 @@ pub struct BenchFloorArgs {
     pub duration: Option<Nanos>,
 }
 
-/// `fathom bench turns`
+/// `fathom-bench turns`
 #[derive(Debug, Args)]
-pub struct BenchTurnsArgs {
+pub struct TurnsArgs {
     /// How often each load is run.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: u32,
@@ -173,16 +185,16 @@ pub struct BenchTurnsArgs {
     pub loads: Vec<String>,
 }
 
-/// `fathom bench content`
+/// `fathom-bench disks`
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  fathom bench disks --lab --out disks
-  fathom bench disks --lab --like hdd --like hdd,rpm=5400 --json
+  fathom-bench disks --lab --out disks
+  fathom-bench disks --lab --like hdd --like hdd,rpm=5400 --json
 
 Random reads of 4 KiB at depth 1, 2, 8 and 32; exit code 1 where a median is more than 5 % from the model, which gets the
 next request after a reply when the guest sent it at depth 1: the trace says how long that took. Without --lab that is 0.2 ms. Only a quiet machine tells. Flash is faster than an emulated guest can ask.")]
-pub struct BenchDisksArgs {
+pub struct DisksArgs {
     /// Measure in the lab; otherwise only what the models say.
     #[arg(long)]
     pub lab: bool,
@@ -196,7 +208,7 @@ pub struct BenchDisksArgs {
     #[arg(long, value_name = "S", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub seconds: u64,
     /// Directory of the result; it must not exist [default: none is left].
-    #[arg(long, value_name = "DIR", value_parser = super::made())]
+    #[arg(long, value_name = "DIR", value_parser = made())]
     pub out: Option<PathBuf>,
     #[command(flatten)]
     pub machine: GuestArgs,
@@ -205,13 +217,14 @@ pub struct BenchDisksArgs {
     pub json: bool,
 }
 
+/// `fathom-bench content`
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  fathom bench content --against fio --json
-  fathom bench content --accuracy --against fio
-  fathom bench content --lab --out grid")]
-pub struct BenchContentArgs {
+  fathom-bench content --against fio --json
+  fathom-bench content --accuracy --against fio
+  fathom-bench content --lab --out grid")]
+pub struct ContentArgs {
     /// In place of speed: a grid of asks, and what was really written for each.
     #[arg(long, conflicts_with = "lab")]
     pub accuracy: bool,
@@ -235,7 +248,7 @@ pub struct BenchContentArgs {
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
     /// Directory of the result of --lab; it must not exist [default: ./generator-on-vdo-UTCTIME].
-    #[arg(long, value_name = "DIR", value_parser = super::made())]
+    #[arg(long, value_name = "DIR", value_parser = made())]
     pub out: Option<PathBuf>,
     #[command(flatten)]
     pub machine: GuestArgs,
@@ -244,17 +257,66 @@ pub struct BenchContentArgs {
     pub json: bool,
 }
 
-/// `fathom bench verdicts`
+/// `fathom-bench estimate`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Copies real files and as many random bytes into memory, and removes them again.
+
+With --lab, estimates data and then writes it to real dm-vdo, in the lab:
+  fathom-bench estimate --lab --corpus disk.img
+  fathom-bench estimate --lab --corpus a.img --corpus b.img,forgotten=64M --json")]
+pub struct EstimateArgs {
+    /// In place of speed: how far estimates, and sets made from profiles, are from what real dm-vdo stores.
+    #[arg(long, requires = "corpus")]
+    pub lab: bool,
+    /// An image of whole blocks of 4 KiB; forgotten=SIZE of it are written with deduplication off. Can be given several times.
+    #[arg(long, value_name = "FILE[,forgotten=SIZE]", value_parser = corpus, requires = "lab")]
+    pub corpus: Vec<(PathBuf, Bytes)>,
+    /// Directory of the result of --lab; it must not exist [default: it is not kept].
+    #[arg(long, value_name = "DIR", requires = "lab", value_parser = made())]
+    pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub machine: GuestArgs,
+    /// Directories that real files come from.
+    #[arg(long, value_name = "DIR", default_values = ["/usr/lib", "/usr/share/doc", "/usr/include"])]
+    pub tree: Vec<PathBuf>,
+    /// Size of the tree.
+    #[arg(long, default_value = "4G")]
+    pub size: Bytes,
+    /// Where the tree is made.
+    #[arg(long, value_name = "DIR", default_value = "/dev/shm")]
+    pub dir: PathBuf,
+    /// Interleaved repeats.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub repeat: u32,
+    /// JSON on standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Reads `FILE` or `FILE,forgotten=SIZE`.
+fn corpus(text: &str) -> Result<(PathBuf, Bytes), String> {
+    let Some((file, forgotten)) = text.split_once(",forgotten=") else {
+        return Ok((text.into(), Bytes(0)));
+    };
+    let size: Bytes = forgotten.parse().map_err(|error| format!("{error}"))?;
+    if !size.0.is_multiple_of(4096) {
+        return Err(format!("{size} are no whole blocks of 4 KiB; give a multiple of 4k"));
+    }
+    Ok((file.into(), size))
+}
+
+/// `fathom-bench verdicts`
 #[derive(Debug, Args)]
 #[command(group(clap::ArgGroup::new("truth").required(true).args(["simulated", "lab"])))]
 #[command(after_help = "\
 Ends with 1 when a condition is not met. What the lines mean is said in docs/method.md.
 
 Examples:
-  fathom bench verdicts --simulated
-  fathom bench verdicts --simulated --experiments 2000 --json
-  fathom bench verdicts --lab --quick")]
-pub struct BenchVerdictsArgs {
+  fathom-bench verdicts --simulated
+  fathom-bench verdicts --simulated --experiments 2000 --json
+  fathom-bench verdicts --lab --quick")]
+pub struct VerdictsArgs {
     /// Simulate experiments whose truth is known.
     #[arg(long)]
     pub simulated: bool,
@@ -271,7 +333,7 @@ pub struct BenchVerdictsArgs {
     #[arg(long, conflicts_with = "json")]
     pub tables: bool,
     /// Directory of the results of --lab; it must not exist [default: kept nowhere].
-    #[arg(long, value_name = "DIR", requires = "lab", conflicts_with = "simulated", value_parser = super::made())]
+    #[arg(long, value_name = "DIR", requires = "lab", conflicts_with = "simulated", value_parser = made())]
     pub out: Option<PathBuf>,
     #[command(flatten)]
     pub machine: GuestArgs,
@@ -280,9 +342,9 @@ pub struct BenchVerdictsArgs {
     pub json: bool,
 }
 
-/// `fathom bench lab`
+/// `fathom-bench lab`
 #[derive(Debug, Args)]
-pub struct BenchLabArgs {
+pub struct LabArgs {
     /// How many guests of each kind to start.
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: u32,

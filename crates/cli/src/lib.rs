@@ -1,0 +1,96 @@
+//! What the program `fathom` is made of: arguments, commands, rendering of events; no logic. Its developers' program `fathom-bench` is made
+//! of the same, and runs commands of `fathom` as they are.
+#![forbid(unsafe_code)]
+
+mod args;
+mod choices;
+mod commands;
+pub mod failure;
+mod fit;
+pub mod guests;
+mod log;
+mod outputs;
+mod render;
+pub mod terminal;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use args::{Cli, Command, DiskCommand, LabCommand, TraceCommand, UvdoCommand};
+pub use args::{GuestArgs, made, words};
+use clap::Parser;
+pub use commands::estimate::failure as estimate_failure;
+pub use commands::guest::main as guest;
+pub use commands::lab::execute_own;
+pub use commands::load::{engine_failure, reading};
+use failure::Failure;
+pub use render::RunView;
+
+/// Where the benches of Fathom itself are.
+const BENCH: &str =
+    "fathom bench is a program of its own, for developers: cargo run --release -p bench -- --help";
+
+/// Runs the command that `words` name, the program's name first.
+pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let words: Vec<OsString> = words.into_iter().collect();
+    finish(Cli::try_parse_from(words).map(|cli| execute(&cli)))
+}
+
+/// Ends the program: says what went wrong, of the command line or after it, and returns the exit code.
+pub fn finish(done: Result<Result<ExitCode, Failure>, clap::Error>) -> ExitCode {
+    let code = match done {
+        Ok(done) => done.unwrap_or_else(|failure| failure.report()),
+        Err(error) => failure::command_line(&error),
+    };
+    // What went wrong otherwise says more than that nobody could read of it.
+    match Failure::lost_output().map(|failure| failure.report()) {
+        Some(lost) if code == ExitCode::SUCCESS => lost,
+        _ => code,
+    }
+}
+
+fn execute(cli: &Cli) -> Result<ExitCode, Failure> {
+    log::begin(cli.log.as_deref())?;
+    let done = command(&cli.command);
+    match &done {
+        Ok(code) => tracing::info!(?code, "ended"),
+        Err(failure) => tracing::error!("failed: {}", failure.text()),
+    }
+    done
+}
+
+fn command(command: &Command) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Lab(LabCommand::Run(args)) => commands::lab::run(args),
+        Command::Lab(LabCommand::List(args)) => commands::lab::list(args.json),
+        Command::Lab(LabCommand::Shell(args)) => commands::shell::open(args),
+        Command::Lab(LabCommand::Clean(args)) => commands::lab::clean(args.json),
+        Command::Run(args) => commands::run::run(args),
+        Command::Load(args) => commands::load::run(args),
+        Command::Estimate(args) => commands::estimate::run(args),
+        Command::Show(args) => commands::show::run(args),
+        Command::Report(args) => commands::report::run(args),
+        Command::Trend(args) => commands::trend::run(args),
+        Command::Doctor(args) => commands::doctor::run(args),
+        Command::Explain(args) => commands::explain::run(args),
+        Command::Catalogue(args) => commands::catalogue::run(args),
+        Command::Layers(args) => commands::layers::run(args),
+        Command::Disk(DiskCommand::List(args)) => Ok(commands::disk::list(args.json)),
+        Command::Disk(DiskCommand::Show(args)) => commands::disk::show(args),
+        Command::Disk(DiskCommand::Bench(args)) => commands::disk::bench(args),
+        Command::Disk(DiskCommand::Replay(args)) => commands::disk::replay(args),
+        Command::Disk(DiskCommand::Serve(args)) => commands::disk::serve(args),
+        Command::Trace(TraceCommand::Show(args)) => commands::disk::trace(args),
+        Command::Uvdo(UvdoCommand::Create(args)) => commands::uvdo::create(args),
+        Command::Uvdo(UvdoCommand::Start(args)) => commands::uvdo::start(args),
+        Command::Uvdo(UvdoCommand::Stop(args)) => commands::uvdo::stop(args),
+        Command::Uvdo(UvdoCommand::Status(args)) => commands::uvdo::status(args),
+        Command::Uvdo(UvdoCommand::Stats(args)) => commands::uvdo::stats(args),
+        Command::Uvdo(UvdoCommand::Policy(args)) => commands::uvdo::policy(args),
+        Command::Uvdo(UvdoCommand::Grow(args)) => commands::uvdo::grow(args),
+        Command::Uvdo(UvdoCommand::Rebuild(args)) => commands::uvdo::rebuild(args),
+        Command::Uvdo(UvdoCommand::Check(args)) => commands::uvdo::check(args),
+        Command::Clean(args) => commands::clean::run(args),
+        Command::Bench(_) => Err(Failure::usage(BENCH)),
+    }
+}
