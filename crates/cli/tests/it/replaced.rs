@@ -6,7 +6,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::loop_device::{LoopDevice, loop_device};
-use crate::program::{Answer, fathom_in, skip, text};
+use crate::program::{Answer, fathom_in, ready, skip, text};
 
 /// The byte that the foreign device is full of.
 const FOREIGN: u8 = 0x5A;
@@ -260,7 +260,7 @@ const ANEW: &str =
 #[test]
 fn a_mapped_device_that_is_another_one_by_now_is_not_driven() {
     let name = "a_mapped_device_that_is_another_one_by_now_is_not_driven";
-    let Some(_turn) = crate::lab::ready(name) else { return };
+    let Some(_turn) = ready(name) else { return };
     let layer = |name: &str, on: &str| {
         format!(
             "[[stack]]\nlayer = \"linear\"\nname = \"{name}\"\non = \"{on}\"\nsize = \"256M\"\n"
