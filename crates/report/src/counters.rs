@@ -14,6 +14,7 @@ use units::show::{grouped, significant};
 use units::{Metric, Unit, printable};
 
 use crate::json::SCHEMA;
+use crate::terminal::ink::wrapped;
 use crate::wording::NONE;
 
 /// The readings of one layer of one cell.
@@ -98,7 +99,8 @@ pub fn text(set: &ResultSet, width: usize, every: bool) -> String {
         let columns = kind.overview.map_or(&[][..], |overview| overview.columns);
         let _ = writeln!(out, "{} ({})", printable(layer), kind.name);
         for Column { name, unit, help, .. } in columns {
-            let _ = writeln!(out, "  {name}, {}: {help}", unit.words());
+            let line = format!("{name}, {}: {help}", unit.words());
+            let _ = writeln!(out, "  {}", wrapped(&line, width.saturating_sub(2), "    "));
         }
         out.push('\n');
         out.push_str(&overview(&own, columns, width));

@@ -1,7 +1,7 @@
 //! A result on a terminal: verdict, figures, findings; nothing that a log could not hold.
 
 mod grid;
-mod ink;
+pub(crate) mod ink;
 mod jobs;
 mod table;
 

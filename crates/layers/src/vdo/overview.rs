@@ -37,13 +37,13 @@ pub(super) const OVERVIEW: Overview = Overview {
         Column {
             name: "logical blocks",
             unit: Unit::Blocks,
-            help: "logicalBlocksUsed, blocks of 4 KiB: what the saving is of",
+            help: "logicalBlocksUsed, of which the saving is a share",
             of: |f| field(f, "logicalBlocksUsed"),
         },
         Column {
             name: "data blocks",
             unit: Unit::Blocks,
-            help: "dataBlocksUsed, blocks of 4 KiB: what they take on disk",
+            help: "dataBlocksUsed, the space that they take",
             of: |f| field(f, "dataBlocksUsed"),
         },
         Column {

@@ -46,7 +46,7 @@ impl Ink {
 
 /// `text` in lines of at most `width` characters, all but the first with `indent` before them. Control
 /// characters, which names of others may hold, do not reach the terminal.
-pub(super) fn wrapped(text: &str, width: usize, indent: &str) -> String {
+pub(crate) fn wrapped(text: &str, width: usize, indent: &str) -> String {
     let clean: String = text.chars().map(|c| if is_obeyed(c) { ' ' } else { c }).collect();
     let mut lines: Vec<String> = vec![String::new()];
     for word in clean.split_whitespace() {
