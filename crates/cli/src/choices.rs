@@ -16,8 +16,9 @@ pub fn asked(common: &Common, earlier: Option<&Earlier>) -> RunRequest {
         .going_on(earlier)
 }
 
-/// Says where the experiment has no scale of the name that was asked for, and so runs as its file has it.
-pub fn note_scale(asked: Option<&str>, plan: &Plan) {
+/// Says what is to be known of the experiment's file, and where it has no scale of the name that was asked for, and so runs as the file has it.
+pub fn say_notes(asked: Option<&str>, plan: &Plan) {
+    plan.notes.iter().for_each(|note| say(&format!("note: {note}")));
     if let Some(asked) = asked.filter(|_| plan.facts.scale.is_none()) {
         let name = &plan.facts.experiment;
         say(&format!("note: {name} has no scale '{asked}' of its own: this is as its file has it"));

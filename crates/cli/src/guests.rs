@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use experiment::{Machine, Needs, Plan, Tree};
+use experiment::{Corpus, Machine, Needs, Plan};
 use lab::Qemu;
 use lab::{
     Accelerator, Cache, DiskHome, Ending, Frame, FrameKind, Image, ImageSpec, Received, Supply,
@@ -67,10 +67,10 @@ pub fn image_spec(needs: &Needs, args: &GuestArgs) -> ImageSpec {
 /// Returns what commands need beside the image.
 fn supplies(needs: &Needs) -> SupplySpec {
     let mut spec = SupplySpec { packages: needs.command_packages.clone(), ..Default::default() };
-    for (name, tree) in &needs.trees {
-        match tree {
-            Tree::Package(package) => spec.package_trees.push(package.clone()),
-            Tree::Directory { path, .. } => spec.directories.push((name.clone(), path.clone())),
+    for (name, corpus) in &needs.corpora {
+        match corpus {
+            Corpus::Package(package) => spec.package_corpora.push(package.clone()),
+            Corpus::Directory { path, .. } => spec.directories.push((name.clone(), path.clone())),
         }
     }
     spec

@@ -10,6 +10,7 @@ use layers::Offer;
 use toml::Spanned;
 use units::{Key, Nanos};
 
+use crate::corpora::Corpora;
 use crate::diagnostic::{Diagnostic, among, nearest};
 use crate::document::Table;
 use crate::graph::StackPlan;
@@ -17,13 +18,12 @@ use crate::names;
 use crate::plan::{CommandPlan, FigurePlan, Needs, Target};
 use crate::stages::StageHead;
 use crate::targets;
-use crate::trees::Trees;
 use placeholder::{Part, parts};
 
 const ARGV: Key = Key {
     name: "argv",
     takes: "a program and its arguments, each a text",
-    example: "[\"cp\", \"-r\", \"{tree.files}\", \"{mount}/copy\"]",
+    example: "[\"cp\", \"-r\", \"{corpus.files}\", \"{mount}/copy\"]",
 };
 const SHELL: Key = Key {
     name: "shell",
@@ -109,9 +109,9 @@ impl Command {
         })
     }
 
-    /// Names of the trees that it reads.
-    pub(crate) fn trees(&self) -> BTreeSet<&str> {
-        self.argv.iter().flat_map(|word| parts(word).filter_map(Part::tree)).collect()
+    /// Names of the corpora that it reads.
+    pub(crate) fn corpora(&self) -> BTreeSet<&str> {
+        self.argv.iter().flat_map(|word| parts(word).filter_map(Part::corpus)).collect()
     }
 
     /// Names of the figures that are picked from what it prints.
@@ -119,7 +119,7 @@ impl Command {
         self.figures.keys()
     }
 
-    /// Returns what it needs of a machine, beside its trees.
+    /// Returns what it needs of a machine, beside its corpora.
     pub(crate) fn needs(&self) -> Needs {
         let program = self.argv.first().filter(|word| parts(word).all(|part| part.is_text()));
         Needs {
@@ -134,23 +134,25 @@ impl Command {
         &self,
         stage: &StageHead,
         stack: &StackPlan,
-        trees: &Trees,
+        corpora: &Corpora,
     ) -> Result<(CommandPlan, Target), Diagnostic> {
         let target = targets::free(stage, stack)?;
         let refuse =
             |message: String, help: String| Err(Diagnostic::at(self.at.clone(), message, help));
-        if let Some(strange) = self.trees().into_iter().find(|name| trees.planned(name).is_none()) {
-            let names: Vec<&str> = trees.names().collect();
+        if let Some(strange) =
+            self.corpora().into_iter().find(|name| corpora.planned(name).is_none())
+        {
+            let names: Vec<&str> = corpora.names().collect();
             let help = match nearest(strange, names.iter().copied()) {
                 Some(near) => {
-                    format!("did you mean '{{tree.{near}}}'? There are: {}", names.join(", "))
+                    format!("did you mean '{{corpus.{near}}}'? There are: {}", names.join(", "))
                 }
                 None => format!(
-                    "add [trees.{strange}] with package = \"...\" or path = \"...\"; {}",
+                    "add [corpora.{strange}] with package = \"...\" or path = \"...\"; {}",
                     among("", names.iter().copied())
                 ),
             };
-            let mistake = refuse(format!("There is no tree '{strange}'"), help);
+            let mistake = refuse(format!("There is no corpus '{strange}'"), help);
             return mistake.map_err(|mistake| mistake.naming(strange));
         }
         let mounts = self.argv.iter().any(|word| parts(word).any(|part| part == Part::Mount));
@@ -166,7 +168,9 @@ impl Command {
                 Part::Text(text) => text.to_owned(),
                 Part::Mount => "{mount}".to_owned(),
                 Part::Target => "{target}".to_owned(),
-                Part::Tree(name) => format!("{{tree.{}}}", trees.planned(name).unwrap_or(name)),
+                Part::Corpus(name) => {
+                    format!("{{corpus.{}}}", corpora.planned(name).unwrap_or(name))
+                }
             };
             parts(word).map(part).collect()
         };
@@ -234,7 +238,7 @@ fn mistyped(argv: &[String], at: &Range<usize>) -> Result<(), Diagnostic> {
         if let Some(near) = nearest(word, ["mount", "target"]) {
             let message = format!("A command has no '{{{word}}}'");
             let help = format!(
-                "did you mean '{{{near}}}'? There are: {{mount}}, {{target}}, {{tree.NAME}}"
+                "did you mean '{{{near}}}'? There are: {{mount}}, {{target}}, {{corpus.NAME}}"
             );
             return Err(Diagnostic::at(at.clone(), message, help));
         }

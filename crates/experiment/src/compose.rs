@@ -6,6 +6,7 @@ use results::model::{ExpectedFigure, FactorFacts, PlanFacts, ReportedFacts, Vari
 use units::{Bytes, Seed};
 
 use crate::bounds;
+use crate::corpora::{self, AllCorpora};
 use crate::devices::{self, Devices};
 use crate::diagnostic::Diagnostic;
 use crate::factors::Factor;
@@ -21,11 +22,13 @@ use crate::scale::Scale;
 use crate::stacks::{self, VariantStack};
 use crate::stages::{self, Stage};
 use crate::texture;
-use crate::trees::{self, AllTrees};
 use crate::trial::Trial;
 use crate::unused;
 use crate::variants::{self, Variant, Variants};
 use crate::{ExperimentError, estimate, order, steps};
+
+/// The note on a file of before.
+const TREES: &str = "[trees.X] is called [corpora.X] now, {tree.X} {corpus.X}, and tree.X.KEY corpus.X.KEY; the old words are still read";
 
 /// What the caller chooses, beside the file.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,10 +85,10 @@ fn planned<'t>(
     if let Some(trial) = trial.filter(|_| mistakes.is_empty()) {
         mistakes.extend(variants.try_out(trial).err());
     }
-    let written: Vec<_> = variants.all.iter().map(|variant| &variant.trees[..]).collect();
-    let trees = trees::read(&written, file).unwrap_or_else(|m| {
+    let written: Vec<_> = variants.all.iter().map(|variant| &variant.corpora[..]).collect();
+    let corpora = corpora::read(&written, file).unwrap_or_else(|m| {
         mistakes.extend(m);
-        AllTrees::default()
+        AllCorpora::default()
     });
     let mut read = Read::default();
     for variant in &variants.all {
@@ -107,7 +110,7 @@ fn planned<'t>(
     let differ = devices::fit(&mut read.devices, &choices.sizes);
     // What layers and stages make of a file of which parts are missing says nothing.
     let built = match whole {
-        true => build(&variants.all, &read, &trees, &choices.run_tag).unwrap_or_else(|wrong| {
+        true => build(&variants.all, &read, &corpora, &choices.run_tag).unwrap_or_else(|wrong| {
             mistakes.extend(wrong);
             Vec::new()
         }),
@@ -126,7 +129,7 @@ fn planned<'t>(
     let names: Vec<&str> = variants.all.iter().map(|variant| variant.name.as_str()).collect();
     let chosen: Vec<PlannedVariant> =
         built.into_iter().enumerate().filter(|(i, _)| picked.contains(i)).map(|(_, m)| m).collect();
-    let commands = stages::needs(&all, &trees.planned);
+    let commands = stages::needs(&all, &corpora.planned);
     let mut plan = assemble(&parsed, choices, &chosen, &commands);
     (plan.facts.expectations, plan.facts.reported) =
         (expectations(&parsed, &names, choices.scale.name()), reported(&parsed, &names));
@@ -159,13 +162,13 @@ fn of_figures(parsed: &File, read: &Read, variants: &Variants) -> Vec<Diagnostic
 fn build<'a, 't>(
     variants: &'a [Variant<'t>],
     read: &'a Read,
-    trees: &AllTrees,
+    corpora: &AllCorpora,
     run_tag: &str,
 ) -> Result<Vec<PlannedVariant<'a, 't>>, Vec<Diagnostic>> {
     let one = |(i, variant): (usize, &'a Variant<'t>)| {
         let devices = &read.devices[i];
         let stack = graph::build(&read.stacks[i], devices, run_tag)?;
-        let brought = (devices, &trees.variants[i]);
+        let brought = (devices, &corpora.variants[i]);
         let stages = stages::plan(&read.stages[i], variant, &stack, brought, run_tag)?;
         Ok(PlannedVariant { variant, devices, machine: read.machines[i], stack, stages })
     };
@@ -198,14 +201,14 @@ fn alike(built: &[PlannedVariant], factor: &Factor, one: &str, other: &str) -> O
     Some(pairs.all(|(a, b)| a.does_as(b)))
 }
 
-/// Layers, devices and trees that nothing uses.
+/// Layers, devices and corpora that nothing uses.
 fn idle(file: &File, read: &Read, built: &[PlannedVariant], all: &[Stage]) -> Vec<Diagnostic> {
     let mut idle = unused::devices(file, &read.stacks, &read.stages);
     for (i, made) in built.iter().enumerate() {
         let stages = (&read.stages[i][..], &made.stages[..]);
         idle.extend(unused::layers(file, (&read.stacks[i], &made.stack), stages));
     }
-    idle.extend(unused::trees(&file.trees, &read.devices, &read.stacks, all));
+    idle.extend(unused::corpora(&file.corpora, &read.devices, &read.stacks, all));
     idle
 }
 
@@ -315,6 +318,7 @@ fn assemble(file: &File, choices: &PlanOptions, made: &[PlannedVariant], command
     Plan {
         run_tag: choices.run_tag.clone(),
         seed: choices.seed,
+        notes: file.has_trees.then(|| TREES.to_owned()).into_iter().collect(),
         facts: facts(file, choices, made),
         devices: device_plans(made),
         needs,

@@ -21,7 +21,7 @@ const NAMES: [&str; 6] = ["name", "ops", "levels", "key", "do", "layer"];
 /// Keys of devices and layers on which rests what all others find.
 const BEARING: [&str; 4] = ["on", "size", "file", "name"];
 /// Tables whose entries other parts name.
-const NAMED: [&str; 6] = ["devices", "trees", "stack", "variant", "factor", "stage"];
+const NAMED: [&str; 7] = ["devices", "corpora", "trees", "stack", "variant", "factor", "stage"];
 
 /// Reads, checks and plans the experiment in `text`; `file` names it in errors. All that is wrong is told together, that at other scales
 /// too, but what may be right once something else is.

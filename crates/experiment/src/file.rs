@@ -6,6 +6,7 @@ use units::{Bytes, Key};
 
 use crate::attributes;
 use crate::bounds;
+use crate::corpora::{self, WrittenCorpus};
 use crate::diagnostic::Diagnostic;
 use crate::document::{Named, Setting, Table};
 use crate::expectations::Expectation;
@@ -18,7 +19,6 @@ use crate::questions::Question;
 use crate::repeat::Repeat;
 use crate::reported::Reported;
 use crate::scale::Scaled;
-use crate::trees::{self, WrittenTree};
 
 const NAME: Key = key("name", "a text of 1 to 64 characters", "\"dedupe-off\"");
 const ABOUT: Key = key("about", "a sentence", "\"What deduplication alone costs\"");
@@ -70,7 +70,9 @@ pub(crate) struct File<'t> {
     /// Where `repeat` is written.
     pub repeat_at: Option<std::ops::Range<usize>>,
     pub devices: Vec<Named<Device<'t>>>,
-    pub trees: Vec<WrittenTree<'t>>,
+    pub corpora: Vec<WrittenCorpus<'t>>,
+    /// Tells whether it calls them trees, as files of before do.
+    pub has_trees: bool,
     pub machine: Table<'t>,
     pub stack: Vec<Table<'t>>,
     pub variant: Vec<WrittenVariant<'t>>,
@@ -150,7 +152,8 @@ impl<'t> File<'t> {
         let devices = keep(root.table(&DEVICES, "A list of devices"), m);
         let devices = devices.map(|table| table.named_tables(&DEVICES, "A device")).transpose();
         let devices = each(keep(devices, m).unwrap_or_default(), Device::read, m);
-        let trees = keep(trees::take(&mut root), m);
+        let has_trees = corpora::are_trees(&root);
+        let corpora = keep(corpora::take(&mut root), m);
         let machine = keep(root.table(&MACHINE, "A machine"), m);
         let stack = keep(root.tables(&STACK, "A layer of the stack"), m);
         let variant = each(keep(root.tables(&VARIANT, "A variant"), m), WrittenVariant::read, m);
@@ -179,7 +182,8 @@ impl<'t> File<'t> {
             repeat: repeat.as_ref().map_or(REPEATS, |repeat| *repeat.get_ref()),
             repeat_at: repeat.map(|repeat| repeat.span()),
             devices,
-            trees,
+            corpora,
+            has_trees,
             machine: machine.unwrap_or_else(|| Table::empty("A machine")),
             stack,
             variant,

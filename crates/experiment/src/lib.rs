@@ -11,6 +11,7 @@ mod change;
 mod command;
 mod compose;
 mod copy;
+mod corpora;
 mod devices;
 mod diagnostic;
 mod document;
@@ -44,7 +45,6 @@ mod subject;
 mod sweep;
 mod targets;
 mod texture;
-mod trees;
 mod trial;
 mod unused;
 mod variant_figure;
@@ -58,8 +58,8 @@ pub use diagnostic::{Diagnostic, nearest};
 pub use every::compose;
 pub use explain::{Explained, ExplainedFigure, ExplainedVariant, explain};
 pub use plan::{
-    Aim, CellPlan, CommandPlan, CopyPlan, DevicePlan, FigurePlan, Files, FillPlan, Machine, Needs,
-    Otherwise, Output, PlacedLayer, Plan, Rounds, StagePlan, StatePlan, Target, Task, Tree,
+    Aim, CellPlan, CommandPlan, CopyPlan, Corpus, DevicePlan, FigurePlan, Files, FillPlan, Machine,
+    Needs, Otherwise, Output, PlacedLayer, Plan, Rounds, StagePlan, StatePlan, Target, Task,
 };
 pub use repeat::Repeat;
 pub use scale::{Scale, with_set};

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, Seed};
 use workload::LoadSpec;
 
-pub use needs::{Needs, Tree};
+pub use needs::{Corpus, Needs};
 pub use target::{Aim, Files, Target};
 pub use task::{
     CommandPlan, CopyPlan, FigurePlan, FillPlan, Otherwise, Output, Rounds, StatePlan, Task,
@@ -31,6 +31,9 @@ pub struct Plan {
     pub seed: Seed,
     /// The plan in short, as results keep it.
     pub facts: PlanFacts,
+    /// What its reader is told of the file.
+    #[serde(skip)]
+    pub notes: Vec<String>,
     /// Devices by role.
     pub devices: BTreeMap<String, DevicePlan>,
     /// What the machine must have.

@@ -1,7 +1,8 @@
-//! Layers, devices and trees that nothing uses.
+//! Layers, devices and corpora that nothing uses.
 
 use std::collections::BTreeSet;
 
+use crate::corpora::WrittenCorpus;
 use crate::devices::Devices;
 use crate::diagnostic::Diagnostic;
 use crate::expectations::Expectation;
@@ -12,7 +13,6 @@ use crate::plan::{StagePlan, Task};
 use crate::reported::Reported;
 use crate::stacks::VariantStack;
 use crate::stages::{self, Stage};
-use crate::trees::WrittenTree;
 
 /// Refuses layers on which nothing stands and which nobody names, where a stack has several on which nothing stands. `stack` is the
 /// one that was `written`; `read` are the stages as written, and `planned` what they became.
@@ -85,9 +85,9 @@ pub(crate) fn devices(
     .collect()
 }
 
-/// Refuses trees that no command reads, and names that something else has.
-pub(crate) fn trees(
-    written: &[WrittenTree],
+/// Refuses corpora that no command reads, and names that something else has.
+pub(crate) fn corpora(
+    written: &[WrittenCorpus],
     devices: &[Devices],
     variants: &[VariantStack],
     stages: &[Stage],
@@ -96,25 +96,29 @@ pub(crate) fn trees(
         devices.iter().any(|d| d.sizes.contains_key(name) || d.images.contains_key(name))
     };
     let read =
-        |name: &str| stages.iter().filter_map(Stage::command).any(|c| c.trees().contains(name));
+        |name: &str| stages.iter().filter_map(Stage::command).any(|c| c.corpora().contains(name));
     let layer =
         |name: &str| variants.iter().flat_map(|v| &v.layers).any(|layer| layer.name == name);
-    let check = |tree: &WrittenTree| {
-        let name = &tree.name;
+    let check = |corpus: &WrittenCorpus| {
+        let name = &corpus.name;
         let stage = stages.iter().any(|stage| stage.head.name == *name);
         if let Some((what, _)) =
             [("layer", layer(name)), ("device", device(name)), ("stage", stage)]
                 .into_iter()
                 .find(|(_, same)| *same)
         {
-            let message = format!("'{name}' is the name of a tree and of a {what}");
-            return Some(Diagnostic::at(tree.at.clone(), message, "give the tree another name"));
+            let message = format!("'{name}' is the name of a corpus and of a {what}");
+            return Some(Diagnostic::at(
+                corpus.at.clone(),
+                message,
+                "give the corpus another name",
+            ));
         }
         let help = format!(
-            "leave [trees.{name}] out, or read it in a command: {{tree.{name}}} stands for its directory"
+            "leave [corpora.{name}] out, or read it in a command: {{corpus.{name}}} stands for its directory"
         );
-        let message = format!("Nothing uses the tree '{name}'");
-        (!read(name)).then(|| Diagnostic::at(tree.at.clone(), message, help).naming(name))
+        let message = format!("Nothing uses the corpus '{name}'");
+        (!read(name)).then(|| Diagnostic::at(corpus.at.clone(), message, help).naming(name))
     };
     written.iter().filter_map(check).collect()
 }

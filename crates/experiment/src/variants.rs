@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::bounds;
+use crate::corpora::WrittenCorpus;
 use crate::diagnostic::Diagnostic;
 use crate::document::{Named, Setting, Table};
 use crate::factors::{Factor, Level};
@@ -18,7 +19,6 @@ use crate::file::{Device, File, WrittenVariant};
 use crate::machine::{self, MACHINE};
 use crate::names;
 use crate::scale::{self, Scale, Scaled};
-use crate::trees::WrittenTree;
 
 /// One variant with all that it consists of, as written.
 #[derive(Clone)]
@@ -34,7 +34,7 @@ pub(crate) struct Variant<'t> {
     pub machine: Table<'t>,
     pub stack: Vec<Table<'t>>,
     pub stage: Vec<Table<'t>>,
-    pub trees: Vec<WrittenTree<'t>>,
+    pub corpora: Vec<WrittenCorpus<'t>>,
 }
 
 /// The part of a variant that a setting is for.
@@ -43,7 +43,7 @@ pub(crate) enum SettingTarget {
     Device(usize),
     Layer(usize),
     Stage(usize),
-    Tree(usize),
+    Corpus(usize),
     Machine,
 }
 
@@ -135,7 +135,7 @@ fn written<'t>(file: &File<'t>) -> Vec<Variant<'t>> {
         machine: file.machine.clone(),
         stack: file.stack.clone(),
         stage: file.stage.clone(),
-        trees: file.trees.clone(),
+        corpora: file.corpora.clone(),
     };
     if file.variant.is_empty() {
         return vec![common];
@@ -247,7 +247,7 @@ impl<'t> Variant<'t> {
         self.name == name || self.written.as_deref() == Some(name)
     }
 
-    /// Every device, layer, stage and tree, and the machine, by the name that settings have for it, with its place.
+    /// Every device, layer, stage and corpus, and the machine, by the name that settings have for it, with its place.
     fn things(&self) -> impl Iterator<Item = (SettingTarget, String, Range<usize>)> + '_ {
         let name = |table: &Table, kind: &str| {
             table.text("name").or(table.text(kind)).unwrap_or_default().to_owned()
@@ -261,17 +261,21 @@ impl<'t> Variant<'t> {
         let stages = self.stage.iter().enumerate();
         let stages =
             stages.map(move |(i, t)| (SettingTarget::Stage(i), name(t, "do"), t.place("name")));
-        let trees = self.trees.iter().enumerate();
-        let trees =
-            trees.map(|(i, t)| (SettingTarget::Tree(i), format!("tree.{}", t.name), t.at.clone()));
+        let corpora = self.corpora.iter().enumerate();
+        let corpora = corpora
+            .map(|(i, t)| (SettingTarget::Corpus(i), format!("corpus.{}", t.name), t.at.clone()));
         let machine = (SettingTarget::Machine, MACHINE.name.to_owned(), self.machine.at());
-        devices.chain(layers).chain(stages).chain(trees).chain([machine])
+        devices.chain(layers).chain(stages).chain(corpora).chain([machine])
     }
 
     /// Returns what `path` is for, and the key of it. Names may have dots: the longest that fits is meant.
     pub(crate) fn find<'a>(&self, path: &'a str) -> Option<(SettingTarget, &'a str)> {
         let fits = |(thing, name, _): (SettingTarget, String, Range<usize>)| {
-            let key = path.strip_prefix(&*name)?.strip_prefix('.')?;
+            // Files of before call a corpus a tree.
+            let old = name.strip_prefix("corpus.").map(|name| format!("tree.{name}"));
+            let key = [Some(&name), old.as_ref()].into_iter().flatten();
+            let mut keys = key.filter_map(|name| path.strip_prefix(&**name)?.strip_prefix('.'));
+            let key = keys.next()?;
             (!name.is_empty() && !key.is_empty()).then_some((name.len(), thing, key))
         };
         let (_, thing, key) = self.things().filter_map(fits).max_by_key(|(length, ..)| *length)?;
@@ -316,7 +320,7 @@ impl<'t> Variant<'t> {
                 ],
                 "all variants of a run have the same virtual disks: name another device, and put the variant's stack on it",
             ),
-            SettingTarget::Tree(_) | SettingTarget::Machine => (&[], ""),
+            SettingTarget::Corpus(_) | SettingTarget::Machine => (&[], ""),
             SettingTarget::Layer(_) => {
                 (&["name", "layer"], "give the variant a stack of its own: [[variant.stack]]")
             }
@@ -335,9 +339,9 @@ impl<'t> Variant<'t> {
                 self.machine.put(key, setting)?;
                 machine::read(&self.machine).map(drop)
             }
-            SettingTarget::Tree(i) => {
-                let tree = self.trees[i].set(key, setting)?;
-                self.trees[i] = tree;
+            SettingTarget::Corpus(i) => {
+                let corpus = self.corpora[i].set(key, setting)?;
+                self.corpora[i] = corpus;
                 Ok(())
             }
             SettingTarget::Device(i) => {
@@ -357,18 +361,18 @@ impl<'t> Variant<'t> {
                 name.strip_prefix("device.").filter(|_| matches!(thing, SettingTarget::Device(_)));
             (thing, plain.map(str::to_owned).unwrap_or(name), at)
         };
-        // Names of trees are held against the others where trees are checked.
-        let things = self.things().filter(|(thing, ..)| !matches!(thing, SettingTarget::Tree(_)));
+        // Names of corpora are held against the others where corpora are checked.
+        let things = self.things().filter(|(thing, ..)| !matches!(thing, SettingTarget::Corpus(_)));
         let things: Vec<_> = things.map(plain).collect();
         things.iter().enumerate().find_map(|(i, (thing, name, at))| {
             let word = |thing: &SettingTarget| match thing {
                 SettingTarget::Device(_) => "device",
                 SettingTarget::Layer(_) => "layer",
                 SettingTarget::Stage(_) => "stage",
-                SettingTarget::Tree(_) => "tree",
+                SettingTarget::Corpus(_) => "corpus",
                 SettingTarget::Machine => "machine",
             };
-            if matches!(name.as_str(), "device" | "tree")
+            if matches!(name.as_str(), "device" | "corpus" | "tree")
                 && !matches!(thing, SettingTarget::Device(_))
             {
                 let message = format!(
@@ -405,7 +409,7 @@ pub(crate) fn nothing(setting: &Setting, variants: &[Variant]) -> Diagnostic {
             SettingTarget::Layer(_) => &mut names.layers,
             SettingTarget::Stage(_) => &mut names.stages,
             SettingTarget::Device(_) => &mut names.devices,
-            SettingTarget::Tree(_) => &mut names.trees,
+            SettingTarget::Corpus(_) => &mut names.corpora,
             SettingTarget::Machine => &mut names.machine,
         };
         if !known.contains(&name) {

@@ -13,8 +13,8 @@ use crate::needs::ImageNeeds;
 const MODULES: [&str; 2] = ["squashfs", "overlay"];
 /// Where the image of packages is mounted in the guest.
 const PACKAGES: &str = "/lab/packages";
-/// Where the trees of directories are mounted.
-const TREES: &str = "/lab/trees";
+/// Where corpora are mounted that are directories.
+const CORPORA: &str = "/lab/corpora";
 
 /// The packages and directories that commands of an experiment need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct SupplySpec {
     /// Debian packages whose programs are laid over the guest's root, with all that they depend on.
     pub packages: Vec<String>,
     /// Debian packages whose files are only read, each alone.
-    pub package_trees: Vec<String>,
+    pub package_corpora: Vec<String>,
     /// Directories of this machine that are read, by name.
     pub directories: Vec<(String, PathBuf)>,
 }
@@ -30,7 +30,7 @@ pub struct SupplySpec {
 impl SupplySpec {
     /// Tells whether nothing is asked for.
     pub fn is_empty(&self) -> bool {
-        self.packages.is_empty() && self.package_trees.is_empty() && self.directories.is_empty()
+        self.packages.is_empty() && self.package_corpora.is_empty() && self.directories.is_empty()
     }
 
     /// Returns what the guest's root must have for it.
@@ -43,7 +43,7 @@ impl SupplySpec {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Content {
-    /// Packages: programs, and trees of files.
+    /// Packages: programs, and corpora.
     Packages {
         /// Tells whether there are programs, to be laid over the guest's root.
         programs: bool,
@@ -106,11 +106,11 @@ impl Supply {
 
 /// Returns where the guest has the directory called `name`.
 pub fn directory(name: &str) -> String {
-    format!("{TREES}/{name}")
+    format!("{CORPORA}/{name}")
 }
 
 /// Returns where the guest has the files of the package that is only read.
-pub fn package_tree(package: &str) -> String {
+pub fn package_corpus(package: &str) -> String {
     format!("{PACKAGES}/trees/{package}")
 }
 
@@ -147,9 +147,9 @@ mod tests {
         ];
         let mounts = mounts(&all);
         assert_eq!((mounts[0].place.as_str(), mounts[0].over_root), ("/lab/packages", true));
-        assert_eq!((mounts[1].place.as_str(), mounts[1].over_root), ("/lab/trees/mine", false));
+        assert_eq!((mounts[1].place.as_str(), mounts[1].over_root), ("/lab/corpora/mine", false));
         assert_ne!(mounts[0].serial, mounts[1].serial);
-        assert!(package_tree("git").starts_with("/lab/packages/"));
+        assert!(package_corpus("git").starts_with("/lab/packages/"));
         assert_eq!(all[0].facts().packages, ["git 1:2.47"]);
         assert!(SupplySpec::default().needs().modules.is_empty());
     }

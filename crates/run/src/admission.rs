@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use experiment::{Plan, Tree};
+use experiment::{Corpus, Plan};
 use results::model::DeviceFacts;
 use sys::identity::Identity;
 use units::Bytes;
@@ -53,11 +53,13 @@ pub enum AdmissionError {
         /// The command line.
         command: String,
     },
-    /// A tree is made of a package's files.
-    #[error("The tree '{tree}' is the files of the package {package}, which only the lab unpacks")]
-    PackageTree {
-        /// The tree.
-        tree: String,
+    /// A corpus is made of a package's files.
+    #[error(
+        "The corpus '{corpus}' is the files of the package {package}, which only the lab unpacks"
+    )]
+    PackageCorpus {
+        /// The corpus.
+        corpus: String,
         /// The package.
         package: String,
     },
@@ -147,8 +149,8 @@ impl AdmissionError {
             Self::Command { .. } => format!(
                 "read the commands (fathom explain {experiment}), then add --allow-commands; or run it in the lab: fathom lab run {experiment}"
             ),
-            Self::PackageTree { tree, .. } => format!(
-                "give [trees.{tree}] a path = \"...\" in a copy of the experiment, or run it in the lab: fathom lab run {experiment}"
+            Self::PackageCorpus { corpus, .. } => format!(
+                "give [corpora.{corpus}] a path = \"...\" in a copy of the experiment, or run it in the lab: fathom lab run {experiment}"
             ),
             Self::Lacks { packages, .. } => format!(
                 "{}, and a kernel that has the modules; or run it in the lab: fathom lab run {experiment}",
@@ -191,13 +193,13 @@ pub fn check_commands(plan: &Plan, file: &str, allowed: bool) -> Result<(), Admi
         let (stage, file) = (stage.clone(), file.to_owned());
         return Err(AdmissionError::Command { stage, file, command });
     }
-    let package = |(name, tree): (&String, &Tree)| match tree {
-        Tree::Package(package) => Some((name.clone(), package.clone())),
-        Tree::Directory { .. } => None,
+    let package = |(name, corpus): (&String, &Corpus)| match corpus {
+        Corpus::Package(package) => Some((name.clone(), package.clone())),
+        Corpus::Directory { .. } => None,
     };
-    match plan.needs.trees.iter().find_map(package) {
+    match plan.needs.corpora.iter().find_map(package) {
         None => Ok(()),
-        Some((tree, package)) => Err(AdmissionError::PackageTree { tree, package }),
+        Some((corpus, package)) => Err(AdmissionError::PackageCorpus { corpus, package }),
     }
 }
 
@@ -338,13 +340,13 @@ mod tests {
     }
 
     #[test]
-    fn commands_need_the_word_of_the_user_and_a_packages_tree_needs_the_lab() {
+    fn commands_need_the_word_of_the_user_and_a_packages_corpus_needs_the_lab() {
         let copy = plan("copy-on-vdo");
         let error = check_commands(&copy, "mine.toml", false).unwrap_err();
         assert!(matches!(error, AdmissionError::Command { .. }), "{error}");
         assert!(error.help("mine.toml").contains("--allow-commands"));
         let error = check_commands(&copy, "mine.toml", true).unwrap_err();
-        assert!(matches!(error, AdmissionError::PackageTree { .. }), "{error}");
+        assert!(matches!(error, AdmissionError::PackageCorpus { .. }), "{error}");
         assert!(check_commands(&plan("vdo-vs-plain"), "", false).is_ok());
     }
 }

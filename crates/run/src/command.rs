@@ -25,11 +25,11 @@ pub(crate) fn run(
     target: &str,
     executor: &mut Executor,
 ) -> CommandOutcome {
-    let tree = |name: &str| executor.resolve(&format!("{{tree.{name}}}")).ok();
-    let argv = match command.argv_on(target, tree) {
+    let corpus = |name: &str| executor.resolve(&format!("{{corpus.{name}}}")).ok();
+    let argv = match command.argv_on(target, corpus) {
         Ok(argv) => argv,
         Err(name) => {
-            let reason = format!("stage {}: this machine has no tree '{name}'", stage.name);
+            let reason = format!("stage {}: this machine has no corpus '{name}'", stage.name);
             return CommandOutcome { stop: Some(Stop::Failed(reason)), ..Default::default() };
         }
     };

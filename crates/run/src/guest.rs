@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use experiment::{CellPlan, Plan, Tree};
+use experiment::{CellPlan, Corpus, Plan};
 use host::Executor;
 use results::model::CellState;
 use sys::clock::Clock;
@@ -37,8 +37,8 @@ impl<L: Link> Post for ToHost<L> {
 pub struct Site<'a> {
     /// The block device of a role.
     pub disk: &'a dyn Fn(&str) -> String,
-    /// The directory of a tree.
-    pub tree: &'a dyn Fn(&str, &Tree) -> String,
+    /// The directory of a corpus.
+    pub corpus: &'a dyn Fn(&str, &Corpus) -> String,
 }
 
 /// Runs cells of a plan, one after the other.
@@ -105,7 +105,7 @@ pub fn keep_stack<L: Link>(
 }
 
 /// Tells the host what this machine is, and does `work` with what every cell of `plan` has in common and with executors that know
-/// its devices and trees.
+/// its devices and corpora.
 fn on<L: Link>(
     site: &Site,
     plan: &Plan,
@@ -116,8 +116,9 @@ fn on<L: Link>(
     link.first_step().map_err(RunError::Gone)?;
     let devices: BTreeMap<_, _> =
         plan.devices.keys().map(|role| (role.clone(), (site.disk)(role))).collect();
-    let trees = &plan.needs.trees;
-    let trees = trees.iter().map(|(name, from)| (name.clone(), (site.tree)(name, from))).collect();
+    let corpora = &plan.needs.corpora;
+    let corpora =
+        corpora.iter().map(|(name, from)| (name.clone(), (site.corpus)(name, from))).collect();
     let recorder = Recorder::new(Box::new(ToHost(link)));
     let machine = host::facts();
     recorder.send(Message::Machine(machine.clone()));
@@ -132,7 +133,7 @@ fn on<L: Link>(
         injections,
         suffer: &suffer,
     };
-    work(&scene, &|| crate::executor(host::RealMachine::new(), &scene, &devices, &trees))
+    work(&scene, &|| crate::executor(host::RealMachine::new(), &scene, &devices, &corpora))
 }
 
 fn cell_of(plan: &Plan, index: usize) -> Result<&CellPlan, RunError> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use experiment::{Plan, Tree};
+use experiment::{Corpus, Plan};
 use results::model::CellState;
 use sys::clock::Clock;
 use sys::interrupt::{Interrupt, Level};
@@ -55,12 +55,12 @@ impl Post for Shared {
 }
 
 /// The directories of this machine that commands read. A package's files are not among them: who runs it here names a directory.
-fn trees(plan: &Plan) -> Paths {
-    let path = |(name, tree): (&String, &Tree)| match tree {
-        Tree::Package(_) => None,
-        Tree::Directory { path, .. } => Some((name.clone(), path.display().to_string())),
+fn corpora(plan: &Plan) -> Paths {
+    let path = |(name, corpus): (&String, &Corpus)| match corpus {
+        Corpus::Package(_) => None,
+        Corpus::Directory { path, .. } => Some((name.clone(), path.display().to_string())),
     };
-    plan.needs.trees.iter().filter_map(path).collect()
+    plan.needs.corpora.iter().filter_map(path).collect()
 }
 
 /// Runs every cell of `plan` and ends the ledger.
@@ -113,14 +113,14 @@ pub fn run(
         match machine {
             LocalMachine::Real { devices, claimed } => {
                 let machine = host::RealMachine::with_devices(claimed.clone());
-                let mut executor = crate::executor(machine, &scene, devices, &trees(plan));
+                let mut executor = crate::executor(machine, &scene, devices, &corpora(plan));
                 cell::run(&scene, cell, &mut executor, &mut loader);
             }
             LocalMachine::Simulated { .. } => {
                 let machine = simulated::machine(plan, cell, &clock)?;
                 let devices = simulated::devices(plan);
-                let trees = simulated::trees(plan);
-                let mut executor = crate::executor(machine, &scene, &devices, &trees);
+                let corpora = simulated::corpora(plan);
+                let mut executor = crate::executor(machine, &scene, &devices, &corpora);
                 cell::run(&scene, cell, &mut executor, &mut Twin::default());
             }
         }

@@ -26,19 +26,19 @@ pub(crate) struct CellContext<'a> {
 /// Paths by name.
 pub(crate) type Paths = std::collections::BTreeMap<String, String>;
 
-/// An executor of `machine` that knows the block device of each role and the directory of each tree.
+/// An executor of `machine` that knows the block device of each role and the directory of each corpus.
 pub(crate) fn executor(
     machine: impl host::Machine + 'static,
     scene: &CellContext,
     devices: &Paths,
-    trees: &Paths,
+    corpora: &Paths,
 ) -> host::Executor {
     let mut executor = host::Executor::new(machine, scene.clock, scene.interrupt);
     for (role, path) in devices {
         executor.bind(&format!("device.{role}"), path);
     }
-    for (name, path) in trees {
-        executor.bind(&format!("tree.{name}"), path);
+    for (name, path) in corpora {
+        executor.bind(&format!("corpus.{name}"), path);
     }
     executor
 }

@@ -22,9 +22,9 @@ pub(crate) fn devices(plan: &Plan) -> BTreeMap<String, String> {
     plan.devices.keys().map(|role| (role.clone(), format!("/dev/simulated-{role}"))).collect()
 }
 
-/// Trees of a simulated machine.
-pub(crate) fn trees(plan: &Plan) -> BTreeMap<String, String> {
-    plan.needs.trees.keys().map(|name| (name.clone(), format!("/simulated/{name}"))).collect()
+/// Corpora of a simulated machine.
+pub(crate) fn corpora(plan: &Plan) -> BTreeMap<String, String> {
+    plan.needs.corpora.keys().map(|name| (name.clone(), format!("/simulated/{name}"))).collect()
 }
 
 /// The machine that answers as the twins of the cell's layers do.

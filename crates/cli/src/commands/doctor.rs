@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use run::{ExperimentSource, LAB, RunRequest, SourceError};
 
 use crate::args::DoctorArgs;
-use crate::choices::note_scale;
+use crate::choices::say_notes;
 use crate::failure::Failure;
 use crate::terminal::{Style, Text, answer};
 
@@ -76,7 +76,7 @@ fn of_plan(args: &DoctorArgs, source: &ExperimentSource) -> Result<ExitCode, Fai
     }
     let plan =
         RunRequest { scale: args.scale.clone(), ..RunRequest::default() }.plan(source, LAB)?;
-    note_scale(args.scale.as_deref(), &plan);
+    say_notes(args.scale.as_deref(), &plan);
     show(&doctor::check_plan(&plan.facts), args.json, findings::of_plan)
 }
 

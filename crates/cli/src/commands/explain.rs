@@ -7,7 +7,7 @@ use run::{ExperimentSource, LAB, RunRequest};
 use units::{Bytes, Nanos};
 
 use crate::args::ExplainArgs;
-use crate::choices::note_scale;
+use crate::choices::say_notes;
 use crate::failure::Failure;
 use crate::terminal::{Line, Style, Text, answer, json};
 
@@ -22,7 +22,7 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     let (scale, only) = (args.scale.clone(), args.only.clone());
     let asked = RunRequest { repeat: args.repeat, scale, only, ..RunRequest::default() };
     let plan = asked.plan(&ExperimentSource::find(experiment)?.with(&args.set), LAB)?;
-    note_scale(args.scale.as_deref(), &plan);
+    say_notes(args.scale.as_deref(), &plan);
     let explained = experiment::explain(&plan);
     if args.json {
         json(&serde_json::to_string_pretty(&explained).map_err(Failure::data)?);

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use experiment::Tree;
+use experiment::Corpus;
 use lab::guest::{GuestSession, Sender};
 use run::guest::Site;
 use run::{Message, Mission};
@@ -47,7 +47,7 @@ fn work<Order: Serialize + DeserializeOwned>(
     measure: impl FnOnce(&Order, &str, &Interrupt, &mut dyn FnMut(&str)) -> Result<Message, String>,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let link = Up(session.sender());
-    let site = Site { disk: &|role| session.disk(role).display().to_string(), tree: &tree };
+    let site = Site { disk: &|role| session.disk(role).display().to_string(), corpus: &corpus };
     match Mission::<Order>::decode(mission)? {
         Mission::Shell => {
             session.first_step()?;
@@ -89,11 +89,11 @@ fn work<Order: Serialize + DeserializeOwned>(
     Ok(())
 }
 
-/// Returns where the guest has a tree.
-fn tree(name: &str, tree: &Tree) -> String {
-    match tree {
-        Tree::Package(package) => lab::supply::package_tree(package),
-        Tree::Directory { .. } => lab::supply::directory(name),
+/// Returns where the guest has a corpus.
+fn corpus(name: &str, corpus: &Corpus) -> String {
+    match corpus {
+        Corpus::Package(package) => lab::supply::package_corpus(package),
+        Corpus::Directory { .. } => lab::supply::directory(name),
     }
 }
 

@@ -15,7 +15,7 @@ use sys::interrupt::{Interrupt, Level};
 use units::{Bytes, Nanos};
 
 use crate::args::{Common, Gates, GuestArgs, LabRunArgs};
-use crate::choices::{asked, earlier, ledger, note_scale, result_directory};
+use crate::choices::{asked, earlier, ledger, result_directory, say_notes};
 use crate::failure::Failure;
 use crate::guests::{LabGuests, prepare};
 use crate::render::RunView;
@@ -73,7 +73,7 @@ pub fn execute(args: &LabRunArgs) -> Result<(run::RunOutcome, PathBuf), Failure>
     let source = ExperimentSource::find(&args.common.experiment)?.with(&args.common.set);
     let earlier = earlier(&args.common)?;
     let plan = asked(&args.common, earlier.as_ref()).plan(&source, LAB)?;
-    note_scale(args.common.scale.as_deref(), &plan);
+    say_notes(args.common.scale.as_deref(), &plan);
     execute_plan(args, &source, &plan, earlier)
 }
 

@@ -12,7 +12,7 @@ use sys::interrupt::Interrupt;
 
 use super::lab::with;
 use crate::args::RunArgs;
-use crate::choices::{asked, earlier, ledger, note_scale, result_directory};
+use crate::choices::{asked, earlier, ledger, result_directory, say_notes};
 use crate::failure::Failure;
 use crate::render::RunView;
 use crate::terminal::say;
@@ -22,7 +22,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let earlier = earlier(&args.common)?;
     // Composed once without devices, so that a mistake in the file is found before any device is looked at.
     let mut paper = asked(&args.common, earlier.as_ref()).plan(&source, FULL)?;
-    note_scale(args.common.scale.as_deref(), &paper);
+    say_notes(args.common.scale.as_deref(), &paper);
     for (role, keys) in paper.on_own_devices() {
         let keys = keys.join(", ");
         say(&format!(

@@ -20,7 +20,7 @@ fn experiment(dir: &Path, before: &str, stages: &str) -> String {
 }
 
 const COPY: &str = "[[stage]]\ndo = \"command\"\nname = \"copy\"\nmeasure = true\n\
-    argv = [\"cp\", \"-r\", \"{tree.mine}\", \"{mount}/copy\"]\n\
+    argv = [\"cp\", \"-r\", \"{corpus.mine}\", \"{mount}/copy\"]\n\
     [[stage]]\ndo = \"command\"\nname = \"count\"\n\
     shell = \"find {mount}/copy -type f | wc -l; echo 7 shared >&2\"\n\
     [stage.figures]\nfiles = { pattern = '^(\\d+)$' }\n\
@@ -28,18 +28,18 @@ const COPY: &str = "[[stage]]\ndo = \"command\"\nname = \"copy\"\nmeasure = true
 
 /// More than is kept: a figure in the midst of it, one that only Fathom's own mark of what was left out would give, and a line that is too long.
 const MUCH: &str = "[[stage]]\ndo = \"command\"\nname = \"much\"\nmeasure = true\n\
-    shell = \"ls {tree.mine} >/dev/null; seq 20000; echo 4242 wanted; seq 30000; head -c 2000000 /dev/zero >&2\"\n\
+    shell = \"ls {corpus.mine} >/dev/null; seq 20000; echo 4242 wanted; seq 30000; head -c 2000000 /dev/zero >&2\"\n\
     [stage.figures]\nwanted = { pattern = '(\\d+) wanted' }\nlast = { pattern = '^(\\d+)$' }\n\
     marker = { pattern = '(\\d+) bytes' }\nlong = { from = \"stderr\", pattern = '(1)' }\n";
 
-/// A tree of a few files, as the experiment names it.
-fn tree(dir: &Path) -> String {
-    let tree = dir.join("mine");
-    fs::create_dir(&tree).unwrap();
+/// A corpus of a few files, as the experiment names it.
+fn corpus(dir: &Path) -> String {
+    let corpus = dir.join("mine");
+    fs::create_dir(&corpus).unwrap();
     for name in ["a", "b", "c"] {
-        fs::write(tree.join(name), name.repeat(1 << 20)).unwrap();
+        fs::write(corpus.join(name), name.repeat(1 << 20)).unwrap();
     }
-    "[trees.mine]\npath = \"mine\"".to_owned()
+    "[corpora.mine]\npath = \"mine\"".to_owned()
 }
 
 /// The stages in the record of the only cell.
@@ -52,7 +52,7 @@ fn stages(result: &Path) -> Vec<Value> {
 #[test]
 fn a_simulated_command_ends_well_and_has_no_figures() {
     let dir = tempfile::tempdir().unwrap();
-    let experiment = experiment(dir.path(), &tree(dir.path()), COPY);
+    let experiment = experiment(dir.path(), &corpus(dir.path()), COPY);
     let answer = fathom_in(dir.path(), &["run", &experiment, "--simulate", "--out", "r"]);
     assert_eq!(answer.code, Some(0), "{}\n{}", answer.out, answer.err);
     let stages = stages(&dir.path().join("r"));
@@ -66,16 +66,16 @@ fn a_simulated_command_ends_well_and_has_no_figures() {
 #[test]
 fn a_command_of_somebody_elses_experiment_runs_on_this_machine_only_by_the_word_of_the_user() {
     let dir = tempfile::tempdir().unwrap();
-    let experiment = experiment(dir.path(), &tree(dir.path()), COPY);
+    let experiment = experiment(dir.path(), &corpus(dir.path()), COPY);
     let answer = fathom_in(dir.path(), &["run", &experiment, "--device", "data=/dev/null"]);
     assert_eq!(answer.code, Some(4), "{}", answer.err);
-    for said in ["'copy'", "cp -r {tree.mine}", "--allow-commands", "fathom lab run"] {
+    for said in ["'copy'", "cp -r {corpus.mine}", "--allow-commands", "fathom lab run"] {
         assert!(answer.err.contains(said), "{said}: {}", answer.err);
     }
-    let package = self::experiment(dir.path(), "[trees.mine]\npackage = \"git\"", COPY);
+    let package = self::experiment(dir.path(), "[corpora.mine]\npackage = \"git\"", COPY);
     let answer = fathom_in(dir.path(), &["run", &package, "--allow-commands"]);
     assert_eq!(answer.code, Some(2), "{}", answer.err);
-    assert!(answer.err.contains("give [trees.mine] a path"), "{}", answer.err);
+    assert!(answer.err.contains("give [corpora.mine] a path"), "{}", answer.err);
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn a_command_on_a_real_file_system_is_measured_and_what_fails_is_told() {
         return skip(name, "no loop device can be made (needs root)");
     };
     let dir = tempfile::tempdir().unwrap();
-    let mine = tree(dir.path());
+    let mine = corpus(dir.path());
     let device = format!("data={}", disk.path);
     let run = |stages: &str, out: &str| {
         let experiment = experiment(dir.path(), &mine, stages);
@@ -156,11 +156,11 @@ fn a_command_on_a_real_file_system_is_measured_and_what_fails_is_told() {
 fn in_the_lab_commands_have_their_packages_a_packages_files_and_a_directory_of_the_host() {
     let Some(_turn) = crate::program::ready("in_the_lab_commands") else { return };
     let dir = tempfile::tempdir().unwrap();
-    let mine = tree(dir.path());
+    let mine = corpus(dir.path());
     // The shipped proof, with one more stage that reads the directory.
     let shipped = experiment::shipped("copy-on-vdo").unwrap().text;
     let stage = "[[stage]]\ndo = \"command\"\nname = \"of mine\"\nsettle = true\n\
-        shell = \"ls {tree.mine} | wc -l; cmp --version >&2 || echo no diffutils; id -un; \
+        shell = \"ls {corpus.mine} | wc -l; cmp --version >&2 || echo no diffutils; id -un; \
         timeout 602 sleep 601 >/dev/null 2>&1 &\"\n\
         [stage.figures]\nfiles = { pattern = '^(\\d+)$' }\n";
     let experiment = dir.path().join("copies.toml");

@@ -1,4 +1,4 @@
-//! What stands in braces in a command: `{mount}`, `{target}` and `{tree.NAME}`. All other braces, and those after a `$`, are the
+//! What stands in braces in a command: `{mount}`, `{target}` and `{corpus.NAME}`. All other braces, and those after a `$`, are the
 //! program's own.
 
 /// A piece of a command's word.
@@ -10,15 +10,15 @@ pub(crate) enum Part<'t> {
     Mount,
     /// The path of what the target offers.
     Target,
-    /// The directory of a tree.
-    Tree(&'t str),
+    /// The directory of a corpus.
+    Corpus(&'t str),
 }
 
 impl<'t> Part<'t> {
-    /// The name of the tree, if it is one.
-    pub(crate) fn tree(self) -> Option<&'t str> {
+    /// The name of the corpus, if it is one.
+    pub(crate) fn corpus(self) -> Option<&'t str> {
         match self {
-            Self::Tree(name) => Some(name),
+            Self::Corpus(name) => Some(name),
             _ => None,
         }
     }
@@ -37,8 +37,8 @@ pub(crate) fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
         let part = match name {
             "mount" => Part::Mount,
             "target" => Part::Target,
-            _ => match name.strip_prefix("tree.") {
-                Some(tree) => Part::Tree(tree),
+            _ => match corpus(name) {
+                Some(corpus) => Part::Corpus(corpus),
                 None => continue,
             },
         };
@@ -51,8 +51,13 @@ pub(crate) fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
 
 /// Other names in braces.
 pub(crate) fn others(text: &str) -> impl Iterator<Item = &str> {
-    let known = |name: &str| matches!(name, "mount" | "target") || name.starts_with("tree.");
+    let known = |name: &str| matches!(name, "mount" | "target") || corpus(name).is_some();
     braces(text).map(|(_, name)| name).filter(move |name| !known(name))
+}
+
+/// The corpus that `{name}` stands for. Commands of before call it a tree.
+fn corpus(name: &str) -> Option<&str> {
+    ["corpus.", "tree."].iter().find_map(|word| name.strip_prefix(word))
 }
 
 /// Every `{name}` that no `$` precedes, with its place.
@@ -71,16 +76,16 @@ mod tests {
 
     #[test]
     fn only_what_is_ours_is_taken_for_a_placeholder() {
-        let text = "cp {tree.a-b} {mount}/x; echo ${mount} {print} {} {target}{";
+        let text = "cp {corpus.a-b} {mount}/x; echo ${mount} {print} {} {target}{tree.c}{";
         let ours: Vec<_> = parts(text).filter(|part| !part.is_text()).collect();
-        assert_eq!(ours, [Part::Tree("a-b"), Part::Mount, Part::Target]);
+        assert_eq!(ours, [Part::Corpus("a-b"), Part::Mount, Part::Target, Part::Corpus("c")]);
         let kept: String = parts(text)
             .map(|part| match part {
                 Part::Text(text) => text,
                 _ => "#",
             })
             .collect();
-        assert_eq!(kept, "cp # #/x; echo ${mount} {print} {} #{");
+        assert_eq!(kept, "cp # #/x; echo ${mount} {print} {} ##{");
         assert_eq!(others(text).collect::<Vec<_>>(), ["print"]);
     }
 }

@@ -26,7 +26,8 @@ pub struct Needs {
     pub programs: Vec<String>,
     /// Directories that commands read, by name.
     #[serde(default)]
-    pub trees: BTreeMap<String, Tree>,
+    #[serde(alias = "trees")]
+    pub corpora: BTreeMap<String, Corpus>,
     /// Memory for the layers themselves, bytes.
     pub memory: Bytes,
 }
@@ -89,7 +90,7 @@ impl Needs {
             }
         }
         self.guest_files.extend(other.guest_files.clone());
-        self.trees.extend(other.trees.clone());
+        self.corpora.extend(other.corpora.clone());
         self.memory = self.memory.max(other.memory);
         self
     }
@@ -98,7 +99,7 @@ impl Needs {
 /// A directory that commands read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Tree {
+pub enum Corpus {
     /// The files of a Debian package.
     Package(String),
     /// A directory of the host.

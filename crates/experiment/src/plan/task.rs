@@ -104,7 +104,7 @@ pub struct CopyPlan {
 /// A program, and what is measured of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandPlan {
-    /// The program and its arguments; `{mount}`, `{target}` and `{tree.NAME}` stand in them.
+    /// The program and its arguments; `{mount}`, `{target}` and `{corpus.NAME}` stand in them.
     pub argv: Vec<String>,
     /// When it is killed.
     pub time_limit: Nanos,
@@ -145,18 +145,18 @@ impl CommandPlan {
         self.figures.iter().map(|(name, figure)| (name.clone(), figure.facts())).collect()
     }
 
-    /// The program and its arguments on `target`, a path; `tree` gives the directory of a tree. The error is the name of a tree
+    /// The program and its arguments on `target`, a path; `corpus` gives the directory of a corpus. The error is the name of a corpus
     /// that it does not give.
     pub fn argv_on(
         &self,
         target: &str,
-        tree: impl Fn(&str) -> Option<String>,
+        corpus: impl Fn(&str) -> Option<String>,
     ) -> Result<Vec<String>, String> {
         let word = |word: &String| {
             let shown = |part| match part {
                 Part::Text(text) => Ok(text.to_owned()),
                 Part::Mount | Part::Target => Ok(target.to_owned()),
-                Part::Tree(name) => tree(name).ok_or_else(|| name.to_owned()),
+                Part::Corpus(name) => corpus(name).ok_or_else(|| name.to_owned()),
             };
             parts(word).map(shown).collect()
         };

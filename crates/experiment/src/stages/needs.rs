@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 
 use super::{Stage, StageTask};
-use crate::plan::{Needs, Tree};
+use crate::plan::{Corpus, Needs};
 use crate::steps::Steps;
 
 /// Returns what all stages need.
-pub(crate) fn needs(stages: &[Stage], trees: &BTreeMap<String, Tree>) -> Needs {
-    of_commands(stages, trees).beside(&of_steps(stages))
+pub(crate) fn needs(stages: &[Stage], corpora: &BTreeMap<String, Corpus>) -> Needs {
+    of_commands(stages, corpora).beside(&of_steps(stages))
 }
 
 /// Returns what the commands of all stages need of a machine.
-fn of_commands(stages: &[Stage], trees: &BTreeMap<String, Tree>) -> Needs {
+fn of_commands(stages: &[Stage], corpora: &BTreeMap<String, Corpus>) -> Needs {
     let commands = stages.iter().filter_map(Stage::command);
     let needs = commands.fold(Needs::default(), |all, command| all.beside(&command.needs()));
-    Needs { trees: trees.clone(), ..needs }
+    Needs { corpora: corpora.clone(), ..needs }
 }
 
 /// Returns what stages that are nothing but steps need.

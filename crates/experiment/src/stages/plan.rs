@@ -12,6 +12,7 @@ use crate::allocation;
 use crate::bounds;
 use crate::change::RunningLayers;
 use crate::command;
+use crate::corpora::Corpora;
 use crate::devices::Devices;
 use crate::diagnostic::Diagnostic;
 use crate::estimate;
@@ -22,7 +23,6 @@ use crate::plan::{self, Aim, StagePlan, Target};
 use crate::state::StageMeans;
 use crate::sweep::Point;
 use crate::targets;
-use crate::trees::Trees;
 use crate::variants::Variant;
 
 /// What the stages of one stack are planned with.
@@ -31,7 +31,7 @@ struct Planner<'a> {
     stack: StackPlan,
     running: RunningLayers<'a>,
     devices: &'a Devices,
-    trees: &'a Trees,
+    corpora: &'a Corpora,
     /// Files that were laid out so far, by the name of the stage.
     layouts: BTreeMap<String, Aim>,
 }
@@ -41,14 +41,14 @@ pub(crate) fn plan(
     stages: &[Stage],
     variant: &Variant,
     stack: &StackPlan,
-    (devices, trees): (&Devices, &Trees),
+    (devices, corpora): (&Devices, &Corpora),
     run_tag: &str,
 ) -> Result<Vec<StagePlan>, Vec<Diagnostic>> {
     let mut planner = Planner {
         stack: stack.clone(),
         running: RunningLayers::new(stack, run_tag),
         devices,
-        trees,
+        corpora,
         layouts: BTreeMap::new(),
     };
     let mut planned = Vec::new();
@@ -108,7 +108,7 @@ impl Planner<'_> {
                 vec![StagePlan { task, ios: None, aims: Vec::new(), ..fitted }]
             }
             StageTask::Command(command) => {
-                let (mut task, target) = command.plan(stage, stack, self.trees)?;
+                let (mut task, target) = command.plan(stage, stack, self.corpora)?;
                 task.time_limit =
                     stage.deadline.map_or(task.time_limit, |d| d.min(task.time_limit));
                 let about = command::ASSUMED.min(task.time_limit);

@@ -1,9 +1,9 @@
-//! Tests of `do = "command"` and of `[trees]`.
+//! Tests of `do = "command"` and of `[corpora]`.
 
 use units::{Bytes, Nanos};
 
 use super::{only_mistake, plan};
-use crate::{CommandPlan, ExperimentError, Output, Plan, Tree};
+use crate::{CommandPlan, Corpus, ExperimentError, Output, Plan};
 
 /// An experiment with a command in a file system; `stage` are the command's keys, `rest` comes before.
 fn text(rest: &str, stage: &str) -> String {
@@ -28,17 +28,17 @@ fn refused(rest: &str, stage: &str, line: &str) -> String {
 }
 
 #[test]
-fn a_program_gets_the_directory_of_its_target_and_of_trees() {
+fn a_program_gets_the_directory_of_its_target_and_of_corpora() {
     let plan = planned(
-        "[trees.docs]\npackage = \"vim-runtime\"",
-        "argv = [\"cp\", \"-r\", \"{tree.docs}\", \"{mount}/copy of {target}\"]\ntime_limit = \"2m\"\nsync = false",
+        "[corpora.docs]\npackage = \"vim-runtime\"",
+        "argv = [\"cp\", \"-r\", \"{corpus.docs}\", \"{mount}/copy of {target}\"]\ntime_limit = \"2m\"\nsync = false",
     );
-    let argv = command(&plan).argv_on("/mnt", |name| Some(format!("/trees/{name}"))).unwrap();
-    assert_eq!(argv, ["cp", "-r", "/trees/docs", "/mnt/copy of /mnt"]);
+    let argv = command(&plan).argv_on("/mnt", |name| Some(format!("/corpora/{name}"))).unwrap();
+    assert_eq!(argv, ["cp", "-r", "/corpora/docs", "/mnt/copy of /mnt"]);
     assert_eq!(command(&plan).argv_on("/mnt", |_| None).unwrap_err(), "docs");
     assert_eq!((command(&plan).time_limit, command(&plan).sync), (Nanos::from_secs(120), false));
     assert!(plan.cells[0].stages[0].settle, "a measured command is followed by rest");
-    assert_eq!(plan.needs.trees["docs"], Tree::Package("vim-runtime".into()));
+    assert_eq!(plan.needs.corpora["docs"], Corpus::Package("vim-runtime".into()));
     assert_eq!(plan.needs.command_packages, ["coreutils"]);
     assert_eq!(plan.needs.programs, ["cp"]);
 }
@@ -72,28 +72,28 @@ fn figures_are_picked_from_what_is_printed() {
 }
 
 #[test]
-fn a_directory_can_be_a_tree() {
+fn a_directory_can_be_a_corpus() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("deep")).unwrap();
     std::fs::write(dir.path().join("deep/file"), [7; 5000]).unwrap();
     let path = dir.path().canonicalize().unwrap();
-    let tree = format!("[trees.mine]\npath = \"{}\"", path.display());
-    let plan = planned(&tree, "argv = [\"cp\", \"-r\", \"{tree.mine}\", \"{mount}\"]");
-    assert_eq!(plan.needs.trees["mine"], Tree::Directory { path, bytes: Bytes(5000) });
+    let corpus = format!("[corpora.mine]\npath = \"{}\"", path.display());
+    let plan = planned(&corpus, "argv = [\"cp\", \"-r\", \"{corpus.mine}\", \"{mount}\"]");
+    assert_eq!(plan.needs.corpora["mine"], Corpus::Directory { path, bytes: Bytes(5000) });
 }
 
 #[test]
 fn a_plan_with_commands_travels_and_is_explained() {
     let plan = planned(
-        "[trees.docs]\npackage = \"git\"",
-        "argv = [\"cp\", \"-r\", \"{tree.docs}\", \"{mount}\"]\nfigures.n.pattern = '(\\d+)'",
+        "[corpora.docs]\npackage = \"git\"",
+        "argv = [\"cp\", \"-r\", \"{corpus.docs}\", \"{mount}\"]\nfigures.n.pattern = '(\\d+)'",
     );
     let json = serde_json::to_string(&plan).unwrap();
     assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan);
     let explained = crate::explain(&plan);
     let stage = &explained.variants[0].stages[0];
     assert!(
-        stage.contains("cp -r {tree.docs} {mount}") && stage.contains("then a sync"),
+        stage.contains("cp -r {corpus.docs} {mount}") && stage.contains("then a sync"),
         "{stage}"
     );
 }
@@ -135,7 +135,7 @@ fn what_makes_no_command_is_told_with_what_to_write() {
         ("argv = [\"ls\"]\npackages = [\"-oDir=/\"]", "packages", "no name of a Debian package"),
         ("argv = [\"ls\"]\npackages = [\"git-\"]", "packages", "as apt does"),
         ("argv = [\"ls\", \"{muont}\"]", "argv", "did you mean '{mount}'"),
-        ("argv = [\"ls\", \"{tree.docs}\"]", "argv", "add [trees.docs]"),
+        ("argv = [\"ls\", \"{corpus.docs}\"]", "argv", "add [corpora.docs]"),
         ("argv = [\"ls\"]\ntime_limt = \"1m\"", "time_limt", "did you mean 'time_limit'"),
         ("argv = [\"ls\"]\nfigures.n = { patern = '(a)' }", "figures.n", "pattern"),
         (
@@ -155,14 +155,14 @@ fn what_makes_no_command_is_told_with_what_to_write() {
 }
 
 #[test]
-fn what_makes_no_tree_is_told_with_what_to_write() {
+fn what_makes_no_corpus_is_told_with_what_to_write() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("file");
     std::fs::write(&file, "x").unwrap();
     let file = format!("path = \"{}\"", file.display());
-    let reads = "argv = [\"ls\", \"{tree.t}\"]";
+    let reads = "argv = [\"ls\", \"{corpus.t}\"]";
     for (keys, line, said) in [
-        ("", "[trees.t]", "either a package or a path"),
+        ("", "[corpora.t]", "either a package or a path"),
         ("package = \"git\"\npath = \"/etc\"", "path = ", "either a package or a path"),
         ("package = 5", "package = 5", "takes the name of a Debian package"),
         ("path = 5", "path = 5", "takes the path of a directory"),
@@ -173,28 +173,31 @@ fn what_makes_no_tree_is_told_with_what_to_write() {
         ("content = { dedupe = \"5%\" }", "content", "come with a later version"),
         ("pakage = \"git\"", "pakage", "did you mean 'package'"),
     ] {
-        let told = refused(&format!("[trees.t]\n{keys}"), reads, line);
+        let told = refused(&format!("[corpora.t]\n{keys}"), reads, line);
         assert!(told.contains(said), "{keys}\n{told}");
     }
     let git = "package = \"git\"";
-    let told = refused(&format!("[trees.t]\n{git}"), "argv = [\"ls\"]", "[trees.t]");
-    assert!(told.contains("Nothing uses the tree 't'"), "{told}");
-    let told =
-        refused(&format!("[trees.xfs]\n{git}"), "argv = [\"ls\", \"{tree.xfs}\"]", "[trees.xfs]");
-    assert!(told.contains("of a tree and of a layer"), "{told}");
-    let told = refused(&format!("[trees.\"a b\"]\n{git}"), "argv = [\"ls\"]", "[trees");
-    assert!(told.contains("cannot be the name of a tree"), "{told}");
-    let told = refused("[[trees]]", "argv = [\"ls\"]", "[[trees]]");
-    assert!(told.contains("trees takes"), "{told}");
+    let told = refused(&format!("[corpora.t]\n{git}"), "argv = [\"ls\"]", "[corpora.t]");
+    assert!(told.contains("Nothing uses the corpus 't'"), "{told}");
+    let told = refused(
+        &format!("[corpora.xfs]\n{git}"),
+        "argv = [\"ls\", \"{corpus.xfs}\"]",
+        "[corpora.xfs]",
+    );
+    assert!(told.contains("of a corpus and of a layer"), "{told}");
+    let told = refused(&format!("[corpora.\"a b\"]\n{git}"), "argv = [\"ls\"]", "[corpora");
+    assert!(told.contains("cannot be the name of a corpus"), "{told}");
+    let told = refused("[[corpora]]", "argv = [\"ls\"]", "[[corpora]]");
+    assert!(told.contains("corpora takes"), "{told}");
 }
 
 #[test]
-fn every_key_of_a_command_and_of_a_tree_is_described() {
+fn every_key_of_a_command_and_of_a_corpus_is_described() {
     let page = include_str!("../../../../docs/experiments.md");
     for key in ["argv", "shell", "interpreter", "packages", "time_limit", "sync", "figures"] {
         assert!(page.contains(&format!("| `{key}` |")), "{key}");
     }
-    for words in ["[trees.NAME]", "`package`", "`path`", "{mount}", "{target}", "{tree.NAME}"] {
+    for words in ["[corpora.NAME]", "`package`", "`path`", "{mount}", "{target}", "{corpus.NAME}"] {
         assert!(page.contains(words), "{words}");
     }
 }
@@ -242,33 +245,33 @@ fn a_figure_that_no_command_prints_is_told_with_those_that_are() {
 }
 
 #[test]
-fn variants_factors_and_scales_bring_trees_of_their_own() {
-    let reads = "argv = [\"cp\", \"-r\", \"{tree.files}\", \"{mount}/copy\"]";
-    let tree = "[trees.files]\npackage = \"git\"\n";
+fn variants_factors_and_scales_bring_corpora_of_their_own() {
+    let reads = "argv = [\"cp\", \"-r\", \"{corpus.files}\", \"{mount}/copy\"]";
+    let corpus = "[corpora.files]\npackage = \"git\"\n";
     let variants = "[[variant]]\nname = \"small\"\n[[variant]]\nname = \"large\"\n\
-                    set.\"tree.files.package\" = \"vim-runtime\"";
+                    set.\"corpus.files.package\" = \"vim-runtime\"";
     let words = |plan: &Plan| -> Vec<String> {
         let cells = plan.cells.iter().filter(|cell| cell.repeat == 1);
         let argv = |cell: &crate::CellPlan| cell.stages[0].command().unwrap().argv[2].clone();
         cells.map(argv).collect()
     };
-    let both = planned(&format!("{tree}{variants}"), reads);
-    assert_eq!(words(&both), ["{tree.files.git}", "{tree.files.vim-runtime}"]);
-    let package = |name: &str| Tree::Package(name.to_owned());
-    let trees = &both.needs.trees;
-    assert_eq!(trees["files.git"], package("git"));
-    assert_eq!(trees["files.vim-runtime"], package("vim-runtime"));
-    let factor = "[[factor]]\nname = \"files\"\nkey = \"tree.files.package\"\n\
+    let both = planned(&format!("{corpus}{variants}"), reads);
+    assert_eq!(words(&both), ["{corpus.files.git}", "{corpus.files.vim-runtime}"]);
+    let package = |name: &str| Corpus::Package(name.to_owned());
+    let corpora = &both.needs.corpora;
+    assert_eq!(corpora["files.git"], package("git"));
+    assert_eq!(corpora["files.vim-runtime"], package("vim-runtime"));
+    let factor = "[[factor]]\nname = \"files\"\nkey = \"corpus.files.package\"\n\
                   levels = [\"git\", \"vim-runtime\", \"perl\"]";
-    let crossed = planned(&format!("{tree}{factor}"), reads);
+    let crossed = planned(&format!("{corpus}{factor}"), reads);
     assert_eq!(crossed.cells.len(), 3);
-    assert_eq!(crossed.needs.trees.len(), 3);
+    assert_eq!(crossed.needs.corpora.len(), 3);
     // Where all variants have the same one, its name stays.
-    let scale = "[scale.lab]\nset.\"tree.files.package\" = \"perl\"";
-    let scaled = planned(&format!("{tree}{scale}"), reads);
-    assert_eq!(words(&scaled), ["{tree.files}"]);
-    assert_eq!(scaled.needs.trees["files"], package("perl"));
-    assert_eq!(scaled.facts.scaled, ["tree.files.package = \"perl\""]);
+    let scale = "[scale.lab]\nset.\"corpus.files.package\" = \"perl\"";
+    let scaled = planned(&format!("{corpus}{scale}"), reads);
+    assert_eq!(words(&scaled), ["{corpus.files}"]);
+    assert_eq!(scaled.needs.corpora["files"], package("perl"));
+    assert_eq!(scaled.facts.scaled, ["corpus.files.package = \"perl\""]);
 }
 
 #[test]
@@ -281,31 +284,47 @@ fn directories_of_one_name_are_told_apart() {
     };
     let (one, two) = (make("one"), make("two"));
     let rest = format!(
-        "[trees.t]\npath = \"{one}\"\n[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\n\
-         set.\"tree.t.path\" = \"{two}\""
+        "[corpora.t]\npath = \"{one}\"\n[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\n\
+         set.\"corpus.t.path\" = \"{two}\""
     );
-    let plan = planned(&rest, "argv = [\"ls\", \"{tree.t}\"]");
-    let names: Vec<&str> = plan.needs.trees.keys().map(String::as_str).collect();
+    let plan = planned(&rest, "argv = [\"ls\", \"{corpus.t}\"]");
+    let names: Vec<&str> = plan.needs.corpora.keys().map(String::as_str).collect();
     assert_eq!(names, ["t.docs", "t.docs-2"]);
 }
 
 #[test]
-fn what_cannot_be_set_of_a_tree_is_told_where_it_is_set() {
-    let reads = "argv = [\"ls\", \"{tree.t}\"]";
+fn what_cannot_be_set_of_a_corpus_is_told_where_it_is_set() {
+    let reads = "argv = [\"ls\", \"{corpus.t}\"]";
     let variant = |set: &str| {
         format!(
-            "[trees.t]\npackage = \"git\"\n[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\n{set}"
+            "[corpora.t]\npackage = \"git\"\n[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\n{set}"
         )
     };
     for (set, told) in [
-        ("set.\"tree.t.package\" = \"no name!\"", "no name of a Debian package"),
-        ("set.\"tree.t.package\" = 7", "package cannot be 7"),
-        ("set.\"tree.t.size\" = \"5G\"", "trees are not made yet"),
-        ("set.\"tree.t.path\" = \"/etc\"", "either a package or a path"),
-        ("set.\"tree.t.colour\" = 1", "has no key 'colour'"),
-        ("set.\"tree.u.package\" = \"git\"", "trees: tree.t"),
+        ("set.\"corpus.t.package\" = \"no name!\"", "no name of a Debian package"),
+        ("set.\"corpus.t.package\" = 7", "package cannot be 7"),
+        ("set.\"corpus.t.size\" = \"5G\"", "corpora are not made yet"),
+        ("set.\"corpus.t.path\" = \"/etc\"", "either a package or a path"),
+        ("set.\"corpus.t.colour\" = 1", "has no key 'colour'"),
+        ("set.\"corpus.u.package\" = \"git\"", "corpora: corpus.t"),
     ] {
         let said = refused(&variant(set), reads, "set.");
         assert!(said.contains(told), "{set}: {said}");
     }
+}
+
+#[test]
+fn files_and_plans_of_before_that_call_corpora_trees_are_read_alike() {
+    let rest = "[corpora.files]\npackage = \"git\"\n[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\n\
+                set.\"corpus.files.package\" = \"perl\"";
+    let reads = "argv = [\"ls\", \"{corpus.files}\"]";
+    let before = |text: &str| text.replace("corpora", "trees").replace("corpus.", "tree.");
+    let (old, new) = (planned(&before(rest), &before(reads)), planned(rest, reads));
+    assert_eq!((&old.cells, &old.needs), (&new.cells, &new.needs));
+    assert!(new.notes.is_empty());
+    assert!(old.notes.len() == 1 && old.notes[0].contains("[corpora.X]"), "{:?}", old.notes);
+    let plan: Plan = serde_json::from_str(&before(&serde_json::to_string(&new).unwrap())).unwrap();
+    assert_eq!(plan.needs, new.needs);
+    let argv = |plan: &Plan| command(plan).argv_on("/mnt", |name| Some(name.to_owned())).unwrap();
+    assert_eq!(argv(&plan), argv(&new));
 }

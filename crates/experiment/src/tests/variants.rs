@@ -114,7 +114,7 @@ fn devices_layers_and_stages_have_names_of_their_own() {
         ("vdo", "'vdo' is the name of a layer and of a stage"),
         ("data", "'data' is the name of a device and of a stage"),
         ("device", "A stage cannot be called 'device'"),
-        ("tree", "A stage cannot be called 'tree'"),
+        ("corpus", "A stage cannot be called 'corpus'"),
     ] {
         let mistake = mistake(&stage(name), &format!("name = \"{name}\""));
         assert_eq!((mistake.message.starts_with(said), mistake.help.is_some()), (true, true));

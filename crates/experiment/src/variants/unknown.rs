@@ -13,25 +13,26 @@ pub(super) struct Names {
     pub layers: Vec<String>,
     pub stages: Vec<String>,
     pub devices: Vec<String>,
-    pub trees: Vec<String>,
+    pub corpora: Vec<String>,
     pub machine: Vec<String>,
 }
 
 impl Names {
     fn all(&self) -> impl Iterator<Item = &String> + Clone {
         let things = self.layers.iter().chain(&self.stages).chain(&self.devices);
-        things.chain(&self.trees).chain(&self.machine)
+        things.chain(&self.corpora).chain(&self.machine)
     }
 }
 
 /// A setting for what has none of these names; `of` says whose they are.
 pub(super) fn nothing(setting: &Setting, names: &Names, of: &str) -> Diagnostic {
     let near = meant(&setting.path, names.all());
-    let [layers, stages, devices, trees] =
-        [&names.layers, &names.stages, &names.devices, &names.trees].map(|names| names.join(", "));
-    let trees = if trees.is_empty() { trees } else { format!("; trees: {trees}") };
+    let [layers, stages, devices, corpora] =
+        [&names.layers, &names.stages, &names.devices, &names.corpora]
+            .map(|names| names.join(", "));
+    let corpora = if corpora.is_empty() { corpora } else { format!("; corpora: {corpora}") };
     let help = format!(
-        "{near}write \"NAME.key\"; its layers are: {layers}; stages: {stages}; devices: {devices}{trees}; and machine"
+        "{near}write \"NAME.key\"; its layers are: {layers}; stages: {stages}; devices: {devices}{corpora}; and machine"
     );
     let message = format!("'{}' names nothing {of}", setting.path);
     let name = setting.path.rsplit_once('.').map_or(&*setting.path, |(name, _)| name);

@@ -49,8 +49,8 @@ impl Supply {
     ) -> Result<Vec<Self>> {
         let mut builder = Builder { cache, suite, mirror, events };
         let mut supplies = Vec::new();
-        if !spec.packages.is_empty() || !spec.package_trees.is_empty() {
-            supplies.push(builder.packages(&spec.packages, &spec.package_trees)?);
+        if !spec.packages.is_empty() || !spec.package_corpora.is_empty() {
+            supplies.push(builder.packages(&spec.packages, &spec.package_corpora)?);
         }
         for (name, path) in &spec.directories {
             supplies.push(builder.directory(name, path)?);
@@ -67,20 +67,20 @@ struct Builder<'a, 'e> {
 }
 
 impl Builder<'_, '_> {
-    fn packages(&mut self, packages: &[String], trees: &[String]) -> Result<Supply> {
+    fn packages(&mut self, packages: &[String], corpora: &[String]) -> Result<Supply> {
         let sorted = |names: &[String]| {
             let mut names = names.to_vec();
             names.sort();
             names.dedup();
             names
         };
-        let (packages, trees) = (sorted(packages), sorted(trees));
+        let (packages, corpora) = (sorted(packages), sorted(corpora));
         let mut hash = XxHash3_128::with_seed(0);
         for name in [RECIPE, self.suite].into_iter().chain(packages.iter().map(String::as_str)) {
             hash.write(name.as_bytes());
             hash.write(&[0]);
         }
-        trees.iter().for_each(|name| hash.write(format!("\u{1}{name}\0").as_bytes()));
+        corpora.iter().for_each(|name| hash.write(format!("\u{1}{name}\0").as_bytes()));
         let content = Content::Packages { programs: !packages.is_empty() };
         self.made(&content, &key(&hash), "the packages of commands", |builder, aside| {
             let root = aside.join("tree");
@@ -90,10 +90,10 @@ impl Builder<'_, '_> {
                 unpack(&archive.path, &root)?;
                 listed.push(archive.package);
             }
-            for tree in &trees {
+            for corpus in &corpora {
                 let archive =
-                    apt.alone(tree).or_else(|_| apt.update().and_then(|()| apt.alone(tree)))?;
-                unpack(&archive.path, &root.join("trees").join(tree))?;
+                    apt.alone(corpus).or_else(|_| apt.update().and_then(|()| apt.alone(corpus)))?;
+                unpack(&archive.path, &root.join("trees").join(corpus))?;
                 listed.push(archive.package);
             }
             // The guest lays these over its own, whether packages have them or not.
@@ -112,7 +112,7 @@ impl Builder<'_, '_> {
         hash.write(format!("{RECIPE}\0{}\0{}\0", self.suite, path.display()).as_bytes());
         listing(path, &mut hash)?;
         let content = Content::Directory { name: name.to_owned() };
-        let what = format!("the tree {name}");
+        let what = format!("the corpus {name}");
         self.made(&content, &key(&hash), &what, |_, _| Ok((path.to_path_buf(), Vec::new())))
     }
 

@@ -59,7 +59,7 @@ fn simulated(text: &str) -> Vec<CellRecord> {
     };
     for cell in &plan.cells {
         let machine = machine(&plan, cell, &clock).unwrap();
-        let mut executor = crate::executor(machine, &scene, &devices(&plan), &trees(&plan));
+        let mut executor = crate::executor(machine, &scene, &devices(&plan), &corpora(&plan));
         crate::cell::run(&scene, cell, &mut executor, &mut Twin::default());
     }
     let records: Vec<_> = kept.0.lock().unwrap().values().cloned().collect();

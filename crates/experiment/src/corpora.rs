@@ -1,4 +1,4 @@
-//! `[trees.NAME]`: directories that commands read: the files of a Debian package, or a directory of the host.
+//! `[corpora.NAME]`: directories that commands read: the files of a Debian package, or a directory of the host.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,10 +11,10 @@ use units::{Bytes, Key};
 use crate::diagnostic::Diagnostic;
 use crate::document::{Named, Setting, Table};
 use crate::names;
-use crate::plan::Tree;
+use crate::plan::Corpus;
 
-const TREES: Key = Key {
-    name: "trees",
+const CORPORA: Key = Key {
+    name: "corpora",
     takes: "tables, each under its name",
     example: "{ files = { package = \"git\" } }",
 };
@@ -22,40 +22,42 @@ const PACKAGE: Key =
     Key { name: "package", takes: "the name of a Debian package", example: "\"vim-runtime\"" };
 const PATH: Key =
     Key { name: "path", takes: "the path of a directory", example: "\"/usr/share/doc\"" };
-/// Keys of trees that are made from the seed.
+/// The same as files of before call it.
+const TREES: Key = Key { name: "trees", ..CORPORA };
+/// Keys of corpora that are made from the seed.
 const MADE: [Key; 3] = [
     Key { name: "size", takes: "a size", example: "\"5G\"" },
     Key { name: "file_size", takes: "a range of sizes", example: "\"16k..1M\"" },
     Key { name: "content", takes: "what loads write", example: "{ dedupe = \"50%\" }" },
 ];
-/// Most trees of an experiment.
+/// Most corpora of an experiment.
 const MOST: usize = 16;
-/// The most that a tree may hold: a guest gets a copy of it.
+/// The most that a corpus may hold: a guest gets a copy of it.
 const LARGEST: Bytes = Bytes(4 << 30);
-/// Most files and directories of a tree.
+/// Most files and directories of a corpus.
 const MOST_ENTRIES: u64 = 200_000;
 
-/// `[trees.NAME]` as written.
+/// `[corpora.NAME]` as written.
 #[derive(Clone)]
-pub(crate) struct WrittenTree<'t> {
+pub(crate) struct WrittenCorpus<'t> {
     pub name: String,
     pub at: Range<usize>,
     table: Table<'t>,
-    from: TreeSource,
+    from: CorpusSource,
 }
 
 /// Where its files come from.
 #[derive(Clone, PartialEq, Eq)]
-enum TreeSource {
+enum CorpusSource {
     Package(String),
     Path(Spanned<String>),
 }
 
-/// The trees of one variant: by the name in the file, the one that the plan has for it.
+/// The corpora of one variant: by the name in the file, the one that the plan has for it.
 #[derive(Default)]
-pub(crate) struct Trees(BTreeMap<String, String>);
+pub(crate) struct Corpora(BTreeMap<String, String>);
 
-impl Trees {
+impl Corpora {
     /// The name in the plan.
     pub(crate) fn planned(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
@@ -66,21 +68,21 @@ impl Trees {
     }
 }
 
-/// The trees of all variants.
+/// The corpora of all variants.
 #[derive(Default)]
-pub(crate) struct AllTrees {
+pub(crate) struct AllCorpora {
     /// By the name that the plan has for it.
-    pub planned: BTreeMap<String, Tree>,
+    pub planned: BTreeMap<String, Corpus>,
     /// Those of each variant.
-    pub variants: Vec<Trees>,
+    pub variants: Vec<Corpora>,
 }
 
-impl WrittenTree<'_> {
+impl WrittenCorpus<'_> {
     /// Returns what tells it from what a variant sets in its place: the package, or the last part of the path.
     fn word(&self) -> String {
         let word = match &self.from {
-            TreeSource::Package(package) => package.clone(),
-            TreeSource::Path(path) => {
+            CorpusSource::Package(package) => package.clone(),
+            CorpusSource::Path(path) => {
                 let last = Path::new(path.get_ref()).file_name();
                 last.map_or_else(String::new, |last| last.to_string_lossy().into_owned())
             }
@@ -90,32 +92,38 @@ impl WrittenTree<'_> {
     }
 }
 
-impl<'t> WrittenTree<'t> {
+impl<'t> WrittenCorpus<'t> {
     /// It with another value of a key.
     pub(crate) fn set(&self, key: &str, setting: &Setting<'t>) -> Result<Self, Diagnostic> {
         let mut table = self.table.clone();
         table.put(key, setting)?;
         written(Named { name: self.name.clone(), at: setting.at(), value: table })
-            .map(|tree| Self { at: self.at.clone(), ..tree })
+            .map(|corpus| Self { at: self.at.clone(), ..corpus })
     }
 }
 
-/// Takes `[trees]` out of the file.
-pub(crate) fn take<'t>(root: &mut Table<'t>) -> Result<Vec<WrittenTree<'t>>, Diagnostic> {
-    let Some(table) = root.table(&TREES, "A list of trees")? else { return Ok(Vec::new()) };
+/// Tells whether the file calls them trees, as files of before do.
+pub(crate) fn are_trees(root: &Table) -> bool {
+    root.has(TREES.name) && !root.has(CORPORA.name)
+}
+
+/// Takes `[corpora]` out of the file.
+pub(crate) fn take<'t>(root: &mut Table<'t>) -> Result<Vec<WrittenCorpus<'t>>, Diagnostic> {
+    let key = if are_trees(root) { &TREES } else { &CORPORA };
+    let Some(table) = root.table(key, "A list of corpora")? else { return Ok(Vec::new()) };
     let at = table.at();
-    let trees = table.named_tables(&TREES, "A tree")?;
-    if trees.len() > MOST {
-        let message = format!("There are {} trees; at most {MOST} are possible", trees.len());
-        return Err(Diagnostic::at(at, message, format!("leave {} out", trees.len() - MOST)));
+    let corpora = table.named_tables(key, "A corpus")?;
+    if corpora.len() > MOST {
+        let message = format!("There are {} corpora; at most {MOST} are possible", corpora.len());
+        return Err(Diagnostic::at(at, message, format!("leave {} out", corpora.len() - MOST)));
     }
-    trees.into_iter().map(written).collect()
+    corpora.into_iter().map(written).collect()
 }
 
-fn written(named: Named<Table>) -> Result<WrittenTree, Diagnostic> {
+fn written(named: Named<Table>) -> Result<WrittenCorpus, Diagnostic> {
     let Named { name, at, value: mut table } = named;
     let whole = table.clone();
-    if let Some(mistake) = names::check_plain("a tree", &name, &at) {
+    if let Some(mistake) = names::check_plain("a corpus", &name, &at) {
         return Err(mistake);
     }
     let package = table.take::<String>(&PACKAGE)?;
@@ -123,8 +131,8 @@ fn written(named: Named<Table>) -> Result<WrittenTree, Diagnostic> {
     for key in &MADE {
         if let Some(value) = table.take::<Value>(key)? {
             let message =
-                format!("The tree '{name}' has a {}, and trees are not made yet", key.name);
-            let help = "give package = \"...\" for the files of a Debian package, or path = \"...\" for a directory; trees made from the seed come with a later version";
+                format!("The corpus '{name}' has a {}, and corpora are not made yet", key.name);
+            let help = "give package = \"...\" for the files of a Debian package, or path = \"...\" for a directory; corpora made from the seed come with a later version";
             return Err(Diagnostic::at(value.span(), message, help));
         }
     }
@@ -132,11 +140,11 @@ fn written(named: Named<Table>) -> Result<WrittenTree, Diagnostic> {
     let from = match (package, path) {
         (Some(package), None) => {
             names::check_package(package.get_ref(), package.span())?;
-            TreeSource::Package(package.into_inner())
+            CorpusSource::Package(package.into_inner())
         }
-        (None, Some(path)) => TreeSource::Path(path),
+        (None, Some(path)) => CorpusSource::Path(path),
         (both, _) => {
-            let message = format!("The tree '{name}' needs either a package or a path");
+            let message = format!("The corpus '{name}' needs either a package or a path");
             let help = "give package = \"vim-runtime\" for its files, or path = \"/usr/share/doc\" for a directory";
             return Err(match both {
                 Some(_) => Diagnostic::at(whole.place("path"), message, help).without(),
@@ -144,39 +152,42 @@ fn written(named: Named<Table>) -> Result<WrittenTree, Diagnostic> {
             });
         }
     };
-    Ok(WrittenTree { name, at, table: whole, from })
+    Ok(WrittenCorpus { name, at, table: whole, from })
 }
 
-/// Looks at the directories; `file` is the experiment's, which paths are named from. A tree that is another one in some variants has
-/// several names in the plan: `files.git` and `files.vim-runtime` for `[trees.files]`.
-pub(crate) fn read(variants: &[&[WrittenTree]], file: &str) -> Result<AllTrees, Vec<Diagnostic>> {
-    let mut all = AllTrees::default();
+/// Looks at the directories; `file` is the experiment's, which paths are named from. A corpus that is another one in some variants has
+/// several names in the plan: `files.git` and `files.vim-runtime` for `[corpora.files]`.
+pub(crate) fn read(
+    variants: &[&[WrittenCorpus]],
+    file: &str,
+) -> Result<AllCorpora, Vec<Diagnostic>> {
+    let mut all = AllCorpora::default();
     let mut mistakes: Vec<Diagnostic> = Vec::new();
     // Each directory is looked through once.
-    let mut seen: Vec<(&TreeSource, Tree)> = Vec::new();
-    let differs = |tree: &WrittenTree| {
-        let same = |other: &WrittenTree| other.name != tree.name || other.from == tree.from;
+    let mut seen: Vec<(&CorpusSource, Corpus)> = Vec::new();
+    let differs = |corpus: &WrittenCorpus| {
+        let same = |other: &WrittenCorpus| other.name != corpus.name || other.from == corpus.from;
         !variants.iter().copied().flatten().all(same)
     };
-    for &trees in variants {
-        let mut own = Trees::default();
-        for tree in trees {
-            let known = seen.iter().find(|(from, _)| **from == tree.from).map(|(_, t)| t.clone());
-            let found = known.map_or_else(|| tree.from.look(file), Ok);
+    for &corpora in variants {
+        let mut own = Corpora::default();
+        for corpus in corpora {
+            let known = seen.iter().find(|(from, _)| **from == corpus.from).map(|(_, t)| t.clone());
+            let found = known.map_or_else(|| corpus.from.look(file), Ok);
             match found {
                 Ok(found) => {
-                    let name = if differs(tree) {
+                    let name = if differs(corpus) {
                         let taken = |name: &str| {
                             let other = all.planned.get(name).is_some_and(|t| *t != found);
-                            other || trees.iter().any(|tree| tree.name == name)
+                            other || corpora.iter().any(|corpus| corpus.name == name)
                         };
-                        free(&format!("{}.{}", tree.name, tree.word()), taken)
+                        free(&format!("{}.{}", corpus.name, corpus.word()), taken)
                     } else {
-                        tree.name.clone()
+                        corpus.name.clone()
                     };
-                    seen.push((&tree.from, found.clone()));
+                    seen.push((&corpus.from, found.clone()));
                     all.planned.insert(name.clone(), found);
-                    own.0.insert(tree.name.clone(), name);
+                    own.0.insert(corpus.name.clone(), name);
                 }
                 Err(mistake) if mistakes.contains(&mistake) => {}
                 Err(mistake) => mistakes.push(mistake),
@@ -187,7 +198,7 @@ pub(crate) fn read(variants: &[&[WrittenTree]], file: &str) -> Result<AllTrees, 
     let last = variants.iter().copied().flatten().last();
     if let Some(last) = last.filter(|_| all.planned.len() > MOST) {
         let message = format!(
-            "All variants together read {} trees; at most {MOST} are possible",
+            "All variants together read {} corpora; at most {MOST} are possible",
             all.planned.len()
         );
         mistakes.push(Diagnostic::at(last.at.clone(), message, "let fewer of them differ"));
@@ -201,17 +212,17 @@ fn free(name: &str, taken: impl Fn(&str) -> bool) -> String {
     std::iter::once(name.to_owned()).chain(numbered).find(|name| !taken(name)).unwrap_or_default()
 }
 
-impl TreeSource {
-    fn look(&self, file: &str) -> Result<Tree, Diagnostic> {
+impl CorpusSource {
+    fn look(&self, file: &str) -> Result<Corpus, Diagnostic> {
         match self {
-            Self::Package(package) => Ok(Tree::Package(package.clone())),
+            Self::Package(package) => Ok(Corpus::Package(package.clone())),
             Self::Path(path) => directory(path, file),
         }
     }
 }
 
 /// The directory, found from where the experiment stands.
-fn directory(written: &Spanned<String>, file: &str) -> Result<Tree, Diagnostic> {
+fn directory(written: &Spanned<String>, file: &str) -> Result<Corpus, Diagnostic> {
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
     let path = folder.join(written.get_ref());
     let refuse = |message: String, help: &str| Err(Diagnostic::at(written.span(), message, help));
@@ -232,13 +243,13 @@ fn directory(written: &Spanned<String>, file: &str) -> Result<Tree, Diagnostic> 
     };
     if bytes > LARGEST || entries > MOST_ENTRIES {
         let message = format!(
-            "{} holds more than {LARGEST} or {} files and directories, the most that a tree may",
+            "{} holds more than {LARGEST} or {} files and directories, the most that a corpus may",
             found.display(),
             grouped(MOST_ENTRIES)
         );
         return refuse(message, "name a smaller directory: a guest gets a copy of it");
     }
-    Ok(Tree::Directory { path: found, bytes })
+    Ok(Corpus::Directory { path: found, bytes })
 }
 
 /// Bytes of files, and how many entries there are; stops counting where it is too much.
