@@ -14,7 +14,7 @@ use crate::writer::{CELLS, EXPERIMENT, LAB, MANIFEST, TRANSCRIPT};
 /// Path of the list.
 pub const SUMS: &str = "SHA256SUMS";
 
-/// What the list says of a result's files.
+/// The outcome of checking a result's files against the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Seal {
     /// There is no list: the run has not ended, or its program made none.

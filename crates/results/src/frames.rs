@@ -16,15 +16,15 @@ pub const LONGEST: usize = 16 << 20;
 /// A part of a log that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Damage {
-    /// Where it begins, bytes from the start of the log.
+    /// Its beginning, bytes from the start of the log.
     pub offset: u64,
-    /// How many bytes were passed over.
+    /// Its length, bytes; the reader skipped them.
     pub bytes: u64,
-    /// What is wrong with it.
+    /// The kind of damage.
     pub kind: DamageKind,
 }
 
-/// What is wrong with a part of a log.
+/// The kind of damage of a part of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DamageKind {
     /// The log ends inside a frame: what a kill leaves.

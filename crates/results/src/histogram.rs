@@ -14,9 +14,9 @@ pub const DIGITS: u8 = 3;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("Histogram cannot be {doing}: {why}; the figures that need it are left out")]
 pub struct HistogramError {
-    /// What was being done to it.
+    /// The operation that failed (`read`).
     doing: &'static str,
-    /// What the codec said.
+    /// The codec's error.
     why: String,
 }
 
@@ -167,8 +167,8 @@ mod tests {
         }
     }
 
-    /// What the Java implementation (org.hdrhistogram:HdrHistogram 2.2.2, the format's first) makes of the values below, in V2
-    /// without and with deflate: `new Histogram(1, 3600000000000L, 3)`, `encodeInto(Compressed)ByteBuffer`, base64.
+    /// The texts that the Java implementation (org.hdrhistogram:HdrHistogram 2.2.2, the format's first) makes of the values below, in V2 without
+    /// and with deflate: `new Histogram(1, 3600000000000L, 3)`, `encodeInto(Compressed)ByteBuffer`, base64.
     const JAVA: [&str; 2] = [
         "HISTEwAAABcAAAAAAAAAAwAAAAAAAAABAAADRjC4oAA/8AAAAAAAAAACyw8EqxACArFI2ATbFQLDXAK9rwIC",
         "HISTFAAAADh4nJNpmSzMwMAgzgABzFCaEch0M9ixgMH+A1SE6TQ/y2oBJqaNHjdYbosyHY5h2rueiQkAAzcLWQ==",

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use crate::model::IntervalRow;
 
-/// How a log begins.
+/// The beginning of every interval log.
 pub const MARK: &[u8] = b"#[Fathom: latencies of ";
 
 /// An interval log: one line per operation and interval, tagged with the operation; values in nanoseconds.

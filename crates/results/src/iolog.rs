@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Read, Write};
 
 use serde::{Deserialize, Serialize};
 
-/// How a log begins.
+/// The first bytes of every log.
 pub const MAGIC: [u8; 8] = *b"FATHOMIO";
 /// Version of the layout.
 const VERSION: u32 = 1;
@@ -18,7 +18,7 @@ const CLOSING: u16 = u16::MAX;
 /// The longest header that is believed.
 const LONGEST_HEADER: u32 = 1 << 20;
 
-/// What a log is of.
+/// The header of a log: the names that its records refer to by number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
     /// Names of the operations, in the order that records count them.
@@ -34,9 +34,9 @@ pub struct IoRecord {
     pub start_ns: u64,
     /// From there to its completion, nanoseconds.
     pub latency_ns: u64,
-    /// Where on the target, bytes.
+    /// Its offset on the target, bytes.
     pub offset: u64,
-    /// How much, bytes.
+    /// Its length, bytes.
     pub length: u32,
     /// 0, or the number of its error; -1 when it moved less than asked.
     pub error: i32,
@@ -113,7 +113,7 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// How a complete log ends.
+/// The end of a complete log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Closing {
     /// I/Os in it.

@@ -17,9 +17,9 @@ pub const PROOFS: &str = "proofs.json";
 pub struct KeptProof {
     /// Id of the rule.
     pub rule: String,
-    /// What the finding is about.
+    /// The subject of the finding.
     pub subject: Option<String>,
-    /// What came of it.
+    /// The trial's rounds and outcome.
     pub proof: Proof,
 }
 

@@ -31,7 +31,7 @@ pub struct ResultSet {
     pub transcript: Vec<TranscriptEntry>,
     /// Files of the lab by name (`console.log`, `kernel.log`), as text.
     pub lab_files: BTreeMap<String, String>,
-    /// What came of putting its findings to the test.
+    /// The proofs of its findings.
     pub proofs: Vec<KeptProof>,
     /// Why it is not whole; `None` when it is.
     pub incomplete: Option<String>,
@@ -42,13 +42,13 @@ pub struct ResultSet {
 /// A cell as read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CellData {
-    /// What the manifest says of it.
+    /// The cell's entry in the manifest.
     pub entry: CellEntry,
     /// Its record; `None` when there is none or it cannot be read.
     pub record: Option<CellRecord>,
     /// Its rows in the order they were written.
     pub rows: Vec<Row>,
-    /// What of its rows was lost.
+    /// The parts of its rows that were lost.
     pub damage: Vec<Damage>,
     /// For a cell that did not end: its stages as far as rows tell. Empty when the record tells it all.
     pub recovered: Vec<RecoveredStage>,
@@ -139,7 +139,7 @@ pub enum ReadError {
     Manifest {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The parser's error.
         source: serde_json::Error,
     },
     /// The manifest is readable, and what it says cannot be.
@@ -157,7 +157,7 @@ pub enum ReadError {
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
 }
@@ -310,7 +310,7 @@ fn optional(path: &Path) -> Result<Option<Vec<u8>>, ReadError> {
     }
 }
 
-/// What is missing from a result, counted.
+/// The numbers of parts that are missing from a result.
 #[derive(Default)]
 struct Missing {
     all: usize,

@@ -1,4 +1,4 @@
-//! What a cell's rows alone can give when its record is missing or was written before it ended.
+//! Recovers stages from a cell's rows alone, when its record is missing or was written before the cell ended.
 
 use std::collections::BTreeMap;
 

@@ -27,7 +27,7 @@ pub enum SealError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// A histogram of a row could not be read.
@@ -38,7 +38,7 @@ pub enum SealError {
     Log {
         /// The cell's folder.
         cell: String,
-        /// What the codec said.
+        /// The codec's error.
         why: String,
     },
     /// The log could not be written.

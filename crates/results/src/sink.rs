@@ -1,4 +1,4 @@
-//! Where a running result goes: a directory, or a stream that ends in one elsewhere.
+//! The destination of a running result: a directory, or a stream that ends in one elsewhere.
 //!
 //! A result grows by two operations only. `put` replaces a file whole and atomically; `append` adds to the
 //! end of one. A stream of these operations, applied in order, gives the same directory on the other side;
@@ -21,7 +21,7 @@ use sha2::{Digest, Sha256};
 use crate::digest::{hex, sum};
 pub use place::Place;
 
-/// What can go wrong when a result is written.
+/// An error while a result is written.
 #[derive(Debug, thiserror::Error)]
 pub enum SinkError {
     /// A file of the result could not be written.
@@ -29,7 +29,7 @@ pub enum SinkError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// A file of the result could not be read again.
@@ -37,7 +37,7 @@ pub enum SinkError {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The directory of the result exists already.
@@ -81,7 +81,7 @@ pub enum SinkError {
     Encode {
         /// The file inside the result.
         path: String,
-        /// What the writer said.
+        /// The JSON writer's error.
         source: serde_json::Error,
     },
     /// The other side of a stream is gone.
@@ -89,7 +89,7 @@ pub enum SinkError {
     Gone(String),
 }
 
-/// Where a running result goes.
+/// The destination of a running result.
 pub trait Sink: Send {
     /// Replaces the file at `path` (inside the result) by `bytes`, atomically.
     fn put(&mut self, path: &str, bytes: &[u8]) -> Result<(), SinkError>;
@@ -108,11 +108,11 @@ pub struct DirSink {
     folder: File,
     /// The file appended to last: rows come in long runs for one file.
     open: Option<(String, File)>,
-    /// What each file has to hold.
+    /// The length and checksum that each file must have, by its path.
     written: BTreeMap<String, Written>,
 }
 
-/// What was written into a file.
+/// The length and checksum of the bytes that were written into a file.
 #[derive(Debug, Default)]
 struct Written {
     length: u64,

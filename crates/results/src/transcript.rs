@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The most that is kept of an output, bytes.
 pub const OUTPUT_KEPT: usize = 8 << 10;
 
-/// What the last line of a cleaning is about: what was still there then is its error.
+/// The purpose (`about`) of the last line of a cleaning; its error names what was still there then.
 pub const CLEANED: &str = "take down what the run left";
 
 /// One line of `transcript.jsonl`.
@@ -15,7 +15,7 @@ pub struct TranscriptEntry {
     pub at_ns: u64,
     /// Index of the cell it was for; `None` outside cells.
     pub cell: Option<usize>,
-    /// What it was for (`make the VDO pool`).
+    /// Its purpose (`make the VDO pool`).
     pub about: String,
     /// Program and arguments of a command; empty for an action that is no command.
     pub argv: Vec<String>,
@@ -34,7 +34,7 @@ pub struct TranscriptEntry {
     pub killed: Vec<String>,
     /// Why it failed, where that is not the command's own word.
     pub error: Option<String>,
-    /// How long it took, nanoseconds.
+    /// Its duration, nanoseconds.
     pub duration_ns: u64,
 }
 

@@ -14,7 +14,7 @@ const MARKS: [&str; 2] = ["allocated", "settled"];
 /// Lacks of a result that are told.
 const TOLD: usize = 4;
 
-/// What done cells lack, each once, with the first cell that does and how many do.
+/// Parts that done cells lack: each part once, with the first cell that lacks it and the number of cells that do.
 #[derive(Default)]
 pub(crate) struct Lacks(Vec<(String, String, usize)>);
 
@@ -120,7 +120,7 @@ pub(crate) fn is_planned(planned: &StageFacts, stage: &StageRecord) -> bool {
     (&planned.kind, &planned.name, planned.measured) == (&stage.kind, &stage.name, stage.measured)
 }
 
-/// What the record lacks of a planned stage.
+/// Returns the part of a planned stage that the record lacks, in words; `None` where it has all.
 fn of_stage(planned: &StageFacts, record: &CellRecord) -> Option<String> {
     let name = &planned.name;
     let Some(stage) = record.stages.iter().find(|stage| is_planned(planned, stage)) else {
@@ -139,7 +139,7 @@ fn of_stage(planned: &StageFacts, record: &CellRecord) -> Option<String> {
     Some(format!("stage '{name}' in {CELL_RECORD} has no {what}"))
 }
 
-/// What the rows lack of what the record tells, and of what is sampled.
+/// Lists the rows that are missing: edges and intervals of the stages in the record, and samples of each probe at both ends of what is measured.
 fn of_rows(record: &CellRecord, rows: &[Row], probes: &Value) -> Vec<String> {
     let mut lacks = Vec::new();
     for StageRecord { index, name, load, .. } in &record.stages {

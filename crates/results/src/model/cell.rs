@@ -1,4 +1,4 @@
-//! What one cell did: its state, its stages, the figures of its layers.
+//! The record of a cell: its state, its stages, the figures of its layers.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{CommandFigures, FillFigures, LoadSummary, MachineFacts, MachineLoad, StateFigures};
 
-/// Where a cell stands.
+/// The state of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CellState {
@@ -41,7 +41,7 @@ pub struct CellRecord {
     pub repeat: u32,
     /// The seed, equal for all variants of one repeat.
     pub seed: units::Seed,
-    /// Where it stands.
+    /// Its state.
     pub state: CellState,
     /// Why it failed or was interrupted, with the remedy.
     pub reason: Option<String>,
@@ -55,17 +55,17 @@ pub struct CellRecord {
     pub stages: Vec<StageRecord>,
     /// Figures of each layer by the layer's name, over the measured stages.
     pub layers: BTreeMap<String, LayerFigures>,
-    /// What was found out about each layer while it was up (`vdo.instance`, `index memory`), as text.
+    /// Facts about each layer, found while it was up (`vdo.instance`, `index memory`), as text.
     pub facts: BTreeMap<String, String>,
-    /// What teardown left behind; empty when it left nothing; `None` when nobody looked.
+    /// Things that teardown left behind; empty when it left nothing; `None` when nobody looked.
     pub leftovers: Option<Vec<String>>,
-    /// What a person should know about it, in sentences.
+    /// Notices for the reader, in sentences.
     #[serde(default)]
     pub notices: Vec<String>,
     /// The machine that ran it: kernel, CPUs, memory and what else is known; empty in results of earlier versions and in simulations.
     #[serde(default, skip_serializing_if = "MachineFacts::is_empty")]
     pub ran_on: MachineFacts,
-    /// What the machine that ran it did for others meanwhile: the guest, where there is one.
+    /// The work that the machine that ran it (the guest, where there is one) did for others meanwhile.
     #[serde(default)]
     pub machine: Option<MachineLoad>,
 }
@@ -73,7 +73,7 @@ pub struct CellRecord {
 /// One executed step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepRecord {
-    /// What it was for.
+    /// Its purpose.
     pub about: String,
     /// The command or action as a person would type it.
     pub command: String,
@@ -81,7 +81,7 @@ pub struct StepRecord {
     pub undo: bool,
     /// Start, nanoseconds since the run's epoch.
     pub start_ns: u64,
-    /// How long it took, nanoseconds.
+    /// Its duration, nanoseconds.
     pub duration_ns: u64,
     /// Why it failed.
     pub error: Option<String>,
@@ -102,15 +102,15 @@ pub struct StageRecord {
     pub start_ns: u64,
     /// End, nanoseconds since the run's epoch.
     pub end_ns: Option<u64>,
-    /// What its load did.
+    /// The summary of its load.
     pub load: Option<LoadSummary>,
-    /// What its command did.
+    /// The figures of its command.
     #[serde(default)]
     pub command: Option<CommandFigures>,
-    /// What its fill reached.
+    /// The figures of its fill.
     #[serde(default)]
     pub fill: Option<FillFigures>,
-    /// Tells whether it brought a layer to a state.
+    /// The outcome of bringing a layer to a state, where the stage had to.
     #[serde(default)]
     pub state: Option<StateFigures>,
     /// Figures of each layer, and of each device under them, over a measured stage, by name.

@@ -1,4 +1,4 @@
-//! What a command of a stage did.
+//! The figures of a command that a stage ran.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Kinds of stages that are neither loads nor commands, and whose `elapsed_s` is a figure.
 pub const TIMED_STAGES: [&str; 3] = ["layer", "remount", "trim"];
 
-/// What was measured of one command; `None` where nothing was.
+/// Figures that were measured of one command; `None` for those that were not.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CommandFigures {
     /// From its start to its end, seconds.
@@ -22,7 +22,7 @@ pub struct CommandFigures {
     pub peak_memory_bytes: Option<u64>,
     /// Its exit code; `None` when a signal ended it.
     pub exit_code: Option<i32>,
-    /// What the target's file system counted as used before it, bytes; `None` when the target is no directory.
+    /// Space used in the target's file system before the command, bytes; `None` when the target is no directory.
     pub used_before_bytes: Option<u64>,
     /// Space used after the command and its sync, bytes.
     pub used_after_bytes: Option<u64>,
@@ -32,10 +32,10 @@ pub struct CommandFigures {
     /// Numbers that were picked from what it printed, by name.
     #[serde(default)]
     pub figures: BTreeMap<String, f64>,
-    /// What it printed: beginning and end.
+    /// Its standard output: beginning and end.
     #[serde(default)]
     pub stdout: String,
-    /// What it printed as errors: beginning and end.
+    /// Its standard error: beginning and end.
     #[serde(default)]
     pub stderr: String,
 }

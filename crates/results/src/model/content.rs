@@ -1,19 +1,19 @@
-//! How far content dedupes and compresses: what was asked, what was achieved, and what its figures are called everywhere.
+//! Figures of content, which tell how far it dedupes and compresses: asked values, achieved values, and their names.
 
 use serde::{Deserialize, Serialize};
 
-/// What was asked of content; `None` for what was not.
+/// Content that was asked for; `None` for every figure that was not asked for.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct AskedContent {
-    /// Share of duplicates among all written blocks, percent; `None` where duplicates of what addresses hold were asked for.
+    /// Share of duplicates among all written blocks, percent; `None` where duplicates were asked for among the blocks that addresses hold.
     pub duplicate_percent: Option<f64>,
-    /// What LZ4 is to save on distinct blocks that are not zero, percent.
+    /// Saving of LZ4 that was asked for on distinct blocks that are not zero, percent.
     pub lz4_saving_percent: Option<f64>,
     /// Share of zero blocks among all written blocks, percent.
     pub zero_percent: Option<f64>,
     /// LZ4 size of a distinct block, bytes; `None` where sizes differ.
     pub lz4_size_mean_bytes: Option<f64>,
-    /// What VDO's packer comes to save on distinct blocks that are not zero, without flushes, percent.
+    /// Saving that VDO's packer reaches with the asked content on distinct blocks that are not zero, without flushes, percent.
     #[serde(default)]
     pub packer_saving_percent: Option<f64>,
     /// Duplicates among all blocks that addresses hold, percent.
@@ -21,18 +21,18 @@ pub struct AskedContent {
     pub live_duplicate_percent: Option<f64>,
 }
 
-/// What content turned out to be, measured from the bytes handed to the kernel.
+/// Content that was achieved, measured from the bytes handed to the kernel.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct AchievedContent {
     /// Share of duplicates among all written blocks, percent.
     pub duplicate_percent: Option<f64>,
-    /// What LZ4 saves on distinct blocks that are not zero, percent.
+    /// Saving of LZ4 on distinct blocks that are not zero, percent.
     pub lz4_saving_percent: Option<f64>,
     /// Share of zero blocks among all written blocks, percent.
     pub zero_percent: Option<f64>,
     /// Blocks of content that were written.
     pub blocks: Option<u64>,
-    /// Of these, blocks in the sample that the figures rest on.
+    /// Blocks of content in the sample that the figures rest on.
     pub blocks_sampled: Option<u64>,
     /// Standard error of `duplicate_percent`, points; 0 when every block was seen.
     pub duplicate_error_points: Option<f64>,
@@ -44,20 +44,19 @@ pub struct AchievedContent {
     /// Largest LZ4 size of a distinct block, bytes.
     #[serde(default)]
     pub lz4_size_max_bytes: Option<u64>,
-    /// What VDO's packer saves on distinct blocks that are not zero, without flushes, percent.
+    /// Saving of VDO's packer on distinct blocks that are not zero, without flushes, percent.
     #[serde(default)]
     pub packer_saving_percent: Option<f64>,
     /// Standard error of `lz4_saving_percent`, points; 0 when the sizes of all contents were taken.
     #[serde(default)]
     pub lz4_saving_error_points: Option<f64>,
-    /// Standard error of `packer_saving_percent`, points; 0 as above.
+    /// Standard error of `packer_saving_percent`, points; 0 when the sizes of all contents were taken.
     #[serde(default)]
     pub packer_saving_error_points: Option<f64>,
     /// Distinct blocks in the sample.
     #[serde(default)]
     pub distinct_blocks: Option<u64>,
-    /// Duplicates among all blocks that addresses hold at the end of the load, of those that it wrote, percent; `None` where that is
-    /// not known.
+    /// Share of duplicates among the blocks that the load wrote and that addresses hold at its end, percent; `None` where that is not known.
     #[serde(default)]
     pub live_duplicate_percent: Option<f64>,
     /// Standard error of `live_duplicate_percent`, points; 0 when every block was seen.
@@ -68,30 +67,31 @@ pub struct AchievedContent {
     pub live_blocks: Option<u64>,
 }
 
-/// One figure of content: what it is called, and where it stands.
+/// One figure of content: its names, and how it is read from the asked and the achieved content.
 #[derive(Debug, Clone, Copy)]
 pub struct ContentFigure {
     /// Its key in JSON.
     pub id: &'static str,
-    /// What it is called within a sentence.
+    /// Its name within a sentence.
     pub name: &'static str,
     /// Its name as a heading.
     pub title: &'static str,
     /// Its name in a line with others.
     pub short: &'static str,
-    /// What was asked of it; of most figures nothing can be.
+    /// Returns the asked value; `None` for most figures, because nobody can ask for them.
     pub asked: fn(&AskedContent) -> Option<f64>,
-    /// What it turned out to be.
+    /// Returns the achieved value.
     pub achieved: fn(&AchievedContent) -> Option<f64>,
     /// Its standard error, where it is estimated from a sample of blocks.
     pub error: Option<&'static ContentFigure>,
-    /// Standard errors that make half of its 95 % interval.
+    /// Number of standard errors in half of its 95 % interval.
     errors_of_half: f64,
 }
 
-/// Of the normal distribution.
+/// Number of standard errors in half of a 95 % interval, by the normal distribution.
 const NORMAL: f64 = 1.96;
-/// What VDO's packer saves is estimated in 16 parts: of Student's t for 15 degrees of freedom.
+/// Number of standard errors in half of a 95 % interval, by Student's t with 15 degrees of freedom: the saving of VDO's packer is
+/// estimated from 16 parts.
 const OF_SIXTEEN: f64 = 2.13;
 
 impl ContentFigure {
@@ -191,7 +191,7 @@ pub const CONTENT_SHARES: [ContentFigure; 5] = [
     },
 ];
 
-/// What the shares rest on, and sizes.
+/// Figures beside the shares: sizes, and the numbers of blocks and standard errors that the shares rest on.
 const BESIDE: [ContentFigure; 8] = [
     ContentFigure {
         id: "lz4_size_mean_bytes",

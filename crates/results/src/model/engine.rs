@@ -1,8 +1,8 @@
-//! How a load was driven: backend, depth, clock.
+//! The facts of how a load was driven: backend, depth, clock.
 
 use serde::{Deserialize, Serialize};
 
-/// How the load was driven.
+/// The backend, depth and clock that drove a load.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct EngineFacts {
     /// `io_uring`, `libaio`, `sync`, `null`, `sim`.
@@ -20,7 +20,7 @@ pub struct EngineFacts {
     /// Why this backend: in words; empty in results of earlier versions.
     #[serde(default)]
     pub chosen: String,
-    /// What the probe measured before it chose; empty when nothing was probed.
+    /// The probe's measurements of each backend before it chose; empty when nothing was probed.
     #[serde(default)]
     pub probe: Vec<ProbeFigure>,
     /// I/Os in flight per worker as they really were.
@@ -29,18 +29,18 @@ pub struct EngineFacts {
     /// I/Os per submitting call; `None` when nothing counted them.
     #[serde(default)]
     pub submitted_per_call: Option<f64>,
-    /// Completions per look at them.
+    /// Completions per call that looked for them.
     #[serde(default)]
     pub reaped_per_call: Option<f64>,
     /// The CPUs that workers were held on (`0-3`); `None` where nothing held them.
     #[serde(default)]
     pub cpus: Option<String>,
-    /// How far the clock can be trusted; `None` in virtual time.
+    /// The clock and its accuracy; `None` in virtual time.
     #[serde(default)]
     pub clock_check: Option<ClockFacts>,
 }
 
-/// What the probe measured of one backend.
+/// The probe's measurements of one backend.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ProbeFigure {
     /// The backend.
@@ -51,7 +51,7 @@ pub struct ProbeFigure {
     pub iops: Option<f64>,
     /// CPU time per I/O of the whole process, microseconds.
     pub cpu_per_io_us: Option<f64>,
-    /// What else was seen (`RWF_NOWAIT is refused`).
+    /// Another observation of the probe (`RWF_NOWAIT is refused`).
     pub note: String,
 }
 
@@ -64,14 +64,14 @@ pub struct DepthFigures {
     pub max: u32,
 }
 
-/// How far the clock behind the latencies can be trusted.
+/// The clock behind the latencies, and how accurate it is.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ClockFacts {
     /// Why this clock (`the kernel's clocksource is hpet`).
     pub reason: String,
     /// Ticks per second of the TSC; `None` when it is not used.
     pub tsc_hz: Option<f64>,
-    /// How far CPUs disagree at most, nanoseconds, as far as it can be told.
+    /// Largest difference between the clocks of two CPUs, nanoseconds, as far as it can be told.
     pub cpus_apart_ns: Option<u64>,
     /// CPUs that were compared.
     pub cpus: Option<u32>,

@@ -1,17 +1,17 @@
-//! What an experiment expects to find.
+//! The figures that an experiment expects to find.
 
 use serde::{Deserialize, Serialize};
 
-/// What a figure is expected to be.
+/// An expected figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExpectedFigure {
     /// The figure.
     pub figure: FigureName,
-    /// What is expected of it.
+    /// The bound that it is expected to meet.
     pub bound: Bound,
     /// The figure that it is divided by; `None` where it stands for itself.
     pub of: Option<FigureName>,
-    /// Where this was found.
+    /// The document or other source of the expectation.
     pub source: Option<String>,
     /// The kind of that source.
     #[serde(default)]
@@ -101,14 +101,14 @@ impl Grounds {
 /// Figures that a source reported, to be shown beside what is found here.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReportedFacts {
-    /// What the source calls them (`table 5.1, median`).
+    /// The source's name for them (`table 5.1, median`).
     pub what: String,
     /// Their unit, as the source writes it (`MB/s`).
     pub unit: String,
     /// The quantity here, where it is another one than the source's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub here: Option<String>,
-    /// In the source's order; the others are compared with the first.
+    /// The values in the source's order; the others are compared with the first.
     pub values: Vec<ReportedValue>,
 }
 
@@ -154,7 +154,7 @@ pub struct FigureName {
     pub variant: String,
 }
 
-/// Where a figure is expected.
+/// The range in which a figure is expected.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {

@@ -1,4 +1,4 @@
-//! What a run is: its plan in short, the machines it ran on, where its cells stand.
+//! The facts of a run: its plan in short, the machines it ran on, the states of its cells.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::{
 /// Version of the layout of a result; grows with every change that an older reader would misread.
 pub const SCHEMA: u32 = 1;
 
-/// What executed the guest's instructions.
+/// The accelerator that executed the guest's instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Accelerator {
@@ -46,7 +46,7 @@ pub struct Manifest {
     pub devices: BTreeMap<String, DeviceFacts>,
     /// The seed everything random came from.
     pub seed: units::Seed,
-    /// What executed the guest.
+    /// The accelerator that executed the guest's instructions.
     pub accelerator: Accelerator,
     /// Why not a better one, in words.
     pub accelerator_reason: Option<String>,
@@ -64,9 +64,10 @@ pub struct Manifest {
     pub lab: Option<serde_json::Value>,
     /// Every cell of the plan in the order of running.
     pub cells: Vec<CellEntry>,
-    /// How the run ended; `None` while it runs and after a kill.
+    /// The outcome of the run in words; `None` while it runs and after a kill.
     pub outcome: Option<String>,
-    /// Of a run with as many repeats as are needed: where it stopped, and why; `None` before that.
+    /// The repeat after which a run with as many repeats as are needed stopped, and why; `None` before that, and for a fixed number of
+    /// repeats.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<StoppedFacts>,
 }
@@ -87,7 +88,7 @@ pub struct ResumeFacts {
     pub started_utc: String,
     /// The command line.
     pub command: Vec<String>,
-    /// How many cells were kept.
+    /// Number of cells that were kept.
     pub kept: usize,
     /// Version of the program that went on; `None` in results of earlier versions.
     #[serde(default)]
@@ -105,14 +106,14 @@ pub struct CellEntry {
     pub repeat: u32,
     /// Its folder below `cells/`.
     pub folder: String,
-    /// Where it stands.
+    /// The cell's state.
     pub state: CellState,
     /// Why it failed.
     pub reason: Option<String>,
-    /// Where it was waited for a quiet machine in vain: what others took of its CPUs when the cell began, percent.
+    /// CPU time that others took when the cell began, percent of its machine's CPUs; set where the run waited for a quiet machine in vain.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturbed_percent: Option<f64>,
-    /// Of a cell in a guest: what the host did for others while it ran.
+    /// The host's work for others while the cell ran; set for a cell in a guest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<MachineLoad>,
 }
@@ -122,13 +123,13 @@ pub struct CellEntry {
 pub struct PlanFacts {
     /// Name of the experiment.
     pub experiment: String,
-    /// What it is about.
+    /// A description of the experiment.
     pub about: String,
-    /// Where it comes from.
+    /// The source of the experiment.
     pub source: Option<String>,
-    /// Repeats of each variant; the most there can be, where it is [`Self::sequential`].
+    /// Repeats of each variant; the largest possible number where the run is [`Self::sequential`].
     pub repeat: u32,
-    /// How it is decided while it runs how many repeats are needed; `None` where the number is fixed.
+    /// The rule that decides during the run how many repeats are needed; `None` where the number is fixed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequential: Option<SequentialFacts>,
     /// Tells whether the order of the variants within each repeat was drawn; it alternated in results of earlier versions.
@@ -136,24 +137,24 @@ pub struct PlanFacts {
     pub order_drawn: bool,
     /// Its variants in order; the first is the base of comparisons.
     pub variants: Vec<VariantFacts>,
-    /// What is asked: these metrics get verdicts.
+    /// The questions: these metrics get verdicts.
     pub questions: Vec<AskedMetric>,
-    /// What is expected to be found.
+    /// The expected figures.
     #[serde(default)]
     pub expectations: Vec<ExpectedFigure>,
-    /// What the source reported.
+    /// Figures that the source reported.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reported: Vec<ReportedFacts>,
-    /// What is seen first, in this order.
+    /// The pictures of the first screen, in this order.
     #[serde(default)]
     pub pictures: Vec<PictureFacts>,
-    /// What was varied at several levels, in the order of the variants' names.
+    /// The factors, varied at several levels each, in the order in which the variants' names have them.
     #[serde(default)]
     pub factors: Vec<FactorFacts>,
     /// Name of the scale at which it ran, where the experiment has that scale.
     #[serde(default)]
     pub scale: Option<String>,
-    /// What the scale set, as it is written (`vdo.logical_size = "10G"`).
+    /// Settings of the scale, as they are written (`vdo.logical_size = "10G"`).
     #[serde(default)]
     pub scaled: Vec<String>,
 }
@@ -182,10 +183,10 @@ impl SequentialFacts {
     }
 }
 
-/// Where a run stopped that takes as many repeats as are needed.
+/// The point at which a run stopped that takes as many repeats as are needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoppedFacts {
-    /// After which repeat.
+    /// The last repeat, from 1.
     pub after: u32,
     /// Why.
     pub why: StopReason,
@@ -223,7 +224,7 @@ impl StopReason {
 }
 
 impl Manifest {
-    /// Of a run with as many repeats as are needed: where it stopped and why, in words.
+    /// Returns after which repeat a run with as many repeats as are needed stopped, and why, in words; `None` where [`Self::stopped`] is.
     pub fn stopped_text(&self) -> Option<String> {
         let StoppedFacts { after, why } = self.stopped?;
         Some(format!("after {after} of at most {} repeats: {}", self.plan.repeat, why.text()))
@@ -334,15 +335,15 @@ pub struct LayerFacts {
     pub name: String,
     /// Its settings as text, defaults included.
     pub settings: BTreeMap<String, String>,
-    /// What it stands on: device or layer by the name of the input. Results from before this was recorded have none.
+    /// Its inputs: the name of a device or a layer, by the name of the input. Results from before this was recorded have none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub on: BTreeMap<String, String>,
-    /// What formulas say of its figures before it runs.
+    /// Values that formulas give for its figures before it runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub computed: Vec<Computed>,
 }
 
-/// What a formula says of a figure.
+/// A figure's value, computed by a formula.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Computed {
     /// Id of the metric.
@@ -362,14 +363,14 @@ pub struct StageFacts {
     pub name: String,
     /// Tells whether its figures are the measured ones.
     pub measured: bool,
-    /// What it does, in words.
+    /// A description of its work.
     pub about: String,
     /// The load as asked (`ops`, `pattern`, `block_size`, ...), `null` when it has none.
     pub load: serde_json::Value,
-    /// Of a fill: the load of each round, as asked.
+    /// The load of each round of a fill, as asked; `null` for other stages.
     #[serde(default)]
     pub rounds: serde_json::Value,
-    /// What it works on; none where it works on no layer, and in results from before this was recorded.
+    /// The layers that it works on; none where it works on no layer, and in results from before this was recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<TargetFacts>,
     /// Size of what it works on, bytes.
@@ -378,7 +379,7 @@ pub struct StageFacts {
     /// Bytes of its I/Os, when that is known beforehand.
     #[serde(default)]
     pub io_bytes: Option<u64>,
-    /// Of a command: whether what it wrote is brought to stable storage after it, which is measured too.
+    /// Tells whether a sync, which is measured too, follows a command and brings its data to stable storage; `None` for other stages.
     #[serde(default)]
     pub synced: Option<bool>,
     /// The point of a sweep that it is.

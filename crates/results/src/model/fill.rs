@@ -1,4 +1,4 @@
-//! What a fill did, and the proof that it reached what was asked.
+//! The figures of a fill, and the proof that it reached what was asked.
 
 use serde::{Deserialize, Serialize};
 

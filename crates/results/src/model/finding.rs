@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use units::Unit;
 
-/// How much a finding takes from the figures.
+/// The severity of a finding: how far it limits what the figures mean.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -23,15 +23,15 @@ pub enum Severity {
 pub struct Finding {
     /// The rule's id (`emulated_cpu`).
     pub rule: String,
-    /// How much it takes from the figures.
+    /// Its severity.
     pub severity: Severity,
-    /// What it is about: a variant, a cell, a layer; `None` for the whole result.
+    /// Its subject: a variant, a cell, a layer; `None` for the whole result.
     pub subject: Option<String>,
-    /// What was noticed, one sentence.
+    /// The observation, one sentence.
     pub message: String,
     /// The figures it rests on.
     pub evidence: String,
-    /// What to do about it.
+    /// The advice: what to do about it.
     pub remedy: String,
     /// The evidence as numbers, each with the threshold that it was held against.
     #[serde(default)]
@@ -42,16 +42,17 @@ pub struct Finding {
     /// The same in words: cell, stage and time (`cell 3 (vdo r2), stage write, from 2 s to 12 s of the cell`).
     #[serde(default)]
     pub place: Option<String>,
-    /// Of a bottleneck: how much of its limit was used, or of the I/Os it touched, percent. Bottlenecks are ranked by it.
+    /// Share of its limit that a bottleneck used, or of the I/Os that it touched, percent; bottlenecks are ranked by it. `None` for other
+    /// findings.
     #[serde(default)]
     pub explains_percent: Option<f64>,
-    /// What would take a bottleneck away, if it is one: settings of the stack as an experiment's `set` writes them.
+    /// Changes that would take a bottleneck away, if it is one: settings of the stack as an experiment's `set` writes them.
     #[serde(default)]
     pub changes: Vec<Change>,
     /// Commands that make these changes to a volume of one's own; words in capitals stand for its names.
     #[serde(default)]
     pub commands: Vec<String>,
-    /// What came of it when the change was tried.
+    /// The proof, from a trial of the change; `None` when nobody tried it.
     #[serde(default)]
     pub proof: Option<Proof>,
 }
@@ -59,13 +60,13 @@ pub struct Finding {
 /// One number of the evidence.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EvidenceFigure {
-    /// What it is (`CPU of logQ0`).
+    /// Its name (`CPU of logQ0`).
     pub name: String,
     /// Its value.
     pub value: f64,
     /// Its unit.
     pub unit: Unit,
-    /// What it was held against, in the same unit.
+    /// The threshold that it was held against, in the same unit.
     pub threshold: Option<f64>,
 }
 
@@ -105,7 +106,7 @@ impl std::fmt::Display for Change {
     }
 }
 
-/// What came of a suspicion when the change that would take it away was tried.
+/// The outcome of the trial of a suspicion: a run with the change that would take it away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProofOutcome {
@@ -131,7 +132,7 @@ impl ProofOutcome {
 /// The trial of a bottleneck: the stack with one change beside the stack as it was.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Proof {
-    /// What came of it.
+    /// The outcome.
     pub outcome: ProofOutcome,
     /// The figure that was compared, in words.
     pub figure: String,
@@ -170,6 +171,6 @@ pub struct ProofRound {
     pub repeats: usize,
     /// Seed of the round.
     pub seed: units::Seed,
-    /// Where its result is.
+    /// The path of its result.
     pub result: String,
 }

@@ -1,4 +1,4 @@
-//! What a load did: per operation, the content it wrote, the CPU it cost, how it was driven.
+//! The summary of a load: figures per operation, the content it wrote, the CPU it cost, how it was driven.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ pub struct LatencySummary {
     pub max_ns: u64,
 }
 
-/// What one operation did over a whole load.
+/// The figures of one operation over a whole load.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct OperationSummary {
     /// I/Os that completed without error.
@@ -47,7 +47,7 @@ pub struct OperationSummary {
     /// The length that every I/O had, bytes; `None` where they differ, and in results from before 2026-11-26.
     #[serde(default)]
     pub io_bytes: Option<u64>,
-    /// Where lengths differ, the HDR histogram of the bandwidth of each I/O (its length over its latency) in bytes per second.
+    /// The HDR histogram of the bandwidth of each I/O (its length over its latency) in bytes per second; `None` where lengths are equal.
     #[serde(default)]
     pub bandwidths: Option<String>,
     /// Time that the submitting call took; `None` unless it was asked for.
@@ -56,7 +56,7 @@ pub struct OperationSummary {
     /// Time from the return of the submitting call to the completion; `None` unless it was asked for.
     #[serde(default)]
     pub completion: Option<LatencySummary>,
-    /// How much later than intended I/Os were submitted; `None` in a closed loop.
+    /// Delay of the submission of I/Os against their intended times; `None` in a closed loop.
     #[serde(default)]
     pub lateness: Option<LatencySummary>,
 }
@@ -76,7 +76,7 @@ pub struct CpuFigures {
     pub ramp_ios: u64,
 }
 
-/// What a whole load did.
+/// The figures of a whole load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadSummary {
     /// The seed it ran from.
@@ -103,7 +103,7 @@ pub struct LoadSummary {
     pub achieved: Option<AchievedContent>,
     /// CPU it cost; `None` where it cannot be known (virtual time).
     pub cpu: Option<CpuFigures>,
-    /// How it was driven.
+    /// The backend, depth and clock that drove it.
     pub engine: EngineFacts,
     /// The I/Os that took longest, longest first.
     #[serde(default)]
@@ -114,12 +114,12 @@ pub struct LoadSummary {
     /// Tells whether the figures settled; `None` when nobody asked.
     #[serde(default)]
     pub steady: Option<SteadyFacts>,
-    /// What was verified; `None` when nobody asked.
+    /// The counts and wrong blocks of verification; `None` when nobody asked.
     #[serde(default)]
     pub verify: Option<VerifyFigures>,
-    /// What a person should know about it, in sentences.
+    /// Notices for the reader, in sentences.
     pub notices: Vec<String>,
-    /// What was asked for and is not there, or not whole: a log, a state, a pass. Each sentence is a notice as well.
+    /// Things that were asked for and are missing or not whole: a log, a state, a pass. Each sentence is a notice as well.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub incomplete: Vec<String>,
 }
@@ -197,7 +197,7 @@ pub struct RateFacts {
     pub kept: bool,
 }
 
-/// What one of several targets did.
+/// The figures of one of several targets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TargetSummary {
     /// The target as it was given.
@@ -239,9 +239,9 @@ pub struct WorstIo {
     pub latency_ns: u64,
     /// When it was submitted, or should have been (open loop), in nanoseconds since the run's epoch.
     pub at_ns: u64,
-    /// Where on the target, bytes.
+    /// Its offset on the target, bytes.
     pub offset: u64,
-    /// How much, bytes.
+    /// Its length, bytes.
     pub length: u32,
     /// Its operation as given.
     pub operation: String,
@@ -268,7 +268,7 @@ impl WorstIo {
     }
 }
 
-/// What became of the log of every I/O.
+/// The outcome of logging every I/O.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IoLogFacts {
     /// The file; in a result its path inside.
@@ -284,10 +284,10 @@ pub struct IoLogFacts {
     pub error: Option<String>,
 }
 
-/// Whether the figures of a load settled.
+/// The outcome of watching whether a load's figures settled.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SteadyFacts {
-    /// What was watched: `iops`, `throughput` or `latency`.
+    /// The watched figure: `iops`, `throughput` or `latency`.
     pub metric: String,
     /// When the window in which it settled ended, nanoseconds since the load's start; `None` when it never settled.
     pub settled_ns: Option<u64>,

@@ -1,4 +1,4 @@
-//! What a result says, as plain data: facts, rows, summaries, findings.
+//! The parts of a result as plain data: facts, rows, summaries, findings.
 
 mod cell;
 mod command;

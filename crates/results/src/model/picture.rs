@@ -1,11 +1,11 @@
-//! What an experiment wants to be seen first.
+//! The pictures that an experiment puts on the first screen of a page.
 
 use serde::{Deserialize, Serialize};
 
 /// A picture for the first screen of a page.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PictureFacts {
-    /// What it shows.
+    /// The subject of the picture.
     pub show: Show,
     /// The measured stage that it is of; `None` for every one.
     #[serde(default)]
@@ -16,7 +16,7 @@ pub struct PictureFacts {
     /// The layer that it is of.
     #[serde(default)]
     pub layer: Option<String>,
-    /// What of the layer is drawn: metrics, or fields of its charts.
+    /// The layer's figures that are drawn: metrics, or fields of its charts.
     #[serde(default)]
     pub series: Vec<String>,
     /// Percentiles of latency, from above 0 to below 100.
@@ -30,7 +30,7 @@ pub struct PictureFacts {
     pub by: Option<String>,
 }
 
-/// What a picture shows.
+/// The subject of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Show {
     /// I/Os per second of each interval, all jobs together.
@@ -45,7 +45,7 @@ pub enum Show {
     /// Percentiles of the latency of a whole stage, side by side.
     #[serde(rename = "latency bars")]
     LatencyBars,
-    /// What a layer says over time.
+    /// Figures of a layer over time.
     #[serde(rename = "series")]
     Series,
     /// A figure over the levels of a factor or a sweep.
@@ -54,7 +54,7 @@ pub enum Show {
     /// A figure of each variant, stage by stage.
     #[serde(rename = "comparison")]
     Comparison,
-    /// What a later version can draw.
+    /// A subject that only a later version can draw.
     #[serde(other)]
     Unknown,
 }

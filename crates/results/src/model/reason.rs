@@ -1,6 +1,6 @@
 //! Why something failed: what happened in plain words, and what QEMU or the guest's kernel said.
 
-/// What begins the words of others in a reason.
+/// Marks at which the words of QEMU or of the guest's kernel begin in a reason.
 const OTHERS: [&str; 2] = [": QEMU: ", ": Kernel panic"];
 
 /// Splits a reason into what happened and the raw words of QEMU or of the guest's kernel, which few readers want to see first. Without

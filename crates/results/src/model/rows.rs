@@ -13,17 +13,17 @@ pub type Fields = BTreeMap<String, Option<f64>>;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "row")]
 pub enum Row {
-    /// What one operation did in one interval.
+    /// The work of one operation in one interval.
     Interval(IntervalRow),
     /// The work of one job at one operation in one interval, where that was asked for.
     Job(JobRow),
-    /// What one source said at one moment.
+    /// The figures that one source gave at one moment.
     Sample(SampleRow),
     /// A stage began or ended.
     Stage(StageEdge),
 }
 
-/// What one operation did in one interval of a load stage, summed over its jobs.
+/// The work of one operation in one interval of a load stage, summed over its jobs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IntervalRow {
     /// Index of the stage in the cell.
@@ -56,7 +56,7 @@ pub struct JobRow {
     pub part: IntervalRow,
 }
 
-/// What one source said at one moment.
+/// The figures that one source gave at one moment.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SampleRow {
     /// When reading began, in nanoseconds since the run's epoch.

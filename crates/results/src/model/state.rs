@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a figure must be, or do from one reading to the next.
+/// A requirement on a figure: a bound for its value, or for its change from one reading to the next.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Requirement {
@@ -42,25 +42,25 @@ pub struct Criterion {
     pub layer: String,
     /// Which of its metrics.
     pub metric: String,
-    /// What it must be or do.
+    /// The requirement on the metric.
     pub must: Requirement,
 }
 
-/// A criterion, and what was read.
+/// A criterion, and the values that were read for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CriterionResult {
-    /// What must hold.
+    /// The criterion.
     #[serde(flatten)]
     pub criterion: Criterion,
-    /// What was read a round earlier, if there was one.
+    /// The value that was read a round earlier, if there was one.
     pub before: Option<f64>,
-    /// What was read last; `None` when nobody told.
+    /// The value that was read last; `None` where none was told.
     pub value: Option<f64>,
     /// Tells whether it holds.
     pub met: bool,
 }
 
-/// Whether a stage brought a layer to the state that was asked for.
+/// The outcome of a stage that had to bring a layer to a state.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct StateFigures {
     /// Name of the layer.
@@ -69,7 +69,7 @@ pub struct StateFigures {
     pub state: String,
     /// Tells whether all criteria are met.
     pub reached: bool,
-    /// What was read for each criterion.
+    /// The criteria of the state with the values that were read.
     pub criteria: Vec<CriterionResult>,
 }
 

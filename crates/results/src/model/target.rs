@@ -1,4 +1,4 @@
-//! What a stage worked on.
+//! The layers that a stage worked on.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,9 @@
-//! What verification found.
+//! The figures of verification: blocks that are right, and blocks that are wrong in each way.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use units::show;
 
-/// How a block is wrong.
+/// The way in which a block is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WrongKind {
@@ -46,30 +46,30 @@ pub struct WrongBlock {
     pub at_ns: u64,
     /// Number of the target in the load, from 0.
     pub target: u32,
-    /// Where on the target, bytes.
+    /// Its offset on the target, bytes.
     pub offset: u64,
     /// Size of the block, bytes.
     pub length: u32,
-    /// How it is wrong.
+    /// The way in which it is wrong.
     pub kind: WrongKind,
     /// Content id that must stand there, in hexadecimal; `None` where only its short hash was kept.
     pub expected: Option<String>,
-    /// Content id that stands there, or of which most of it is; `None` for zeros and for what is nobody's.
+    /// Content id that stands there, or of which most of it is; `None` for zeros and for foreign data.
     pub found: Option<String>,
     /// Sectors of 512 bytes that are wrong, counted from 0 within the block.
     pub sectors: Vec<u32>,
     /// Bits that are wrong, counted from 0 within the block; at most 16 of them.
     pub bits: Vec<u32>,
-    /// Where a misplaced block belongs: number of the target and offset in bytes, the first of `homes`.
+    /// The place where a misplaced block belongs: number of the target and offset in bytes, the first of `homes`.
     pub home: Option<(u32, u64)>,
-    /// Addresses that hold this content by what was written.
+    /// Number of addresses that must hold this content, by what was written.
     pub homes: u64,
 }
 
-/// What reads found when they were checked against what the address must hold.
+/// Counts of blocks that reads checked against the content that their addresses must hold.
 ///
-/// A block that was read is checked where it is known what was written there: it is correct or wrong then. All others are untouched,
-/// unwritten or unsure.
+/// A block that was read is checked, and is then correct or wrong, where it is known what was written there. All others are untouched, unwritten
+/// or unsure.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, remote = "Self")]
 pub struct VerifyFigures {

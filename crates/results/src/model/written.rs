@@ -1,4 +1,4 @@
-//! What several loads wrote, seen as one content.
+//! The content that several loads wrote, taken together.
 
 use super::{AchievedContent, AskedContent, CellRecord, LoadSummary, StageRecord};
 
@@ -7,10 +7,10 @@ use super::{AchievedContent, AskedContent, CellRecord, LoadSummary, StageRecord}
 pub struct Written {
     /// Loads that wrote.
     pub loads: usize,
-    /// What was asked, where they agree on it; `None` when nothing was to be written.
+    /// The asked content, in the figures that the loads agree on; `None` when nothing was to be written.
     pub asked: Option<AskedContent>,
-    /// What was achieved. Of several loads: what adds up. Duplicates, and whatever rests on them, do not: nobody looked for those of
-    /// one load in another. `None` when nothing was written, or when one of the loads does not know what it wrote.
+    /// The achieved content. Of several loads it has only the figures that add up: duplicates, and all that rests on them, do not, because
+    /// nobody looked for those of one load in another. `None` when nothing was written, or when one of the loads does not know what it wrote.
     pub achieved: Option<AchievedContent>,
 }
 

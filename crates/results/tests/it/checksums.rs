@@ -20,7 +20,7 @@ fn sealed() -> (tempfile::TempDir, PathBuf) {
     (dir, at)
 }
 
-/// What reading the result says of its seal.
+/// Reads the result and returns its seal.
 fn read(at: &Path) -> Seal {
     results::open(at).unwrap().seal
 }

@@ -23,7 +23,7 @@ impl Sink for Tape {
     }
 }
 
-/// What a kill after `whole` operations and `part` bytes of the next one leaves.
+/// Makes the directory that a kill leaves after `whole` operations and `part` bytes of the next one.
 fn cut(tape: &Tape, whole: usize, part: usize, dir: &Path) {
     let mut sink = DirSink::create(dir).unwrap();
     let play = |sink: &mut dyn Sink, (put, path, bytes): &(bool, String, Vec<u8>)| {

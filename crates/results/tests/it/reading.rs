@@ -1,4 +1,4 @@
-//! What `open` gives, and what it says when it cannot.
+//! Tests of what `open` returns, and of its errors.
 
 use std::fs;
 
