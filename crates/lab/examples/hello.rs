@@ -156,7 +156,7 @@ fn follow(vm: &mut Vm, mission: &str) -> bool {
     }
 }
 
-/// What the session does in the guest.
+/// Runs the session in the guest.
 fn in_guest(session: &mut GuestSession, mission: &[u8]) -> Result<(), Failure> {
     session.first_step()?;
     match String::from_utf8_lossy(mission).as_ref() {

@@ -1,8 +1,8 @@
-//! What runs the guest's instructions.
+//! Accelerators, which run the guest's instructions.
 
 use serde::{Deserialize, Serialize};
 
-/// What runs the guest's instructions.
+/// The kind of an accelerator, which runs the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AcceleratorKind {

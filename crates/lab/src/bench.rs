@@ -1,4 +1,4 @@
-//! How long it takes from the command to the first step in the guest: the whole recipe, measured.
+//! Measures the time from the command to the first step in the guest, over the whole recipe.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ use crate::{Error, Result};
 pub struct Start {
     /// From the look into the cache to the first step in the guest.
     pub to_first_step: Duration,
-    /// Where the time went.
+    /// The times to each moment of the start.
     pub timings: Timings,
 }
 

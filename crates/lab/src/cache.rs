@@ -29,7 +29,7 @@ pub struct Cache {
     dir: PathBuf,
 }
 
-/// What [`Cache::images`] says about one image.
+/// One image in the list that [`Cache::images`] returns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CachedImage {
     /// Its id: a hash of its content.
@@ -44,11 +44,11 @@ pub struct CachedImage {
     pub unused_for: Duration,
     /// Tells whether a machine holds it right now.
     pub in_use: bool,
-    /// What is in it; `None` for a directory that is no whole image.
+    /// The image's manifest; `None` for a directory that is no whole image.
     pub manifest: Option<Manifest>,
 }
 
-/// What to remove.
+/// The entries to remove.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clean {
     /// Every image that is not in use, the packages, what was learned.
@@ -57,7 +57,7 @@ pub enum Clean {
     UnusedFor(Duration),
 }
 
-/// What [`Cache::clean`] removed.
+/// The outcome of [`Cache::clean`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cleaned {
     /// Ids of the images that are gone.

@@ -1,4 +1,4 @@
-//! Whether a machine can be started as it is described.
+//! The check of a machine's description: whether it can be started as described.
 
 use std::time::Duration;
 

@@ -23,7 +23,7 @@ const LONGEST_ROLE: usize = 20;
 pub(crate) struct Drive {
     pub(crate) argument: DriveArgument,
     pub(crate) facts: DiskFacts,
-    /// What QEMU must inherit.
+    /// The descriptor of the disk's file, which QEMU must inherit.
     pub(crate) inherited: Option<OwnedFd>,
 }
 

@@ -1,35 +1,35 @@
-//! How a machine ended, and what it left behind to say why.
+//! The end of a machine, and the traces that explain it.
 
 use std::fmt;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
-/// How much of the console is shown.
+/// Length of the console's end that is shown, bytes.
 const TAIL: u64 = 8 << 10;
 /// The words of QEMU when a signal ends it; the signal's number and the sender follow.
 const TERMINATED: &str = "terminating on signal ";
-/// What the kernel says when it gives up.
+/// The words of the guest's kernel when it gives up.
 const PANIC: &str = "Kernel panic - not syncing";
 
-/// How a machine ended.
+/// The way in which a machine ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// The session ended well and the guest powered off.
     Done,
     /// The session failed, panicked or was killed in the guest.
     Failed {
-        /// What it said.
+        /// The session's reason.
         why: String,
     },
-    /// Who served a modelled disk ended before the machine, which was killed then.
+    /// The process that served a modelled disk ended before the machine, which was killed then.
     DiskLost {
         /// Which disk, how its process ended, and what to do.
         why: String,
     },
     /// The guest's kernel or QEMU crashed, or the guest went off without a word.
     Crashed {
-        /// What is known about it.
+        /// The known cause.
         why: String,
     },
     /// Somebody else on the host ended it.
@@ -44,7 +44,7 @@ pub enum Ending {
     },
     /// The link broke while the machine still ran; it was killed then.
     LinkLost {
-        /// What is known about it.
+        /// The known cause.
         why: String,
     },
     /// This process killed it.
@@ -77,17 +77,17 @@ impl fmt::Display for Ending {
 /// The end of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
-    /// How it ended.
+    /// The way in which it ended.
     pub ending: Ending,
     /// The last 8 KiB of its console.
     pub console_tail: String,
-    /// What QEMU itself said.
+    /// The output of QEMU itself.
     pub qemu_said: String,
-    /// How long it ran.
+    /// The time that it ran.
     pub ran_for: Duration,
 }
 
-/// What is known when a machine is gone, for [`judge`].
+/// The evidence that is left when a machine is gone, for [`judge`].
 #[derive(Debug, Default)]
 pub(crate) struct Evidence<'a> {
     pub(crate) done: bool,

@@ -1,4 +1,4 @@
-//! What can go wrong with the lab, each with the object it is about and, in [`Error::help`], what to do about it.
+//! Errors of the lab, each with the object it is about and, in [`Error::help`], what to do about it.
 
 use std::path::{Path, PathBuf};
 
@@ -39,7 +39,7 @@ pub enum Error {
     /// The keys that verify Debian's packages are not on this machine.
     #[error("no Debian archive keyring in {}", dir.display())]
     NoKeyring {
-        /// Where it was looked for.
+        /// The directory that was searched.
         dir: PathBuf,
     },
     /// A step of the image build that runs a command failed.
@@ -71,19 +71,19 @@ pub enum Error {
     BadFile {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem.
         why: String,
     },
-    /// What would be written to the host does not fit.
+    /// There is too little space on the host for the files to be written.
     #[error("{} has {free} free, and {what} may need {needed}", dir.display())]
     DiskSpace {
-        /// What would be written.
+        /// The use of the space, in words (`building the guest image`).
         what: &'static str,
         /// The directory it would be in.
         dir: PathBuf,
-        /// What is free there.
+        /// The free space there.
         free: Bytes,
-        /// What would be written, with a margin.
+        /// The space that the files may need, with a margin.
         needed: Bytes,
     },
     /// A disk that was to be kept is there already.
@@ -95,21 +95,21 @@ pub enum Error {
     /// The machine's description makes no sense.
     #[error("{what}")]
     BadSpec {
-        /// What is wrong, with the value.
+        /// The problem, with the value.
         what: String,
-        /// How to put it right.
+        /// The advice: how to put it right.
         help: String,
     },
-    /// The memory that the user gives holds the guest, or what its layers take, not.
+    /// The memory that the user gives is too little for the guest and what its layers take.
     #[error(
         "{given} of memory are too little: a guest takes {}{}",
         crate::LEAST_MEMORY,
         if layers.0 > 0 { format!(", and {layers} its layers") } else { String::new() }
     )]
     LittleMemory {
-        /// What is given.
+        /// The memory that the user gives.
         given: Bytes,
-        /// What the layers take.
+        /// The memory that the layers take.
         layers: Bytes,
         /// The least that will do.
         least: Bytes,
@@ -123,39 +123,39 @@ pub enum Error {
     /// QEMU went off before the guest came up.
     #[error("QEMU did not start: {why}")]
     Qemu {
-        /// What it said.
+        /// The output of QEMU.
         why: String,
     },
     /// The link to the other side is gone.
     #[error("the link between host and guest is gone while {doing}")]
     Link {
-        /// What was being done.
+        /// The operation that failed.
         doing: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         source: std::io::Error,
     },
-    /// What came over the link is not a frame.
+    /// Bytes came over the link that are no frame.
     #[error("the link between host and guest carried something that is no frame: {why}")]
     BadFrame {
-        /// What was wrong with it.
+        /// The problem.
         why: String,
     },
     /// A file operation failed.
     #[error("{what} {}: {source}", path.display())]
     Io {
-        /// What was being done.
+        /// The operation that failed.
         what: &'static str,
         /// The file or directory.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: std::io::Error,
     },
     /// A request to the kernel that concerns no file failed.
     #[error("{what}: {source}")]
     System {
-        /// What was being done.
+        /// The operation that failed.
         what: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         source: std::io::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! What the lab tells about its progress, handed up by closure; the program renders it.
+//! Events of the lab's progress, handed up by closure; the program renders them.
 
 use std::time::Duration;
 
@@ -22,12 +22,12 @@ pub enum Event {
     },
     /// Packages are being downloaded, or taken from the cache.
     FetchingPackages {
-        /// How many packages.
+        /// Number of packages.
         packages: usize,
     },
     /// Packages are being unpacked.
     Unpacking {
-        /// How many packages.
+        /// Number of packages.
         packages: usize,
     },
     /// The kernel, its modules and the tools are being put together.
@@ -41,7 +41,7 @@ pub enum Event {
         id: String,
         /// Its size on disk.
         size: Bytes,
-        /// How long the build took.
+        /// The time that the build took.
         took: Duration,
     },
     /// The QEMU of a suite is being fetched and unpacked.
@@ -51,21 +51,21 @@ pub enum Event {
     },
     /// An image with what commands need is being made.
     BuildingSupply {
-        /// What is in it, in words.
+        /// Its content, in words.
         what: String,
     },
     /// It is in the cache.
     SupplyBuilt {
-        /// What is in it, in words.
+        /// Its content, in words.
         what: String,
         /// Its size, compressed.
         size: Bytes,
-        /// How long it took.
+        /// The time that it took.
         took: Duration,
     },
     /// A boot of the guest under KVM is being tried.
     ProbingKvm {
-        /// How long it may take at most.
+        /// The longest time that it may take.
         deadline: Duration,
     },
     /// The accelerator is chosen.
@@ -77,5 +77,5 @@ pub enum Event {
     },
 }
 
-/// Where events go.
+/// The receiver of events.
 pub type Events<'a> = &'a mut dyn FnMut(Event);

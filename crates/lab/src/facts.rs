@@ -1,11 +1,11 @@
-//! What stands in a result about the lab it was made in.
+//! The facts about a lab in a result that was made in it.
 
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use crate::supply::SupplyFacts;
 
-/// The machine that a result was made in, and where the time until its first step went.
+/// The machine that a result was made in, and the times from its start to its first step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LabFacts {
     /// `kvm` or `tcg`.
@@ -30,16 +30,16 @@ pub struct LabFacts {
     pub cpus: u32,
     /// The guest image's id (a hash of its content).
     pub image: String,
-    /// How fast the guest's clock ran against the host's, from up to done: 1 is right; `None` until the guest is done.
-    /// Every duration and rate that was measured in the guest is wrong by this factor.
+    /// The rate of the guest's clock against the host's, from up to done: 1 is right; `None` until the guest is done. Every duration and rate
+    /// that was measured in the guest is wrong by this factor.
     #[serde(default)]
     pub guest_clock_rate: Option<f64>,
     /// The Debian packages the image was made of, as `name version`.
     pub packages: Vec<String>,
-    /// What commands had beside the root.
+    /// The supplies that commands had beside the root.
     #[serde(default)]
     pub supplies: Vec<SupplyFacts>,
-    /// Where the time until the first step went.
+    /// The times until the first step.
     pub timings: Timings,
 }
 
@@ -50,14 +50,14 @@ pub struct DiskFacts {
     pub role: String,
     /// Its size as the guest sees it, in bytes.
     pub size: Bytes,
-    /// How QEMU drives it: `cache=none,aio=io_uring,discard=unmap`.
+    /// QEMU's options for it: `cache=none,aio=io_uring,discard=unmap`.
     pub options: String,
     /// Why not the usual options, when they are not.
     pub note: Option<String>,
-    /// What it was to say of itself, and what it was limited to.
+    /// The properties that it had to report about itself, and its limits.
     #[serde(default, skip_serializing_if = "::disk::Attributes::is_usual")]
     pub attributes: ::disk::Attributes,
-    /// What it was modelled like; `None`: it was a file, as fast as the host.
+    /// Its model; `None`: it was a file, as fast as the host.
     #[serde(default)]
     pub model: Option<ModelFacts>,
 }
@@ -65,15 +65,15 @@ pub struct DiskFacts {
 /// The model of a virtual disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelFacts {
-    /// What it was modelled like: `hdd, rpm 5400`.
+    /// The profile of the model, with other values for some parameters: `hdd, rpm 5400`.
     pub like: String,
     /// Every parameter of the model, as people read it.
     pub parameters: std::collections::BTreeMap<String, String>,
     /// Its faults, as they were asked for.
     pub faults: Vec<serde_json::Value>,
-    /// How late its replies were; `None` until its machine has ended.
+    /// The delays of its replies; `None` until its machine has ended.
     pub served: Option<::disk::front::ServingStats>,
-    /// Why that is not known.
+    /// The reason why they are not known.
     pub note: Option<String>,
 }
 
@@ -86,9 +86,9 @@ pub struct Timings {
     pub qemu_started_ms: Option<f64>,
     /// Until process 1 of the guest said that it is up.
     pub up_ms: Option<f64>,
-    /// Of which, as the guest's kernel counts: until its process 1 began.
+    /// The part of `up_ms` until process 1 of the guest began, as the guest's kernel counts.
     pub guest_kernel_ms: Option<f64>,
-    /// Of which, as the guest counts: file systems mounted, modules loaded.
+    /// The part of `up_ms` in which file systems were mounted and modules loaded, as the guest counts.
     pub guest_setup_ms: Option<f64>,
     /// Until the session began its first step.
     pub first_step_ms: Option<f64>,

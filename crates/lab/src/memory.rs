@@ -1,10 +1,10 @@
-//! How much memory a guest gets.
+//! The size of a guest's memory.
 
 use units::Bytes;
 
 use crate::{Error, LEAST_MEMORY, Result};
 
-/// Beside what layers take: kernel, root, the program, its buffers.
+/// The memory that the guest takes beside its layers: kernel, root, the program, its buffers.
 const BASE: Bytes = Bytes(640 * Bytes::MIB);
 /// The least that a guest gets unless it is told otherwise.
 const USUAL: Bytes = Bytes(Bytes::GIB);

@@ -19,11 +19,11 @@ use crate::spec::{Disk, ModelledDisk, VmSpec};
 use crate::watchdog::{Exit, Watchdog};
 use crate::{Error, Result};
 
-/// What a store may hold beside what is stored: versions in the disk's cache.
+/// Room that a store gets beside the stored bytes: for versions in the disk's cache.
 const VERSIONS: Bytes = Bytes(128 * Bytes::MIB);
 /// The most requests of a trace: 64 MiB.
 const MOST_REQUESTS: u64 = 2 << 20;
-/// How long one that serves may take to end after its machine.
+/// Time that a serving process gets to end after its machine.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The trace of one modelled disk.
@@ -40,7 +40,7 @@ pub struct Trace {
 pub(crate) struct Server {
     name: String,
     watchdog: Watchdog,
-    /// How its process ended.
+    /// The end of its process; `None` before that.
     ended: Option<Exit>,
     trace: File,
     said: File,

@@ -1,11 +1,11 @@
-//! What an experiment needs in the guest, as plain names: the lab knows no layer.
+//! The needs of an experiment in the guest, as plain names: the lab knows no layer.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-/// Less memory than this does not hold the root and a kernel.
+/// The least memory that holds the root and a kernel.
 pub const LEAST_MEMORY: Bytes = Bytes(256 * Bytes::MIB);
 
 /// Debian packages, kernel modules and programs that must be there in the guest.

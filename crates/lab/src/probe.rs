@@ -14,12 +14,12 @@ use crate::spec::{Purpose, VmSpec};
 use crate::vm::{Received, Vm};
 use crate::{Error, Result};
 
-/// How long the probe boot may take. An openable node proves nothing: KVM can hang without a word.
+/// Time that the probe boot may take. A node that can be opened proves nothing: KVM can hang without a word.
 const PROBE: Duration = Duration::from_secs(5);
 /// The node of KVM.
 const NODE: &str = "/dev/kvm";
 
-/// What a probe found, and what it holds for.
+/// The outcome of a probe, and the boot, kernel and user that it holds for.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Remembered {
     boot_id: String,

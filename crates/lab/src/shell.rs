@@ -12,11 +12,11 @@ use crate::link::Frame;
 use crate::vm::{Received, Vm};
 use crate::{Error, Result};
 
-/// What the guest's terminal takes for the end of the input (Ctrl-D).
+/// The character that the guest's terminal takes for the end of the input (Ctrl-D).
 const END_OF_INPUT: u8 = 0x04;
-/// How often it is sent once an input that is no terminal has ended: a program that does not read yet may lose it.
+/// Interval at which it is sent once an input that is no terminal has ended: a program that does not read yet may lose it.
 const INSISTENCE: Duration = Duration::from_millis(300);
-/// How often the machine's own frames are looked at.
+/// Longest wait for input or output before the machine's own frames are looked at again.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
 /// Connects this process's terminal (or whatever its standard input and output are) to the shell in the guest until

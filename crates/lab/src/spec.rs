@@ -20,9 +20,9 @@ pub struct Disk {
     pub size: Bytes,
     /// The file or block device whose bytes the guest reads; it is opened for reading only. `None`: a fresh disk.
     pub image: Option<PathBuf>,
-    /// What it is modelled like; `None`: a file, as fast as the host.
+    /// Its model; `None`: a file, as fast as the host.
     pub model: Option<ModelledDisk>,
-    /// What it says of itself, and what it is limited to.
+    /// The properties that it reports about itself, and its limits.
     pub attributes: ::disk::Attributes,
 }
 
@@ -47,17 +47,17 @@ impl Disk {
 /// A disk whose times a model computes, and whose contents are in the host's memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelledDisk {
-    /// What it is modelled like.
+    /// The profile of its model, with other values for some parameters.
     pub like: ::disk::Like,
     /// Its faults.
     pub faults: Vec<::disk::Fault>,
-    /// What faults are drawn by.
+    /// The seed from which faults are drawn.
     pub seed: units::Seed,
-    /// How many bytes will be stored on it at most, as far as is known.
+    /// The most that will be stored on it, bytes, as far as is known.
     pub stored: Bytes,
 }
 
-/// Where the bytes of virtual disks are.
+/// The place of the files that hold the bytes of virtual disks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum DiskHome {
     /// In files without a name in the cache directory: gone with the machine, however it ends.
@@ -67,7 +67,7 @@ pub enum DiskHome {
     Kept(PathBuf),
 }
 
-/// How QEMU reads and writes the files of the disks.
+/// The interface by which QEMU reads and writes the files of the disks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Aio {
     /// Through io_uring.
@@ -96,7 +96,7 @@ pub enum CommandLine {
     Plain,
 }
 
-/// What the machine is for.
+/// The purpose of a machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Purpose {
     /// The program's session: the closure given to [`crate::guest::main`] runs.
@@ -111,15 +111,15 @@ pub enum Purpose {
 /// One virtual machine to start: [`VmSpec::new`] gives the usual one, the fields change it.
 #[derive(Clone, Debug)]
 pub struct VmSpec {
-    /// Where nameless disks live.
+    /// The cache, in whose directory nameless disks live.
     pub cache: Cache,
-    /// What the guest is made of.
+    /// The guest image.
     pub image: Image,
     /// The QEMU to start; `None`: the one on the PATH.
     pub qemu: Option<Qemu>,
-    /// What runs its instructions.
+    /// The accelerator that runs its instructions.
     pub accelerator: Accelerator,
-    /// What it is for.
+    /// Its purpose.
     pub purpose: Purpose,
     /// Its memory in bytes.
     pub memory: Bytes,
@@ -127,19 +127,19 @@ pub struct VmSpec {
     pub cpus: u32,
     /// Its disks; the guest finds them by role.
     pub disks: Vec<Disk>,
-    /// What commands need beside the root; the guest mounts it before the session starts.
+    /// The supplies that commands need beside the root; the guest mounts them before the session starts.
     pub supplies: Vec<Supply>,
-    /// Where the bytes of disks are.
+    /// The place of the disks' files.
     pub disk_home: DiskHome,
-    /// How many bytes will be written to the disks in all; checked against the free space before the start.
+    /// The bytes that will be written to all disks together; checked against the free space before the start.
     pub will_write: Bytes,
-    /// How the disks are driven; `None`: io_uring, or threads where that is forbidden.
+    /// The interface by which QEMU drives the disks; `None`: io_uring, or threads where that is forbidden.
     pub aio: Option<Aio>,
     /// When the machine is killed, whatever it does, counted from its start.
     pub deadline: Duration,
     /// The kernel's switches.
     pub command_line: CommandLine,
-    /// Where the guest's serial console is written to; `None`: a nameless file, whose end is in [`crate::End`].
+    /// The file that the guest's serial console is written to; `None`: a nameless file, whose end is in [`crate::End`].
     pub console: Option<PathBuf>,
     /// The program that becomes the guest's process 1: a static one; usually the running one.
     pub program: PathBuf,

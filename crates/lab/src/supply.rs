@@ -1,5 +1,5 @@
-//! What commands of an experiment need beside the guest's root: programs of Debian packages, and directories that they read. They
-//! come as read-only compressed images on virtual disks, so that they take none of the guest's memory.
+//! Programs of Debian packages, and directories, that commands of an experiment need beside the guest's root. They come as read-only compressed
+//! images on virtual disks, so that they take none of the guest's memory.
 
 use std::path::PathBuf;
 
@@ -11,9 +11,9 @@ use crate::needs::ImageNeeds;
 
 /// Modules that a guest needs for supplies.
 const MODULES: [&str; 2] = ["squashfs", "overlay"];
-/// Where the image of packages is mounted in the guest.
+/// The guest's directory at which the image of packages is mounted.
 const PACKAGES: &str = "/lab/packages";
-/// Where corpora are mounted that are directories.
+/// The guest's directory below which corpora are mounted that are directories.
 const CORPORA: &str = "/lab/corpora";
 
 /// The packages and directories that commands of an experiment need.
@@ -39,7 +39,7 @@ impl SupplySpec {
     }
 }
 
-/// What a supply is.
+/// The content of a supply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Content {
@@ -58,7 +58,7 @@ pub enum Content {
 /// One read-only image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Supply {
-    /// What it is.
+    /// Its content.
     pub content: Content,
     /// Its file.
     pub image: PathBuf,
@@ -68,10 +68,10 @@ pub struct Supply {
     pub packages: Vec<Package>,
 }
 
-/// What a result says of a supply.
+/// The facts of a supply that a result holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SupplyFacts {
-    /// Where it is mounted in the guest.
+    /// Its mount point in the guest.
     pub place: String,
     /// Bytes of its image, compressed.
     pub size: Bytes,
@@ -79,12 +79,12 @@ pub struct SupplyFacts {
     pub packages: Vec<String>,
 }
 
-/// What the guest is told of a supply.
+/// The instructions to the guest for mounting a supply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Mount {
     /// Serial number of its disk.
     pub(crate) serial: String,
-    /// Where it is mounted.
+    /// Its mount point.
     pub(crate) place: String,
     /// Tells whether it is laid over the root.
     pub(crate) over_root: bool,

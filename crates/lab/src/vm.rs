@@ -21,16 +21,16 @@ use crate::link::Frame;
 use crate::modelled::{Server, Trace};
 use crate::watchdog::{Exit, Watchdog};
 
-/// How long QEMU may take to end after the guest has said that it is done.
+/// Time that QEMU gets to end after the guest has said that it is done.
 const POWER_OFF: Duration = Duration::from_secs(15);
-/// How long QEMU may take to end after the link broke without a word.
+/// Time that QEMU gets to end after the link broke without a word.
 const AFTER_LOSS: Duration = Duration::from_secs(3);
-/// How often it is looked whether modelled disks are still served.
+/// Interval at which it is checked whether modelled disks are still served.
 const DISK_CHECK: Duration = Duration::from_secs(1);
-/// How long the link may take to end when who served a disk has ended.
+/// Time that the link gets to end after the process that served a disk has ended.
 const AFTER_DISK: Duration = Duration::from_millis(500);
 
-/// What [`Vm::recv`] found.
+/// The outcome of [`Vm::recv`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Received {
     /// A frame of the guest: [`crate::FrameKind::Up`], `FirstStep`, `Payload`, `Done` or `Failed`.

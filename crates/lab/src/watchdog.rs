@@ -20,7 +20,7 @@ pub(crate) struct Watchdog {
     thread: Option<JoinHandle<()>>,
 }
 
-/// How the child ended.
+/// The end of the child, and whether its deadline caused it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exit {
     pub(crate) status: Option<ExitStatus>,

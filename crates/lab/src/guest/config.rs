@@ -1,13 +1,13 @@
-//! What host and guest tell each other when the guest comes up.
+//! Messages between host and guest when the guest comes up.
 
 use serde::{Deserialize, Serialize};
 
 use crate::spec::Purpose;
 use crate::supply::Mount;
 
-/// Where the order for the guest is in its root.
+/// Path of the host's order to the guest, in the guest's root.
 pub(crate) const ORDER: &str = "lab/order.json";
-/// Where the session's opaque bytes are.
+/// Path of the session's opaque bytes, in the guest's root.
 pub(crate) const MISSION: &str = "lab/mission";
 /// Set in the environment of the session by process 1: nanoseconds of the monotonic clock when process 1 began.
 pub(super) const BEGAN: &str = "FATHOM_GUEST_BEGAN";
@@ -15,19 +15,19 @@ pub(super) const BEGAN: &str = "FATHOM_GUEST_BEGAN";
 /// The configuration of a guest: what the host tells process 1 and the session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct GuestConfig {
-    /// What the machine is for.
+    /// The purpose of the machine.
     pub(crate) purpose: Purpose,
     /// Roles of the disks to wait for.
     pub(crate) roles: Vec<String>,
     /// Roles of disks that are told whether they turn, which virtio has no word for.
     pub(crate) rotational: Vec<(String, bool)>,
-    /// What is mounted before the session starts.
+    /// Supplies that are mounted before the session starts.
     pub(crate) supplies: Vec<Mount>,
     /// Rows and columns of the host's terminal.
     pub(crate) terminal: (u16, u16),
 }
 
-/// What the guest says when it is up.
+/// The guest's message when it is up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Up {
     /// The kernel's release.

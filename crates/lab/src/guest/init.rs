@@ -13,7 +13,7 @@ use super::config::BEGAN;
 use super::{port, setup};
 use crate::link::{FrameKind, write_frame};
 
-/// How long processes get between being asked to end and being ended.
+/// Time that processes get between being asked to end and being ended.
 const PATIENCE: Duration = Duration::from_millis(300);
 
 /// The whole life of process 1. Returns only when the machine cannot be powered off.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::link::PORT;
 
-/// How long the port may take to appear.
+/// Time that the port may take to appear.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Opens the port; its number varies, its name does not.

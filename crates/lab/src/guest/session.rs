@@ -16,7 +16,7 @@ use crate::Result;
 use crate::link::{FrameKind, read_frame, write_frame};
 use crate::spec::Purpose;
 
-/// How long the host may take to say that it is there.
+/// Time that the host may take to say that it is there.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Sends to the host; may be cloned and used from any thread.
@@ -44,7 +44,7 @@ impl Sender {
 
 type Listener = Box<dyn Fn(u32) + Send>;
 
-/// What the host has asked for besides payload.
+/// Interrupts that the host has asked for: their number, and the listener that is told of each.
 #[derive(Default)]
 struct Interrupts {
     count: AtomicU32,

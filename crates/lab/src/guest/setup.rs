@@ -1,4 +1,4 @@
-//! What must be there before the session starts: file systems, modules, directories, the disks.
+//! Prepares what the session needs before it starts: file systems, modules, directories, the disks.
 
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -11,9 +11,9 @@ use super::config::{GuestConfig, ORDER};
 use super::supplies;
 use crate::image::MODULE_LIST;
 
-/// Where a disk is found by its role.
+/// The directory in which a disk is found by its role.
 const BY_ROLE: &str = "/dev/disk/by-role";
-/// How long disks may take to appear.
+/// Time that disks may take to appear.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The node of the disk with this role.

@@ -8,7 +8,7 @@ use rustix::mount::{MountFlags, mount};
 
 use crate::supply::Mount;
 
-/// Where what is written below directories of the root that packages lie over goes: into memory.
+/// The directory, in memory, that takes what is written below directories of the root that packages lie over.
 const WRITTEN: &str = "/run/overlay";
 
 /// Mounts one supply, whose disk has this node.

@@ -7,7 +7,7 @@ use cpio::newc::{ModeFileType, trailer};
 
 use crate::{Error, Result};
 
-/// Where one archive ends, the next must begin at a multiple of this.
+/// Alignment of an archive's beginning, bytes: where one archive follows another, it begins at a multiple of this.
 const ALIGNMENT: usize = 512;
 
 /// An archive that is being made, in memory. Equal contents give equal bytes: no times, no owners.

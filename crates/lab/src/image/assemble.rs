@@ -11,11 +11,11 @@ use crate::{Error, Result};
 
 /// Changes whenever the same needs would give another root.
 pub(super) const RECIPE: &str = "3";
-/// Where the guest keeps its libraries: where Debian's dynamic linker looks by itself.
+/// The guest's directory of libraries: the one in which Debian's dynamic linker looks by itself.
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
-/// Where libraries are in unpacked packages.
+/// Directories of libraries in unpacked packages.
 const LIBRARY_DIRS: [&str; 4] = [LIBRARIES, "lib/x86_64-linux-gnu", "usr/lib", "lib"];
-/// Where programs are in unpacked packages.
+/// Directories of programs in unpacked packages.
 const PROGRAM_DIRS: [&str; 4] = ["usr/sbin", "usr/bin", "sbin", "bin"];
 /// The file that names the modules to load, one path a line, in order.
 pub(crate) const MODULE_LIST: &str = "lab/modules";

@@ -22,7 +22,7 @@ use crate::{Error, Result};
 
 /// The kernel: the full one, since the `-cloud-` flavour of 6.12 crashes under VDO.
 const KERNEL: &str = "linux-image-amd64";
-/// What the names of packages with a kernel begin with.
+/// The beginning of the names of packages with a kernel.
 const KERNEL_STEM: &str = "linux-image-";
 /// Packages of every image.
 const PACKAGES: [&str; 1] = ["busybox-static"];
@@ -31,7 +31,7 @@ const MODULES: [&str; 1] = ["virtio-blk"];
 /// Programs of every image.
 const TOOLS: [&str; 1] = ["busybox"];
 
-/// What packages, their contents and the image take at most.
+/// The most space that packages, their contents and the image take.
 const ROOM: Bytes = Bytes(512 * Bytes::MIB);
 
 /// Builds the image and puts it into the cache under `key`. The caller holds the build lock.

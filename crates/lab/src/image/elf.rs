@@ -1,4 +1,4 @@
-//! What is read from ELF files: which libraries a program needs, and which part of it is needed to run.
+//! Reads ELF files: which libraries a program needs, and which part of the file is needed to run.
 
 use object::elf::{DT_NEEDED, DT_STRSZ, DT_STRTAB, FileHeader64, PT_DYNAMIC, PT_INTERP, PT_LOAD};
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
@@ -6,7 +6,7 @@ use object::{LittleEndian, StringTable};
 
 type Header = FileHeader64<LittleEndian>;
 
-/// What a program needs to be started.
+/// The dynamic linker and the libraries that a program needs to be started.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Linkage {
     /// The dynamic linker's path, for a program that has one.

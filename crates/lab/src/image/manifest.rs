@@ -1,4 +1,4 @@
-//! What is in an image.
+//! The list of an image's content.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ pub struct Package {
     pub version: String,
 }
 
-/// What is in an image.
+/// The list of an image's content.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// The Debian suite.

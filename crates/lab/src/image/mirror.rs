@@ -18,9 +18,9 @@ const SUITES: [&str; 9] = [
     "testing",
     "unstable",
 ];
-/// Where Debian's keys are, on Debian and on Ubuntu.
+/// The directory of Debian's keys, on Debian and on Ubuntu.
 const KEYRINGS: &str = "/usr/share/keyrings";
-/// Where debootstrap names Debian's default mirror, on machines whose apt has none.
+/// The file in which debootstrap names Debian's default mirror, for machines whose apt has none.
 const DEBOOTSTRAP: &str = "/usr/share/debootstrap/scripts/sid";
 
 /// The archive's address: the directory above `dists/`.

@@ -1,4 +1,4 @@
-//! What an image is to be made of.
+//! The description of an image to be made.
 
 use super::assemble;
 use crate::needs::ImageNeeds;
@@ -6,14 +6,14 @@ use crate::needs::ImageNeeds;
 /// The Debian suite whose kernel and tools are used unless told otherwise: its 6.12 kernel has dm-vdo.
 pub const SUITE: &str = "trixie";
 
-/// What an image is to be made of.
+/// The description of an image to be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageSpec {
-    /// What must be in it.
+    /// The packages, kernel modules, programs and files that must be in it.
     pub needs: ImageNeeds,
     /// The Debian suite.
     pub suite: String,
-    /// Where packages come from; `None`: the Debian mirror of this machine's apt. Not part of the image's identity.
+    /// The address that packages come from; `None`: the Debian mirror of this machine's apt. Not part of the image's identity.
     pub mirror: Option<String>,
 }
 

@@ -13,7 +13,7 @@ pub struct Image {
     pub id: String,
     /// Its directory.
     pub dir: PathBuf,
-    /// What is in it.
+    /// The list of its content.
     pub manifest: Manifest,
 }
 

@@ -25,14 +25,14 @@ const RECIPE: &str = "1";
 /// The package of the program that makes images. The guests' distribution brings it, and its own linker starts it: nothing has to
 /// be installed here, and the same packages give the same bytes everywhere.
 const MAKER: &str = "squashfs-tools";
-/// What packages, their contents and their image take at most.
+/// The most space that packages, their contents and their image take.
 const ROOM: Bytes = Bytes(Bytes::GIB);
 /// The image of a supply, in its folder of the cache.
 const IMAGE: &str = "image.squashfs";
-/// What is in it.
+/// The list of its contents, in the same folder.
 const CONTENTS: &str = "supply.json";
 
-/// What is kept beside an image.
+/// The facts that are kept beside an image.
 #[derive(Serialize, Deserialize)]
 struct Contents {
     size: Bytes,

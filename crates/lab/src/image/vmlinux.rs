@@ -2,11 +2,11 @@
 
 use std::io::Read;
 
-/// Where the setup header says how many 512-byte sectors of setup code come first.
+/// Offset of the setup header's field with the number of 512-byte sectors of setup code that come first.
 const SETUP_SECTORS: usize = 0x1f1;
 /// The header's magic `HdrS`.
 const MAGIC: std::ops::Range<usize> = 0x202..0x206;
-/// Where the header says at which offset after the setup code the compressed kernel begins, and its length.
+/// Offsets of two fields of the header: the place of the compressed kernel, counted from the end of the setup code, and its length.
 const PAYLOAD_OFFSET: usize = 0x248;
 const PAYLOAD_LENGTH: usize = 0x24c;
 

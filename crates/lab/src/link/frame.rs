@@ -11,7 +11,7 @@ pub(crate) const LONGEST: usize = 1 << 30;
 /// Bytes before the payload.
 const HEADER: usize = 8;
 
-/// What a frame is for.
+/// The purpose of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum FrameKind {
@@ -56,9 +56,9 @@ impl FrameKind {
 /// One message over the link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// What it is for.
+    /// Its purpose.
     pub kind: FrameKind,
-    /// What it carries; empty for most kinds.
+    /// The bytes that it carries; empty for most kinds.
     pub payload: Vec<u8>,
 }
 

@@ -5,7 +5,7 @@ use units::Bytes;
 use super::NAME;
 use crate::link::PORT;
 
-/// What QEMU is to run. File names may be `/proc/self/fd/<n>` of descriptors that it inherits.
+/// The machine that QEMU is to run. File names may be `/proc/self/fd/<n>` of descriptors that it inherits.
 #[derive(Clone, Debug)]
 pub(crate) struct Machine {
     /// The host's process id, part of the machine's name.
@@ -30,11 +30,11 @@ pub(crate) struct Machine {
     pub(crate) link: i32,
     /// The descriptor of the shell's socket.
     pub(crate) shell: Option<i32>,
-    /// Where the console goes.
+    /// The destination of the console.
     pub(crate) console: String,
 }
 
-/// What QEMU's arguments say of one disk.
+/// One disk in QEMU's arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DriveArgument {
     /// Its serial number in the guest.
@@ -43,7 +43,7 @@ pub(crate) struct DriveArgument {
     pub(crate) file: String,
     /// `cache=none,aio=io_uring,discard=unmap`.
     pub(crate) options: String,
-    /// What its device says of itself: `,write-cache=off`, or nothing.
+    /// Properties that its device reports: `,write-cache=off`, or nothing.
     pub(crate) properties: String,
 }
 

@@ -2,10 +2,10 @@
 
 use crate::spec::CommandLine;
 
-/// What the lab cannot do without: a console, an end on a crash instead of a hang, and the way to programs.
+/// Switches that the lab cannot do without: a console, an end on a crash instead of a hang, and the way to programs.
 const NEEDED: &str = "console=ttyS0 panic=-1 oops=panic PATH=/usr/bin:/bin";
 
-/// What makes the boot fast, found by measuring. Some change measured performance too.
+/// Switches that make the boot fast, found by measuring. Some change measured performance too.
 const TUNED: [&str; 20] = [
     "quiet",
     "mitigations=off",

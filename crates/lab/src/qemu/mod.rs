@@ -18,7 +18,7 @@ use crate::{Error, Result};
 
 /// The program's name.
 pub(crate) const PROGRAM: &str = "qemu-system-x86_64";
-/// How every machine of the lab is named, so that it can be found again; the host's process id follows.
+/// The beginning of the name of every machine of the lab, by which it can be found again; the host's process id follows.
 pub(crate) const NAME: &str = "fathom-lab-";
 
 /// QEMU on this machine.

@@ -1,4 +1,4 @@
-//! What other threads may do with a running machine.
+//! The handle by which other threads talk to a running machine, or kill it.
 
 use std::os::unix::net::UnixStream;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -10,13 +10,13 @@ use crate::guest::Up;
 use crate::link::{Frame, FrameKind, read_frame};
 use crate::{Error, Result};
 
-/// How many frames may wait for the caller before the guest has to.
+/// Number of frames that may wait for the caller before the guest has to wait.
 const WAITING: usize = 64;
 
-/// How long a session must last for the clocks to be compared.
+/// Shortest session after which the clocks are compared.
 const COMPARABLE: Duration = Duration::from_secs(1);
 
-/// What the thread that reads the link has learned of the guest.
+/// Knowledge about the guest, gathered by the thread that reads the link.
 #[derive(Debug)]
 pub(super) struct State {
     began: Instant,
@@ -26,7 +26,7 @@ pub(super) struct State {
     up: Mutex<Option<(Instant, u64)>>,
 }
 
-/// What the guest has said about its end.
+/// Reports about the end of the guest: from the session, the disks, the link and the kernel.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outcome {
     pub(super) done: bool,

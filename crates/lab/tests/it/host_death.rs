@@ -51,7 +51,7 @@ fn files(lab: &Lab) -> BTreeSet<PathBuf> {
     found
 }
 
-/// What a child of the tests does.
+/// Runs a child process of the tests, by its role.
 pub(crate) fn child(role: &str) -> ExitCode {
     let lab = Lab::ready().unwrap();
     let mut spec = lab.machine(role).with_disk("data", Bytes(Bytes::GIB));

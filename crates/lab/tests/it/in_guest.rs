@@ -1,4 +1,4 @@
-//! What the session does in the guest, by the mission's first word.
+//! The session in the guest, by the mission's first word.
 
 use std::process::Command;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! What travels between host and guest.
+//! Tests of the messages between host and guest.
 
 use std::io::Write;
 use std::process::{Command, Stdio};

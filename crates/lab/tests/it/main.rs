@@ -80,7 +80,7 @@ const TESTS: &[Test] = &[
     ),
 ];
 
-/// What every test starts from.
+/// The common start of every test: cache, image and accelerator.
 pub(crate) struct Lab {
     pub(crate) cache: Cache,
     pub(crate) spec: ImageSpec,
