@@ -283,7 +283,7 @@ pub struct EstimateArgs {
     /// Size of the tree.
     #[arg(long, default_value = "4G")]
     pub size: Bytes,
-    /// Where the tree is made.
+    /// Directory in which the tree is made.
     #[arg(long, value_name = "DIR", default_value = "/dev/shm")]
     pub dir: PathBuf,
     /// Interleaved repeats.

@@ -50,19 +50,19 @@ fn main() -> ExitCode {
     if words.next_if(|word| word == fathom_contestant::FATHOM).is_some() {
         return cli::run(std::iter::once(fathom_contestant::FATHOM.into()).chain(words));
     }
-    cli::finish(Cli::try_parse().map(|cli| execute(&cli)))
+    cli::finish(Cli::try_parse().map(|cli| cli::begin_log(None).and_then(|()| execute(&cli))))
 }
 
 fn execute(cli: &Cli) -> Result<ExitCode, Failure> {
     match cli {
-        Cli::Lab(args) => commands::lab(args),
-        Cli::Engine(args) => commands::engine(args),
-        Cli::Floor(args) => commands::floor(args),
-        Cli::Turns(args) => commands::turns(args),
-        Cli::Estimate(args) => commands::estimate(args),
-        Cli::Verdicts(args) => commands::verdicts(args),
-        Cli::Content(args) => commands::content(args),
-        Cli::Disks(args) => commands::disks(args),
-        Cli::Show(args) => commands::show(args),
+        Cli::Lab(args) => commands::lab::lab(args),
+        Cli::Engine(args) => commands::engine::engine(args),
+        Cli::Floor(args) => commands::floor::floor(args),
+        Cli::Turns(args) => commands::turns::turns(args),
+        Cli::Estimate(args) => commands::estimate::estimate(args),
+        Cli::Verdicts(args) => commands::verdicts::verdicts(args),
+        Cli::Content(args) => commands::content::content(args),
+        Cli::Disks(args) => commands::disks::disks(args),
+        Cli::Show(args) => commands::show::show(args),
     }
 }

@@ -16,7 +16,7 @@ pub mod terminal;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use args::{Cli, Command, DiskCommand, LabCommand, TraceCommand, UvdoCommand};
+use args::{BENCH, Cli, Command, DiskCommand, LabCommand, TraceCommand, UvdoCommand};
 pub use args::{GuestArgs, made, words};
 use clap::Parser;
 pub use commands::estimate::failure as estimate_failure;
@@ -24,11 +24,8 @@ pub use commands::guest::main as guest;
 pub use commands::lab::execute_own;
 pub use commands::load::{engine_failure, reading};
 use failure::Failure;
+pub use log::begin as begin_log;
 pub use render::RunView;
-
-/// Where the benches of Fathom itself are.
-const BENCH: &str =
-    "fathom bench is a program of its own, for developers: cargo run --release -p bench -- --help";
 
 /// Runs the command that `words` name, the program's name first.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {

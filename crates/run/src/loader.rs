@@ -130,10 +130,9 @@ fn all_alike<'p>(plan: &'p Plan, loads: &str) -> Alike<'p> {
 /// Overwrites the start of `target`, 32 MiB, with what no load writes.
 #[cfg(feature = "faults")]
 fn spoil(target: &Path) -> Result<(), String> {
-    use std::io::Read;
     let mut file = std::fs::File::options().write(true).open(target).map_err(|e| e.to_string())?;
-    let written = std::io::copy(&mut std::io::repeat(0xA5).take(32 << 20), &mut file);
-    let spoilt = written.and_then(|_| file.sync_all());
+    let written = std::io::Write::write_all(&mut file, &vec![0xA5; 32 << 20]);
+    let spoilt = written.and_then(|()| file.sync_all());
     spoilt.map_err(|error| format!("cannot spoil {}: {error}", target.display()))
 }
 

@@ -3,13 +3,11 @@
 use crate::BenchError;
 use crate::guest_comparison::GuestComparison;
 use crate::outcome::Outcome;
+use crate::record::WHOLE;
 use run::Message;
 use sys::interrupt::Interrupt;
 
 use super::table::Narrator;
-
-/// What the outcome is called on its way to the host.
-pub const OUTCOME: &str = "bench.json";
 
 /// Runs the comparison on `top`, the top of the stack; tells lines to `say`. The message is for the host.
 pub fn compare(
@@ -23,7 +21,7 @@ pub fn compare(
         cause.map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"))
     })?;
     let bytes = serde_json::to_vec(&outcome).map_err(|error| error.to_string())?;
-    Ok(Message::Put { path: OUTCOME.into(), bytes })
+    Ok(Message::Put { path: WHOLE.into(), bytes })
 }
 
 fn run(

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use crate::guest_comparison::{self, GuestComparison};
 use crate::outcome::Outcome;
+use crate::record::WHOLE;
 use experiment::{Needs, Plan};
 use lab::{Ending, FrameKind, Received, Vm, VmSpec};
 use run::{Event, ExperimentSource, KeptStack, LAB, Message, Mission, RunRequest};
 use sys::interrupt::{Interrupt, Level};
 
 use super::engine_record::{default_directory, finish, pace};
-use super::in_guest::OUTCOME;
 use cli::GuestArgs;
 
 use crate::args::{EngineArgs, LabTarget};
@@ -139,7 +139,7 @@ fn in_guest(spec: &VmSpec, interrupt: &Interrupt) -> Result<Result<Outcome, Endi
 fn take(payload: &[u8], outcome: &mut Option<Outcome>) {
     match Message::decode(payload) {
         Ok(Message::Event(Event::Notice { text, .. })) => say_text(&Text::lines_of(&text)),
-        Ok(Message::Put { path, bytes }) if Path::new(&path) == Path::new(OUTCOME) => {
+        Ok(Message::Put { path, bytes }) if Path::new(&path) == Path::new(WHOLE) => {
             match crate::outcome::decode(&bytes) {
                 Ok(read) => *outcome = Some(read),
                 Err(error) => say(&format!("the guest's outcome cannot be read: {error}")),

@@ -1,29 +1,19 @@
 //! The commands, one file each.
 
-mod content;
-mod disks;
-mod engine;
+pub mod content;
+pub mod disks;
+pub mod engine;
 mod engine_record;
 mod equal;
-mod estimate;
+pub mod estimate;
 mod estimate_on_vdo;
-mod floor;
+pub mod floor;
 mod goal;
 pub mod in_guest;
 mod in_lab;
-mod lab;
-mod show;
+pub mod lab;
+pub mod show;
 mod table;
 mod tables;
-mod turns;
-mod verdicts;
-
-pub use content::content;
-pub use disks::disks;
-pub use engine::engine;
-pub use estimate::estimate;
-pub use floor::floor;
-pub use lab::lab;
-pub use show::show;
-pub use turns::turns;
-pub use verdicts::verdicts;
+pub mod turns;
+pub mod verdicts;

@@ -98,6 +98,10 @@ pub enum Command {
     Bench(BenchArgs),
 }
 
+/// The place of the benches of Fathom itself, in words.
+pub const BENCH: &str =
+    "fathom bench is a program of its own, for developers: cargo run --release -p bench -- --help";
+
 /// Whatever the benches were once given.
 #[derive(Debug, Args)]
 pub struct BenchArgs {

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use results::iolog::{self, Reader};
 use units::printable;
 
-use crate::args::ShowArgs;
+use crate::args::{BENCH, ShowArgs};
 use crate::failure::Failure;
 use crate::terminal::{Out, Style, Text, answer, csv, json, lost, say_line, width};
 
@@ -23,7 +23,7 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
         let path = args.result.display();
         let message =
             format!("{path} is a comparison of engines: fathom-bench show {path} shows it");
-        return Err(Failure::usage(message).with_help(crate::BENCH));
+        return Err(Failure::usage(message).with_help(BENCH));
     }
     if args.layer_counters {
         return layer_counters(args);
