@@ -6,5 +6,5 @@ set -u
 cd "$ROOT" || exit
 
 setup build || exit
-build || exit
+build fathom || exit
 echo "The program is $(program), with its debug information beside it"

@@ -7,6 +7,6 @@ set -u
 cd "$ROOT" || exit
 
 setup build lab || exit
-build || exit
+build fathom || exit
 # shellcheck disable=SC2086
 exec "$(program)" catalogue all --out catalogue ${CATALOGUE_OPTIONS-}

@@ -6,7 +6,7 @@ set -u
 cd "$ROOT" || exit
 
 setup build lab || exit
-build || exit
+build fathom || exit
 fathom=$(program)
 name=vdo-vs-plain-$(date -u +%Y%m%dT%H%M%SZ)
 result=demo/$name

@@ -25,12 +25,12 @@ program() {
     echo "${target:-$ROOT/target}/x86_64-unknown-linux-gnu/release/${1:-fathom}"
 }
 
-# Builds program $1 [fathom], and takes its debug information out of it into a file beside it, where debuggers and backtraces find it.
+# Builds program $1, and takes its debug information out of it into a file beside it, where debuggers and backtraces find it.
 build() {
     local file
     say "Building ..."
-    cargo build --release --locked --bin "${1:-fathom}" || return
-    file=$(program "${1:-fathom}")
+    cargo build --release --locked --bin "$1" || return
+    file=$(program "$1")
     # It has none where it was built before.
     if readelf -SW "$file" | grep -q '\.debug_line'; then
         objcopy --only-keep-debug "$file" "$file.debug" &&

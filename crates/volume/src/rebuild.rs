@@ -75,7 +75,7 @@ fn fingerprint(
     places: BTreeSet<Mapping>,
 ) -> Result<u64, DeviceError> {
     let Superblock { geometry, nonce, .. } = superblock;
-    let mut kept = |device: &mut dyn Device, (number, records): Chapter| {
+    let kept = |device: &mut dyn Device, (number, records): Chapter| {
         let mut parts = chapter_parts(geometry, nonce, number, &records).into_iter();
         parts.try_for_each(|(pbn, block)| device.write(pbn, &block))
     };

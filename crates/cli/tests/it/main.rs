@@ -86,6 +86,7 @@ mod trend;
 mod unchecked;
 #[cfg(test)]
 mod uvdo;
+mod uvdo_changes;
 #[cfg(test)]
 mod verification;
 #[cfg(test)]

@@ -32,6 +32,8 @@ pub(super) struct Disk {
     pub violation: Option<String>,
     /// The next so many operations of these kinds fail: writes, flushes.
     pub failing: (u64, u64),
+    /// A block, and that a write of it without FUA has ended.
+    pub watched: (Option<Pbn>, bool),
 }
 
 impl Disk {
@@ -44,6 +46,7 @@ impl Disk {
             budget: None,
             violation: None,
             failing: (0, 0),
+            watched: (None, false),
         }
     }
 
@@ -97,6 +100,7 @@ impl Disk {
                     self.medium[pbn as usize] = Block::clone(&data);
                 } else if let Some(write) = self.volatile.iter_mut().find(|w| w.number == number) {
                     write.done = true;
+                    self.watched.1 |= self.watched.0 == Some(pbn);
                 }
                 (id, Some(None))
             }
@@ -126,7 +130,7 @@ impl Disk {
     /// The power is cut: of what is not on the medium each sector, or each write, is kept or not.
     pub fn cut(&mut self, random: &mut SplitMix64) {
         self.under_way.clear();
-        self.budget = None;
+        (self.budget, self.watched) = (None, (None, false));
         let keep = [0.0, 1.0, 0.5, random.unit()][random.below(4) as usize];
         let whole = random.below(2) == 0;
         for write in self.volatile.drain(..) {

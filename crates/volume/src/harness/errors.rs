@@ -161,7 +161,7 @@ fn counts_that_are_damaged_are_made_anew_from_the_map_and_a_damaged_map_is_refus
     let sound = crate::check::check(&mut disk).unwrap();
     assert_eq!(sound.problems, []);
     for number in 0..geometry.count_total() {
-        disk.medium[geometry.count_block(number) as usize].0[700..1700].fill(3);
+        disk.medium[geometry.count_block(number) as usize].0[100..300].fill(3);
     }
     assert!(!crate::check::check(&mut disk).unwrap().problems.is_empty());
     assert!(start(&mut disk, &Settings::default()).is_err());

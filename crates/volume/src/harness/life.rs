@@ -151,25 +151,27 @@ impl<'a> Life<'a> {
         let lbn = load.addresses[self.random.below(load.addresses.len() as u64) as usize];
         let id = self.next;
         let drawn = self.random.below(1000);
-        let (verb, asked) =
-            if let Some(Grow { device, logical, .. }) = load.grow.filter(|grow| grow.at == id) {
-                (Verb::Grow { device, logical }, Asked::Grow { snapshot: self.oracle.snapshot() })
-            } else if drawn < load.flushes {
-                (Verb::Flush, Asked::Flush { snapshot: self.oracle.snapshot() })
-            } else if load.changes && drawn > 995 {
-                let policies = [Policy::Sync, Policy::Async, Policy::AsyncUnsafe];
-                self.policy = policies[self.random.below(3) as usize];
-                (Verb::Policy(self.policy), Asked::Flush { snapshot: self.oracle.snapshot() })
-            } else if drawn < 850 && !self.discarding.contains(&lbn) {
-                self.write(lbn, load)
-            } else if drawn < 900 {
-                match self.discard(lbn) {
-                    Some(asked) => asked,
-                    None => return,
-                }
-            } else {
-                (Verb::Read { lbn }, Asked::Read { lbn, least: self.oracle.last_acked(lbn) })
-            };
+        let (verb, asked) = if let Some(Grow { device, logical, ends, .. }) =
+            load.grow.filter(|grow| grow.at == id)
+        {
+            self.disk.watched.0 = ends;
+            (Verb::Grow { device, logical }, Asked::Grow { snapshot: self.oracle.snapshot() })
+        } else if drawn < load.flushes {
+            (Verb::Flush, Asked::Flush { snapshot: self.oracle.snapshot() })
+        } else if load.changes && drawn > 995 {
+            let policies = [Policy::Sync, Policy::Async, Policy::AsyncUnsafe];
+            self.policy = policies[self.random.below(3) as usize];
+            (Verb::Policy(self.policy), Asked::Flush { snapshot: self.oracle.snapshot() })
+        } else if drawn < 850 && !self.discarding.contains(&lbn) {
+            self.write(lbn, load)
+        } else if drawn < 900 {
+            match self.discard(lbn) {
+                Some(asked) => asked,
+                None => return,
+            }
+        } else {
+            (Verb::Read { lbn }, Asked::Read { lbn, least: self.oracle.last_acked(lbn) })
+        };
         self.next += 1;
         self.asked.insert(id, asked);
         self.volume.submit(Request { id, verb });

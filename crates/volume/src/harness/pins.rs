@@ -2,6 +2,7 @@
 
 use crate::block::{Block, Data, Pbn};
 use crate::core::{Policy, Request, Rule, Rules, Settings, Task, Verb, Volume, Zone};
+use crate::device::Device;
 use crate::format::{Geometry, Sizes};
 use crate::harness::content;
 use crate::harness::run::without;

@@ -2,7 +2,7 @@
 
 use units::{Seed, SplitMix64};
 
-use crate::block::{Block, Lbn};
+use crate::block::{Block, Lbn, Pbn};
 use crate::check::check;
 use crate::core::{Discards, Order, Policy, Rule, Rules, Settings, Volume};
 use crate::format::{Geometry, Sizes};
@@ -71,6 +71,8 @@ pub(super) struct Grow {
     pub at: u64,
     pub device: Option<u64>,
     pub logical: Option<u64>,
+    /// The life ends soon after this block is written: the first counts of the new slabs.
+    pub ends: Option<Pbn>,
 }
 
 /// Some volumes keep their index, and half of all grow, drawn apart from all else: what lies behind the last slab of theirs lets a new one reach into the journal.
@@ -95,13 +97,16 @@ fn growth(geometry: &Geometry, most: u64, load: &mut Load, random: &mut SplitMix
     }
     let larger = one_of(random, &[most, device + slab, device + slab, device + slab / 2]).min(most);
     let at = 1 + random.below(load.requests);
-    load.grow = Some(Grow {
-        at,
-        device: (random.below(8) > 0).then_some(larger),
-        logical: (random.below(3) == 0).then_some(logical + random.below(1000)),
-    });
-    if random.below(2) == 0 {
-        load.requests = at + random.below(30);
+    let device = (random.below(8) > 0).then_some(larger);
+    let logical = (random.below(3) == 0).then_some(logical + random.below(1000));
+    let grown = geometry.grown(device, logical).ok().filter(|grown| grown.slabs > geometry.slabs);
+    let ends = grown.map(|grown| grown.count_block(geometry.count_total()));
+    let ends = ends.filter(|_| random.below(2) == 0);
+    load.grow = Some(Grow { at, device, logical, ends });
+    match random.below(4) {
+        0 if ends.is_none() => load.requests = at + random.below(30),
+        // All that is asked ends, unless the life does.
+        _ => load.to_the_end = ends.is_some(),
     }
 }
 
@@ -152,9 +157,12 @@ pub(super) fn addresses(random: &mut SplitMix64) -> Vec<Lbn> {
 pub(super) fn lives(seed: u64, policies: Policies, rules: Rules) -> Result<Outcome, String> {
     let random = &mut Seed(seed).generator();
     let apart = &mut Seed(seed ^ 0x6707).generator();
-    let (geometry, most) = growing(geometry(random), apart);
+    let first = geometry(random);
+    let (geometry, most) = growing(first, apart);
     let mut sizes = geometry.sizes;
-    let mut disk = Disk::new(medium(most, random));
+    let mut blocks = medium(first.sizes.device, random);
+    blocks.extend(medium(most - first.sizes.device, apart));
+    let mut disk = Disk::new(blocks);
     create(&mut disk, geometry, [seed as u8; 16]).map_err(|error| error.to_string())?;
     let mut oracle = Oracle::default();
     let mut outcome = Outcome::default();

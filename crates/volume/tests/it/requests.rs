@@ -1,7 +1,7 @@
 //! Requests for parts of blocks, and for very many blocks.
 
 use units::Seed;
-use volume::{Discards, Policy, Request, Settings, Verb, turn};
+use volume::{Device, Discards, Policy, Request, Settings, Verb, turn};
 
 use crate::load::{Client, block, write};
 
