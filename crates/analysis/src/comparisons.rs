@@ -92,6 +92,8 @@ impl MetricComparison {
 /// A comparison without its verdict yet, with the question that it answers.
 struct Draft<'a> {
     new: &'a VariantFigures,
+    /// What it is of, as all variants call it.
+    scope: &'a Scope,
     values: &'a MetricValues,
     question: Option<(usize, &'a AskedMetric)>,
     better: Better,
@@ -193,7 +195,7 @@ fn one_sided(
 fn pair<'a>(
     base: &VariantFigures,
     new: &'a VariantFigures,
-    old: &MetricValues,
+    old: &'a MetricValues,
     (questions, (better, test)): (&'a [AskedMetric], (Better, Test)),
 ) -> Option<Draft<'a>> {
     let values = new.values_of(&old.scope, &old.metric)?;
@@ -209,13 +211,26 @@ fn pair<'a>(
     if pairs.is_empty() {
         return None;
     }
-    let question =
-        questions.iter().enumerate().find(|(_, asked)| asks(asked, &old.scope, &old.metric));
+    // A device may be asked about by either's name of it.
+    let asked =
+        |asked: &AskedMetric| [old, values].iter().any(|v| asks(asked, &v.scope, &v.metric));
+    let question = questions.iter().enumerate().find(|(_, question)| asked(question));
     let threshold = question.map(|(_, asked)| asked.threshold);
     let numbers: Vec<_> = pairs.iter().map(|(_, pair)| *pair).collect();
     let comparison = stats::compare(&numbers, test, threshold);
     let few_beyond = few_beyond(&[base, new], &old.scope, &old.metric);
-    Some(Draft { new, values, question, better, test, pairs, comparison, dropped, few_beyond })
+    Some(Draft {
+        new,
+        scope: &old.scope,
+        values,
+        question,
+        better,
+        test,
+        pairs,
+        comparison,
+        dropped,
+        few_beyond,
+    })
 }
 
 /// Tells whether a metric is a percentile beyond which fewer I/Os lie, in some run of one of the variants, than it takes to compare it.
@@ -302,7 +317,7 @@ impl Draft<'_> {
         let apart = of_base.chain(of_new).collect();
         MetricComparison {
             metric: self.values.metric.clone(),
-            scope: self.values.scope.clone(),
+            scope: self.scope.clone(),
             base: base.to_owned(),
             new: self.new.name.clone(),
             ratio: comparison.ratio,

@@ -156,10 +156,12 @@ fn asked_scopes<'a>(
 ) -> Vec<(&'a AskedMetric, Scope)> {
     let mut all = Vec::new();
     for asked in &plan.questions {
-        let values = variants.iter().flat_map(|variant| &variant.values);
-        let own = values.filter(|values| asks(asked, &values.scope, &values.metric));
-        let scopes: BTreeSet<&Scope> = own.map(|values| &values.scope).collect();
-        all.extend(scopes.into_iter().map(|scope| (asked, scope.clone())));
+        let of = |variant: &VariantFigures| {
+            let own = variant.values.iter().filter(|v| asks(asked, &v.scope, &v.metric));
+            own.map(|values| variant.common(&values.scope)).collect::<Vec<_>>()
+        };
+        let scopes: BTreeSet<Scope> = variants.iter().flat_map(of).collect();
+        all.extend(scopes.into_iter().map(|scope| (asked, scope)));
     }
     all
 }

@@ -9,6 +9,7 @@ mod courses;
 mod effects;
 mod expectations;
 mod looks;
+mod places;
 mod reported;
 mod scope;
 mod trends;
@@ -18,6 +19,8 @@ mod within;
 
 use results::model::{Accelerator, VariantFacts};
 use results::read::ResultSet;
+
+use places::Devices;
 
 pub use comparisons::{MetricComparison, RunApart, asks};
 pub use courses::{Change, EndGrowth, RunCourse};
@@ -66,8 +69,11 @@ pub fn analyse(result: &ResultSet) -> Analysis {
     let plan = &result.manifest.plan;
     let stages = plan.measured_stages();
     let apart = stages.len() > 1;
-    let figures = |facts: &VariantFacts| variant::figures(result, &facts.name, apart);
-    let variants: Vec<_> = plan.variants.iter().map(figures).collect();
+    let figures = |(facts, devices): (&VariantFacts, Devices)| {
+        variant::figures(result, &facts.name, apart, devices)
+    };
+    let devices = places::devices(plan.variants.iter().map(|variant| &*variant.stack));
+    let variants: Vec<_> = plan.variants.iter().zip(devices).map(figures).collect();
     Analysis {
         experiment: plan.experiment.clone(),
         accelerator: result.manifest.accelerator,

@@ -8,6 +8,7 @@ use stats::Figure;
 
 use crate::counters;
 use crate::courses::{self, RunCourse};
+use crate::places::Devices;
 use crate::scope::{Of, Scope};
 use crate::values::{self, Figures, MetricValues, of_jobs};
 use crate::within::{self, RunSpread, TypicalSpread};
@@ -40,16 +41,38 @@ pub struct VariantFigures {
     pub least_ios: BTreeMap<Scope, u64>,
     /// The values behind every figure.
     pub values: Vec<MetricValues>,
+    /// Its devices: by the name that those at one place of all variants' stacks have in common, its own name.
+    pub devices: BTreeMap<String, String>,
 }
 
 impl VariantFigures {
     /// All figures of an operation, a layer or a load; none where no run has any.
     pub fn of(&self, scope: &Scope) -> &Figures {
         const NONE: &Figures = &Figures::new();
-        self.figures.get(scope).unwrap_or(NONE)
+        self.own(scope).and_then(|scope| self.figures.get(&scope)).unwrap_or(NONE)
     }
 
-    /// A figure by what it is of and its metric; `None` when no run has it.
+    /// The scope under its own name: a device is called as this variant calls the one at its place. `None` where it has a device of that
+    /// name at another place.
+    pub fn own(&self, scope: &Scope) -> Option<Scope> {
+        let Some(name) = scope.as_layer() else { return Some(scope.clone()) };
+        match self.devices.get(name) {
+            Some(own) => Some(Scope { of: Of::Layer(own.clone()), ..scope.clone() }),
+            None if self.devices.values().any(|own| own == name) => None,
+            None => Some(scope.clone()),
+        }
+    }
+
+    /// The scope as all variants call it: a device by the name that those at its place have in common.
+    pub fn common(&self, scope: &Scope) -> Scope {
+        let same = |(_, own): &(&String, &String)| Some(own.as_str()) == scope.as_layer();
+        match self.devices.iter().find(same) {
+            Some((common, _)) => Scope { of: Of::Layer(common.clone()), ..scope.clone() },
+            None => scope.clone(),
+        }
+    }
+
+    /// A figure by what it is of, as all variants call it, and its metric; `None` when no run has it.
     pub fn figure(&self, scope: &Scope, metric: &str) -> Option<&Figure> {
         self.of(scope).get(metric)
     }
@@ -66,14 +89,20 @@ impl VariantFigures {
         self.figures.keys().filter(own).count()
     }
 
-    /// The values of a metric by what it is of.
+    /// The values of a metric by what it is of, as all variants call it.
     pub fn values_of(&self, scope: &Scope, metric: &str) -> Option<&MetricValues> {
-        self.values.iter().find(|values| values.scope == *scope && values.metric == metric)
+        let scope = self.own(scope)?;
+        self.values.iter().find(|values| values.scope == scope && values.metric == metric)
     }
 }
 
 /// The figures of a variant; of each measured stage `apart`, or of the only one.
-pub(crate) fn figures(result: &ResultSet, name: &str, apart: bool) -> VariantFigures {
+pub(crate) fn figures(
+    result: &ResultSet,
+    name: &str,
+    apart: bool,
+    devices: Devices,
+) -> VariantFigures {
     let cells: Vec<&CellData> = result.cells_of(name).collect();
     let begun = |state| !matches!(state, CellState::Pending | CellState::Skipped);
     let lost = |cell: &&&CellData| !cell.done() && begun(cell.state());
@@ -110,6 +139,7 @@ pub(crate) fn figures(result: &ResultSet, name: &str, apart: bool) -> VariantFig
         jobs: of_jobs(&done, apart),
         least_ios: values::least_ios(&done, apart),
         values,
+        devices,
     }
 }
 

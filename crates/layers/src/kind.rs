@@ -31,11 +31,33 @@ pub struct Threads {
     pub single: &'static [&'static str],
     /// Percent of one CPU: below the first, the layer has more threads of a kind than it needs; above the second, one more would help.
     pub marks: Option<(f64, f64)>,
+    /// The work of each kind of thread, by its name without a number, in words that go on after "a thread that": `hashQ`, `looks for
+    /// duplicates`.
+    pub does: &'static [(&'static str, &'static str)],
 }
 
 impl Threads {
     /// Facts about a layer that has no threads of its own, or none of which there could be more.
-    pub const NONE: Self = Self { single: &[], marks: None };
+    pub const NONE: Self = Self { single: &[], marks: None, does: &[] };
+
+    /// The work of the thread called `name`; `None` where nobody told it.
+    pub fn does(&self, name: &str) -> Option<&'static str> {
+        let kind = name.trim_end_matches(|c: char| c.is_ascii_digit());
+        self.does.iter().find(|(known, _)| *known == kind).map(|(_, does)| *does)
+    }
+}
+
+/// A part of what is counted of all, that a layer counts by itself: of the reads of a disk those that it needs for its own work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    /// The metric of the whole: of the devices below the layer, or of the load.
+    pub of: &'static str,
+    /// The metrics of the layer that are the part, added up.
+    pub metrics: &'static [&'static str],
+    /// The part in plain words: `VDO comparing duplicates with what it has stored`.
+    pub words: &'static str,
+    /// The layer's word for what is counted.
+    pub counter: &'static str,
 }
 
 /// Reads the settings of a layer from a table that holds nothing else.
@@ -76,6 +98,8 @@ pub struct Kind {
     pub offers_files: bool,
     /// Facts about its kernel threads.
     pub threads: Threads,
+    /// Parts of what devices and CPUs did that it counts by itself, by which a page says why.
+    pub shares: &'static [Share],
     /// The figure that says what the layer is for: it stands in the sentence and on the cards.
     pub headline: Option<Headline>,
     /// Its figures, described.
@@ -143,6 +167,7 @@ impl Kind {
             reduces: false,
             offers_files: false,
             threads: Threads::NONE,
+            shares: &[],
             headline: None,
             metrics: &[],
             fills: &[],

@@ -43,7 +43,7 @@ pub use figures::{
 pub use key::Key;
 pub use kind::{
     Absence, ActionKind, Changed, Chart, FillLevel, Headline, Input, InputKind, Kind, LayerNeeds,
-    Parser, PartEffect, Series, State, StateMethod, Threads,
+    Parser, PartEffect, Series, Share, State, StateMethod, Threads,
 };
 pub use layer::{
     ActionPlan, Allocate, Asked, Growth, Layer, MOUNTS, Offer, Place, Proof, RaisePlan, fresh,
@@ -56,7 +56,7 @@ pub use planned::{OperationKind, Order, PlannedLoad, PlannedOperation, PlannedSt
 pub use readings::Readings;
 pub use registry::{
     MetricOwners, any_reduces, counters, facts, headline_does, headline_words, is_headline, kind,
-    kinds, measured, metric, metrics, objects, parse, register,
+    kinds, measured, metric, metrics, objects, parse, register, thread,
 };
 pub use rule::{
     Check, LayerRule, MeasuredStage, Observation, PlannedFacts, Rule, RuleFacts, Span, Threshold,

@@ -21,9 +21,11 @@ pub fn csv(view: &View) -> String {
             let figure = row.values.get(index).copied().flatten();
             let comparison = row.comparisons.get(index).and_then(Option::as_ref);
             let number = |value: Option<f64>| value.map(|v| v.to_string()).unwrap_or_default();
+            // A device under its own name, which need not be that of the base.
+            let own = variant.devices.get(name).filter(|_| scope == "layer");
             let fields = [
                 scope.to_owned(),
-                quoted(name),
+                quoted(own.map_or(name, String::as_str)),
                 quoted(&row.metric),
                 unit(row.unit),
                 quoted(&variant.name),

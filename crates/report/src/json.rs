@@ -12,7 +12,9 @@ use results::model::{
 use serde_json::{Map, Value, json};
 use stats::{Difference, Verdict};
 
-use crate::view::{Cell, Content, CourseRow, Figure, FigureRow, Of, Sequential, Variant, View};
+use crate::view::{
+    Cause, Cell, Content, CourseRow, Figure, FigureRow, Of, Sequential, Variant, View, Why,
+};
 
 /// Version of the form of this document; grows with every change that a script could trip over. Keys that
 /// are added do not change it.
@@ -40,9 +42,16 @@ pub fn json(view: &View) -> Value {
         "reported": view.reported.iter().map(reported).collect::<Vec<_>>(),
         "states": view.states,
         "cells": view.cells.iter().map(cell).collect::<Vec<_>>(),
+        "why": view.why.as_ref().map(why),
         "findings": view.findings,
         "driven": view.driven.iter().map(|(name, text)| json!({"name": name, "text": text})).collect::<Vec<_>>(),
     })
+}
+
+/// Returns what was counted that tells why.
+fn why(why: &Why) -> Value {
+    let cause = |cause: &Cause| json!({"text": cause.text, "counters": cause.counters});
+    json!({"of": why.of, "causes": why.causes.iter().map(cause).collect::<Vec<_>>()})
 }
 
 /// Returns what each factor does in one metric.
@@ -186,7 +195,8 @@ fn figures(
         let (group, name) = match &row.scope.of {
             Of::Operation(name) => (&mut operations, name),
             // What this variant has not in its stack is not its own.
-            Of::Layer(name) => {
+            Of::Layer(common) => {
+                let name = variant.devices.get(common).unwrap_or(common);
                 if value.is_none() && !variant.stack.iter().any(|layer| layer.name == *name) {
                     continue;
                 }

@@ -156,7 +156,7 @@ fn thread_kinds(page: &mut String, view: &View) {
     let names: Vec<_> = view.variants.iter().map(|variant| plain(&variant.name)).collect();
     let _ = write!(
         page,
-        "\nThe busiest thread of each kind, percent of one CPU, and how many there were:\n\n| kind | {} |\n| --- |{}\n",
+        "\nThe busiest thread of each kind, percent of one CPU, and how many there were:\n\n| thread that | {} |\n| --- |{}\n",
         names.join(" | "),
         " ---: |".repeat(names.len())
     );
@@ -169,7 +169,7 @@ fn thread_kinds(page: &mut String, view: &View) {
         let _ = writeln!(
             page,
             "| {} | {} |",
-            plain(&row.kind),
+            plain(&layers::thread(&row.kind)),
             busiest.collect::<Vec<_>>().join(" | ")
         );
     }

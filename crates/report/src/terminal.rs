@@ -17,7 +17,7 @@ use units::show::significant;
 use self::ink::{Ink, Tint, tint, wrapped};
 use self::table::{short, table};
 
-use crate::view::{EffectRow, FigureRow, Grid, View, told};
+use crate::view::{Cause, EffectRow, FigureRow, Grid, View, told};
 use crate::wording::{self, NONE};
 
 /// Lines of figures that a reader still scrolls through.
@@ -60,6 +60,7 @@ fn written(
     let tint = if view.seal == "broken" { Tint::Red } else { tint(verdict) };
     out.push_str(&ink.paint(tint, &wrapped(&view.summary, width, "")));
     out.push('\n');
+    why(&mut out, view, width, &ink);
     out.push_str(&grid::grids(view, grids, width, &ink));
     if view.variants.len() < 2 {
         out.push_str(&table(view, rows, width, &ink, None));
@@ -101,6 +102,21 @@ fn written(
     }
     findings(&mut out, &view.findings, width, &ink);
     out
+}
+
+/// What was counted that tells why, each with its counters.
+fn why(out: &mut String, view: &View, width: usize, ink: &Ink) {
+    let Some(why) = &view.why else { return };
+    out.push_str(&wrapped(&format!("{}:", why.of), width, ""));
+    out.push('\n');
+    for Cause { text, counters } in &why.causes {
+        out.push_str(&format!("  {}", wrapped(text, width - 2, "  ")));
+        out.push('\n');
+        out.push_str(
+            &ink.paint(Tint::Dim, &format!("    {}", wrapped(counters, width - 4, "    "))),
+        );
+        out.push('\n');
+    }
 }
 
 /// The expectations, and what became of them.

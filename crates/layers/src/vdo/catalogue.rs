@@ -228,7 +228,7 @@ pub(super) static METRICS: &[Metric] = &[
     ),
     thread(
         "journal_thread_percent",
-        "journal thread",
+        "thread that keeps the journal",
         "Recovery journal (journalQ), of which there is one. Percent of one CPU while the load ran: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
     ),
     thread(
@@ -238,7 +238,7 @@ pub(super) static METRICS: &[Metric] = &[
     ),
     thread(
         "dedupe_thread_percent",
-        "thread that asks the index",
+        "thread that asks the index (dedupe)",
         "Hands requests to the index and its answers back (dedupeQ), of which there is one; what looks them up are the index's own threads. Percent of one CPU while the load ran: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
     ),
     thread(
@@ -248,37 +248,37 @@ pub(super) static METRICS: &[Metric] = &[
     ),
     thread(
         "logical_thread_percent",
-        "busiest logical thread",
+        "busiest thread that looks up where blocks lie (logical)",
         "Looks up the block map (logQ). Percent of one CPU while the load ran: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
     ),
     thread(
         "physical_thread_percent",
-        "busiest physical thread",
+        "busiest thread that finds free blocks (physical)",
         "Allocates blocks and counts references (physQ). Percent of one CPU while the load ran: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
     ),
     thread(
         "hash_thread_percent",
-        "busiest hash thread",
+        "busiest thread that looks for duplicates (hash zones)",
         "Looks for duplicates (hashQ). Percent of one CPU while the load ran: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
     ),
     thread(
         "cpu_thread_percent",
-        "busiest CPU thread",
+        "busiest thread that hashes and compresses (CPU)",
         "Hashes and compresses (cpuQ). Percent of one CPU while the load ran: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
     ),
     thread(
         "bio_thread_percent",
-        "busiest bio thread",
+        "busiest thread that sends I/O to the disk (bio)",
         "Submits I/O (bioQ). Percent of one CPU while the load ran: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
     ),
     thread(
         "ack_thread_percent",
-        "busiest ack thread",
+        "busiest thread that acknowledges writes (ack)",
         "Acknowledges writes (ackQ). Percent of one CPU while the load ran: above 50 % it wants company where it can have it, and near 100 % it sets the pace.",
     ),
     thread(
         "request_thread_percent",
-        "request thread",
+        "thread that does the work of all zones (request)",
         "Does the work of journal, packer, logical, physical and hash threads where the last three are set to 0 (reqQ). Percent of one CPU while the load ran: above 50 % it wants company, and near 100 % it sets the pace.",
     ),
     metric(

@@ -77,14 +77,18 @@ pub(super) const CHARTS: &[Chart] = &[
         id: "in-flight",
         title: "I/Os in flight",
         help: "Blocks that VDO has under way. It takes 2048 at once: what comes then waits outside, and a packer that holds fragments back counts too.",
-        series: &[stats("currentVIOsInProgress", "in flight")],
+        // Between samples there may be more: findings speak of it.
+        series: &[
+            stats("currentVIOsInProgress", "in flight"),
+            stats("maxVIOs", "the most at once since VDO came up"),
+        ],
         unit: Unit::Count,
         rate: false,
     },
     Chart {
         id: "threads",
         title: "CPU of VDO's threads",
-        help: "Seconds of CPU per second: 1 is a thread that never rests. journalQ, packerQ and dedupeQ cannot be given more threads; reqQ does the work of all zones where their threads are 0.",
+        help: "Seconds of CPU per second: 1 is a thread that never rests. The threads that keep the journal (journalQ), pack (packerQ) and ask the index (dedupeQ) cannot be given company; where there are none for zones, one does the work of all (reqQ).",
         series: &[Series { probe: "threads", field: "*", label: "" }],
         unit: Unit::Ratio,
         rate: true,

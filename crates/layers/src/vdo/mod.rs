@@ -29,8 +29,10 @@ mod via;
 mod volume;
 
 use crate::kind::{
-    FillLevel, Headline, Input, InputKind, Kind, LayerNeeds, Parser, PartEffect, Threads, needed,
+    FillLevel, Headline, Input, InputKind, Kind, LayerNeeds, Parser, PartEffect, Share, Threads,
+    needed,
 };
+use crate::loads::MACHINE_CPU_PER_IO;
 use crate::lvm;
 use crate::objects::{Fact, FactSource};
 
@@ -67,7 +69,34 @@ pub(crate) const KIND: Kind = Kind {
     threads: Threads {
         single: &["journalQ", "packerQ", "dedupeQ", threads::REQUESTS],
         marks: Some((threads::IDLE_PERCENT, threads::BUSY_PERCENT)),
+        does: threads::DOES,
     },
+    shares: &[
+        Share {
+            of: "device_reads",
+            metrics: &["dedupe_advice_valid", "dedupe_advice_stale"],
+            words: "VDO comparing duplicates with what it has stored",
+            counter: "advice",
+        },
+        Share {
+            of: "device_reads",
+            metrics: &["block_map_pages_loaded"],
+            words: "VDO looking up where blocks lie",
+            counter: "block map misses",
+        },
+        Share {
+            of: "device_writes",
+            metrics: &["bios_meta_write"],
+            words: "VDO noting where blocks lie",
+            counter: "metadata writes, the journal's among them",
+        },
+        Share {
+            of: MACHINE_CPU_PER_IO,
+            metrics: &["vdo_cpu_per_io_us"],
+            words: "VDO's own threads",
+            counter: "CPU of VDO's threads per I/O",
+        },
+    ],
     headline: Some(Headline {
         metric: "saving_percent",
         words: Some("of the space was saved"),

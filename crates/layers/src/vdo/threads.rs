@@ -25,6 +25,24 @@ const KINDS: [(&str, &[&str]); 11] = [
     ("request_thread_percent", &[REQUESTS]),
 ];
 
+/// The work of each kind of thread.
+pub(super) const DOES: &[(&str, &str)] = &[
+    ("journalQ", "keeps the journal"),
+    ("packerQ", "packs compressed blocks"),
+    ("dedupeQ", "asks the index for duplicates"),
+    ("indexW", "looks duplicates up in the index"),
+    ("callbackW", "hands the index's answers back"),
+    ("reader", "reads the index"),
+    ("writer", "writes the index"),
+    ("logQ", "looks up where blocks lie"),
+    ("physQ", "finds free blocks and counts references"),
+    ("hashQ", "looks for duplicates"),
+    ("cpuQ", "hashes and compresses"),
+    ("bioQ", "sends I/O to the disk"),
+    ("ackQ", "acknowledges writes"),
+    (REQUESTS, "does the work of journal, packer and all zones"),
+];
+
 /// Percent of one CPU that the busiest thread of all, and of each kind, took; `None` where a kind is not there, or where threads began
 /// anew meanwhile.
 pub(super) fn figures(facts: &FigureFacts) -> Vec<(String, Option<f64>)> {
@@ -66,6 +84,7 @@ mod tests {
         }
         for name in real.numbers.keys() {
             assert!(kinds.clone().any(|kind| is_of(kind, name)), "{name}");
+            assert!(crate::vdo::KIND.threads.does(name).is_some(), "{name} has no plain words");
         }
     }
 }

@@ -4,8 +4,9 @@ use maud::{Markup, html};
 use results::model::{MachineLoad, plain_and_raw};
 use units::Unit;
 
+use super::folds::folded;
 use super::inline::dot;
-use super::parts::{folded, why};
+use super::parts::why;
 use crate::view::{Cell, View};
 use crate::wording::NONE;
 

@@ -4,6 +4,7 @@
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
+use super::folds::folded;
 use super::inline::{self, dot};
 use super::sketch::{colour, sketch};
 use crate::view::{Axis, Chart, Mark, Part, Scale, Series, View, marks, of_several};
@@ -33,21 +34,22 @@ fn answers(view: &View, chart: &Chart) -> bool {
 
 /// Returns what the load saw.
 pub fn load(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup {
-    html! { @if has(view, Part::Load) { h2 id=(id("load")) { "The load over time" } (part(index, view, Part::Load)) } }
+    html! { @if has(view, Part::Load) {
+        (folded(&id("load"), "The load over time", &part(index, view, Part::Load)))
+    } }
 }
 
 /// Returns what the layers did meanwhile.
 pub fn layers(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup {
-    html! { @if has(view, Part::Layers) { h2 id=(id("layers")) { "The layers meanwhile" } (part(index, view, Part::Layers)) } }
+    html! { @if has(view, Part::Layers) {
+        (folded(&id("layers"), "The layers meanwhile", &part(index, view, Part::Layers)))
+    } }
 }
 
 /// Returns what CPUs and devices did meanwhile.
 pub fn machine(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup {
-    html! {
-        h2 id=(id("cpu")) { "CPU and devices meanwhile" }
-        (threads(view))
-        (part(index, view, Part::Machine))
-    }
+    let body = html! { (threads(view)) (part(index, view, Part::Machine)) };
+    folded(&id("cpu"), "CPU and devices meanwhile", &body)
 }
 
 /// Tells whether a part of the page has charts that do not stand on top of it.
@@ -147,7 +149,7 @@ fn threads(view: &View) -> Markup {
         h3 { "CPU of each thread" }
         p.reading { "Percent of one CPU over the measured stages, median over the repeats. A thread near 100 % is a limit"
             @if view.single_threads.is_empty() { "." }
-            @else { ": threads that cannot be multiplied (" (view.single_threads.join(", ")) ") then set the pace." }
+            @else { ". Of some there can be but one, which then sets the pace: the thread that " (view.single_threads.join("; that ")) "." }
             @if let Some((few, many)) = view.thread_marks {
                 " ▲: busy for more than " (Unit::Percent.show(many)) ", so that one more thread of the kind may help. ▽: one of several of a kind, busy for less than "
                 (Unit::Percent.show(few)) ", so that fewer of them would do." }
@@ -175,9 +177,9 @@ fn thread_mark(view: &View, percent: f64, threads: usize) -> &'static str {
 fn thread_kinds(view: &View) -> Markup {
     html! { div.scroll.close tabindex="0" role="region" aria-label="CPU of each kind of thread" { table {
         caption { "The busiest thread of each kind, and how many there were" }
-        thead { tr { th scope="col" { "Kind" } @for variant in &view.variants { th scope="col" { (variant.name) } } } }
+        thead { tr { th scope="col" { "Thread that" } @for variant in &view.variants { th scope="col" { (variant.name) } } } }
         tbody { @for row in &view.thread_kinds { tr {
-            th.name scope="row" { code { (row.kind) } }
+            th.name scope="row" { (layers::thread(&row.kind)) }
             @for busiest in &row.busiest { td { @match busiest {
                 None => (NONE),
                 Some((percent, threads)) => { (Unit::Percent.show(*percent)) (thread_mark(view, *percent, *threads))
@@ -200,9 +202,9 @@ fn each_thread(view: &View) -> Markup {
     };
     html! {
         div.scroll.close tabindex="0" role="region" aria-label="CPU of each thread" { table {
-            thead { tr { th scope="col" { "Thread" } th.text scope="col" style="width:60%" { span.sr { "Bar" } } th scope="col" { "CPU" } } }
+            thead { tr { th scope="col" { "Thread that" } th.text scope="col" style="width:50%" { span.sr { "Bar" } } th scope="col" { "CPU" } } }
             tbody { @for row in &view.threads { @for (index, percent) in row.percent.iter().enumerate() { @if let Some(percent) = percent { tr {
-                th.name scope="row" { code { (row.thread) } @if row.percent.iter().flatten().count() > 1 {
+                th.name scope="row" { (layers::thread(&row.thread)) @if row.percent.iter().flatten().count() > 1 {
                     " " span.faint { (view.variants.get(index).map_or(NONE, |v| v.name.as_str())) } } }
                 td.text { div.bars.marked style="grid-template-columns:1fr" {
                     i style={ "--c:" (inline::colour(index)) ";width:" (format!("{:.1}", place(*percent))) "%" } {}

@@ -65,15 +65,24 @@ fn of_set(view: &View, set: &[usize], folds: bool) -> Markup {
         few if few.len() <= ALONE => format!("Only {} have", few.join(", ")),
         many => format!("Only {} of {} variants have", many.len(), view.variants.len()),
     };
-    let tables = html! { @match set {
-        [0, others @ ..] if !others.is_empty() => @for others in others.chunks(BESIDE) {
-            (table(view, &rows, &[&[0], others].concat(), true))
-        },
-        _ => @for alone in set.chunks(ALONE) { (table(view, &rows, alone, false)) },
-    } };
+    let tables = |rows: &[&FigureRow]| {
+        html! { @match set {
+            [0, others @ ..] if !others.is_empty() => @for others in others.chunks(BESIDE) {
+                (table(view, rows, &[&[0], others].concat(), true))
+            },
+            _ => @for alone in set.chunks(ALONE) { (table(view, rows, alone, false)) },
+        } }
+    };
+    let (first, rest): (Vec<_>, Vec<_>) =
+        rows.iter().copied().partition(|row| row.headline() || row.part);
     html! {
         @if !all { h3 { (title) } }
-        @if !all && folds && rows.len() > FOLDED { details { summary { (rows.len()) " figures" } (tables) } } @else { (tables) }
+        @if rows.len() <= FOLDED || !folds && first.is_empty() { (tables(&rows)) }
+        @else {
+            @if !folds { (tables(&first)) }
+            details.long { summary { (if folds { rows.len() } else { rest.len() }) @if folds { " figures" } @else { " more figures" } }
+                (tables(if folds { &rows } else { &rest })) }
+        }
     }
 }
 
@@ -118,6 +127,7 @@ fn group(view: &View, columns: usize, scope: &Scope) -> Markup {
     html! { tr.group { th.name colspan=(columns) scope="rowgroup" {
         @match &scope.of { Of::Operation(name) => { "Operation " (name) }, Of::Load => { "The load as a whole" }, Of::Command => { "Command" }, Of::Layer(name) => { @if devices.contains(&name) { "Device " } @else { "Layer " } (name) }, Of::Content => { "Content" } }
         @if let Some(stage) = &scope.stage { " in stage " (stage) }
+        @if let Some(names) = view.called_otherwise(scope) { span.range { (names) } }
     } } }
 }
 

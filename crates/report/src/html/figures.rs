@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use results::model::{CONTENT_SHARES, ContentFigure};
 
+use super::folds::folded;
 use super::inline::{dot, range};
 use units::Metric;
 
@@ -75,8 +76,8 @@ const IOS: &str = "How fast each I/O was: its length over its latency, and of ea
 
 fn spread(view: &View, table: &Spreads) -> Markup {
     let show = |v: Option<f64>| v.map_or(NONE.to_owned(), |v| units::Unit::BytesPerSecond.show(v));
-    html! {
-        h3 { (table.title) }
+    html! { details.long {
+        summary { (table.title) }
         p.reading { (table.about) }
         div.scroll tabindex="0" role="region" aria-label=(table.title) { table {
             thead { tr { th.name scope="col" { "Variant" } th.text scope="col" { "Operation" } th scope="col" { (table.counted) } th scope="col" { "Min" }
@@ -89,7 +90,7 @@ fn spread(view: &View, table: &Spreads) -> Markup {
                 @for figure in row.figures { td { (show(figure)) } }
             } } }
         } }
-    }
+    } }
 }
 
 /// `53`, or `36 to 70` where runs differ.
@@ -104,9 +105,6 @@ fn sampled(content: &Content, share: &ContentFigure) -> Option<String> {
     let half = share.half_interval(error);
     (error > 0.0).then(|| format!("± {} points", units::show::significant(half, 2)))
 }
-
-/// Rows of the table of contents that are not folded.
-const FOLDED: usize = 24;
 
 /// Tells whether a share was asked for, or is known.
 fn known(content: &Content, share: &ContentFigure) -> bool {
@@ -144,11 +142,10 @@ pub fn content(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
             } } } }
         } }
     };
-    let rows = shares(view);
-    html! { @if rows > 0 {
-        h2 id=(id("content")) { "Content: asked and achieved" }
+    let body = html! {
         p.reading { "What was achieved is measured from the very bytes handed to the kernel, not from the generator's counters. "
             "Below it stands the " (wording::intervals_name(view)) " over the repeats; where there is but one, how far off the sample of blocks may be." }
-        @if rows > FOLDED { details { summary { (rows) " rows" } (table) } } @else { (table) }
-    } }
+        (table)
+    };
+    html! { @if shares(view) > 0 { (folded(&id("content"), "Content: asked and achieved", &body)) } }
 }

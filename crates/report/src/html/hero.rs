@@ -39,8 +39,20 @@ pub fn hero(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
         @if !view.crowded() {
             div.tiles { @for row in view.rows_alone().filter(|row| row.headline() && told(view, row)) { (tile(view, row)) } }
         }
+        (reasons(id, view))
         (findings(id, view))
     }
+}
+
+/// What was counted that tells why, the counters behind it; nothing where nothing was.
+fn reasons(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
+    html! { @if let Some(why) = &view.why {
+        section.findings.reasons aria-labelledby=(id("why")) {
+            h2 id=(id("why")) { (why.of) }
+            ul { @for cause in &why.causes { li { (cause.text) " " span.faint { "(" (cause.counters) ")" } } } }
+            p.reading { "Counted, not proved: " code { "fathom doctor RESULT --prove" } " tries what would take a limit away." }
+        }
+    } }
 }
 
 /// Tells whether a row is worth showing: what nobody asked about is left out where no variant has any.

@@ -10,6 +10,7 @@ mod compared;
 mod effects;
 mod expected;
 mod figures;
+mod folds;
 mod grids;
 mod hero;
 mod inline;
@@ -116,8 +117,8 @@ pub fn document(title: &str, body: &str) -> String {
     markup.into_string()
 }
 
-/// The parts of one result, in the order a reader needs them: what was found, the picture and the figures of it, what the layers did and
-/// what was written; then, folded, how it was made.
+/// The parts of one result, in the order a reader needs them: what was found, the picture and the figures of it; then, folded, what the load,
+/// the layers and the machine did meanwhile, what was written, and how it was made.
 fn result(index: usize, view: &View) -> Markup {
     let id = |part: &str| format!("r{index}-{part}");
     html! {
@@ -129,17 +130,17 @@ fn result(index: usize, view: &View) -> Markup {
             (expected::reported(&id, view))
             (effects::effects(&id, view))
             (figures::results(&id, view))
+            (states::states(&id, view))
             (charts::load(&id, index, view))
             (stack::stacks(&id, view))
-            (states::states(&id, view))
             (charts::layers(&id, index, view))
             (charts::machine(&id, index, view))
             (figures::content(&id, view))
-            (parts::downloads(view))
             (parts::run(&id, view))
             (cells::cells(&id, view))
             (parts::cost(&id, view))
             (parts::glossary(&id, view))
+            (parts::downloads(view))
             (charts::data(index, view))
         }
     }

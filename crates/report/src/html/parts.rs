@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use results::model::{Finding, Severity, plain_and_raw};
 use units::Better;
 
+use super::folds::folded;
 use super::{charts, figures};
 use crate::view::{Part, View};
 use crate::wording::NONE;
@@ -16,6 +17,7 @@ pub fn navigation(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let rest = view.findings.iter().filter(|finding| finding.explains_percent.is_none());
     let findings = format!("Findings ({})", doctor::joined(rest).len() + limits);
     let parts = [
+        ("why", "Why"),
         ("findings", findings.as_str()),
         ("answer", "Picture"),
         ("expected", "Expected"),
@@ -36,6 +38,7 @@ pub fn navigation(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
         ("glossary", "Glossary"),
     ];
     let there = |part: &str| match part {
+        "why" => view.why.is_some(),
         "answer" => !view.answers.is_empty(),
         "expected" => !view.expectations.is_empty(),
         "reported" => !view.reported.is_empty(),
@@ -141,11 +144,6 @@ fn runs(evidence: &str) -> Option<&str> {
 /// Returns what QEMU or the guest's kernel said, behind a word; nothing where neither said anything.
 pub fn why(raw: Option<&str>) -> Markup {
     html! { @if let Some(raw) = raw { " " details.why { summary { "why" } pre { (raw) } } } }
-}
-
-/// A part that most readers pass by: its title, the rest behind it. Links to it and printing open it.
-pub fn folded(id: &str, title: &str, body: &Markup) -> Markup {
-    html! { details.part id=(id) { summary { h2 { (title) } } (body) } }
 }
 
 /// The word for a severity, as on the terminal and in JSON.

@@ -129,7 +129,8 @@ const figure = spec => {
       opacity: bold ? 1 : .38, stackgroup: stacked ? "one" : undefined, fillcolor: stacked ? c + "99" : undefined,
       line: { color: c, width: stacked ? .8 : bold ? (repeats ? 2.6 : 2) : 1, dash: stacked || s.variant === null ? undefined : s.hue % 2 ? "dot" : s.variant >= 8 ? "dash" : undefined } };
   });
-  const [xl, xh] = extent(spec.series.map(s => s.x));
+  // What is told of a moment is in sight.
+  const [xl, xh] = extent([...spec.series.map(s => s.x), (spec.marks ?? []).flatMap(m => [m.x, m.low, m.high])]);
   // By the logarithm, what is nothing has no place.
   const place = y => spec.y.scale === "log" && y !== null && y <= 0 ? null : y;
   let [yl, yh] = extent(spec.series.map(s => s.y.map(place)));
@@ -202,6 +203,9 @@ const seen = new IntersectionObserver(entries => {
 if (location.hash === "#all") plots.forEach(draw);
 else plots.forEach(p => seen.observe(p));
 
+// What was drawn while it was folded had no width.
+document.addEventListener("toggle", e => { if (e.target.open) for (const box of plots)
+  if (box.dataset.state === "drawn" && e.target.contains(box)) window.Plotly.Plots.resize(box.firstChild); }, true);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 // A link to a folded part, or to something in one, opens it.
 const reveal = hash => {

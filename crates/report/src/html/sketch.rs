@@ -18,7 +18,8 @@ const LETTER: f64 = 7.0;
 
 /// The chart with its extreme values at the axes.
 pub fn sketch(chart: &Chart, marks: &[Mark]) -> Markup {
-    let (Some((x_low, x_high)), Some((y_low, y_high))) = (chart.x_range(), chart.y_range()) else {
+    let (Some((x_low, x_high)), Some((y_low, y_high))) = (chart.x_range(marks), chart.y_range())
+    else {
         return html! { p.soft { "No samples of this kind were taken." } };
     };
     if chart.shape == Shape::Bars {

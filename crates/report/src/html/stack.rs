@@ -3,8 +3,10 @@
 use maud::{Markup, html};
 use results::model::LayerFacts;
 
+use super::folds::folded;
 use super::inline::{colour, dot};
-use crate::view::{Variant, View};
+use crate::view::{Alike, View, alike};
+use crate::wording::NONE;
 
 const WIDTH: f64 = 420.0;
 /// Height of the load's box.
@@ -18,16 +20,40 @@ const SETTING: usize = 58;
 
 /// All variants' stacks.
 pub fn stacks(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
-    html! {
-        h2 id=(id("stacks")) { "Stacks and stages" }
+    let groups = alike(&view.variants);
+    let body = html! {
         p.reading { "The load enters at the top; each layer hands on to the one below. Settings that the experiment leaves alone are shown \
                      with their defaults." }
-        div.stacks { @for (index, variant) in view.variants.iter().enumerate() {
+        div.stacks { @for group in &groups {
             figure {
-                figcaption { (dot(index)) (variant.name) }
-                (drawing(index, variant))
-                @if !variant.stages.is_empty() { ol.soft.steps { @for stage in &variant.stages { li { (stage) } } } }
+                figcaption { @if group.variants.len() > MANY { (group.variants.len()) " variants" } @else {
+                    @for index in &group.variants { span.whose { (dot(*index)) (name(view, *index)) " " } } } }
+                (drawing(group))
+                @if !group.stages.is_empty() { ol.soft.steps { @for stage in &group.stages { li { (stage) } } } }
             }
+        } }
+        @for group in &groups { @if !group.differences.is_empty() { (differences(view, group)) } }
+    };
+    folded(&id("stacks"), "Stacks and stages", &body)
+}
+
+/// Variants of one drawing that are named over it.
+const MANY: usize = 6;
+
+fn name(view: &View, index: usize) -> &str {
+    view.variants.get(index).map_or(NONE, |variant| variant.name.as_str())
+}
+
+/// A row for each variant that shares a drawing, a column for each thing in which they differ.
+fn differences(view: &View, group: &Alike) -> Markup {
+    html! {
+        div.scroll.close tabindex="0" role="region" aria-label="In what variants with one stack differ" { table {
+            caption { "In what they differ" }
+            thead { tr { th scope="col" { "Variant" } @for (what, _) in &group.differences { th.text scope="col" { (what) } } } }
+            tbody { @for (place, index) in group.variants.iter().enumerate() { tr {
+                th.name scope="row" { (dot(*index)) (name(view, *index)) }
+                @for (_, values) in &group.differences { td.text { (values.get(place).map_or(NONE, String::as_str)) } }
+            } } }
         } }
     }
 }
@@ -94,20 +120,25 @@ fn tree<'a>(stack: &'a [LayerFacts], top: Placed<'a>, boxes: &mut Vec<Placed<'a>
     }
 }
 
-fn drawing(index: usize, variant: &Variant) -> Markup {
-    let boxes = placed(&variant.stack);
+fn drawing(group: &Alike) -> Markup {
+    // Of several variants it has the colour of none.
+    let edge = match &group.variants[..] {
+        [one] => colour(*one),
+        _ => "var(--soft)".to_owned(),
+    };
+    let boxes = placed(&group.stack);
     let total = boxes.iter().map(|b| b.y + height(b.layer)).fold(LOAD, f64::max) + 2.0;
     let names: Vec<_> = boxes.iter().map(|b| b.layer.name.as_str()).collect();
     html! {
         svg viewBox={ "0 0 " (WIDTH) " " (total) } role="img" aria-label={ "load on " (names.join(" on ")) } {
-            rect x="120" y="1" width="180" height=(LOAD - 2.0) rx="14" style={ "fill:" (colour(index)) } {}
+            rect x="120" y="1" width="180" height=(LOAD - 2.0) rx="14" style={ "fill:" (edge) } {}
             text x=(WIDTH / 2.0) y="20" font-size="13" text-anchor="middle" style="fill:var(--bg);font-weight:600" { "load" }
-            @for one in &boxes { (block(one, index)) }
+            @for one in &boxes { (block(one, &edge)) }
         }
     }
 }
 
-fn block(one: &Placed, index: usize) -> Markup {
+fn block(one: &Placed, edge: &str) -> Markup {
     let Placed { layer, x, y, width, input } = one;
     let device = layer.layer == "device";
     let arrow = format!(
@@ -116,7 +147,7 @@ fn block(one: &Placed, index: usize) -> Markup {
         top = y - GAP + 1.0,
         end = y - 2.0
     );
-    let edge = if device { "var(--faint)".to_owned() } else { colour(index) };
+    let edge = if device { "var(--faint)" } else { edge };
     // Boxes side by side stay apart.
     let inner = if *width < WIDTH { width - 6.0 } else { width - 2.0 };
     let fits = |letters: usize| (letters as f64 * width / WIDTH) as usize;

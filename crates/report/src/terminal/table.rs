@@ -147,7 +147,9 @@ fn lines(
         if scope != Some(&row.scope) {
             scope = Some(&row.scope);
             let mut cells = vec![String::new(); places];
-            cells[0] = cut(&row.scope.name(), width);
+            let others = view.called_otherwise(&row.scope);
+            let others = others.map_or_else(String::new, |names| format!(" ({names})"));
+            cells[0] = cut(&format!("{}{others}", row.scope.name()), width);
             lines.push(Line { cells, verdict: None });
         }
         lines.push(line(row, columns, detail));

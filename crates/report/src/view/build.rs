@@ -11,7 +11,7 @@ use super::sentence::Detail;
 use super::{
     Cell, Chart, Content, FigureRow, Of, Part, Scale, Variant, View, clock, commands, courses,
     curves, driven, effects, facts, figures, glossary, grids, headline, jobs, latency, layers,
-    machine, pictures, sentence, states, strips, throughput,
+    machine, pictures, sentence, states, strips, throughput, why,
 };
 use crate::wording;
 
@@ -56,6 +56,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         headline,
         verdicts: sentence::verdicts(&variants, &rows, Detail::Short),
         banners: facts::banners(set),
+        why: why::why(set, &variants, &rows, &findings),
         findings,
         run: facts::run_card(set),
         lab: facts::lab_card(set),
@@ -126,6 +127,7 @@ fn variants(set: &ResultSet, analysis: &Analysis) -> Vec<Variant> {
                 name: facts.name.clone(),
                 repeats: own.map_or(0, |v| v.repeats),
                 stack: facts.stack.clone(),
+                devices: own.map(|own| own.devices.clone()).unwrap_or_default(),
                 stages: facts.stages.iter().map(self::facts::stage).collect(),
                 targets: facts
                     .stages

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::Mark;
+
 /// One chart.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Chart {
@@ -150,11 +152,11 @@ impl Chart {
         matches!(self.shape, Shape::Lines | Shape::Marked) && known && most >= LOW * least
     }
 
-    /// Tells whether so few points of time say nothing of how it went on.
+    /// Tells whether so few points of time, or of which so few are more than nothing, say nothing of how it went on.
     pub(super) fn is_of_a_moment(&self) -> bool {
-        let known = |s: &Series| s.y.iter().flatten().count();
+        let some = |s: &Series| s.y.iter().flatten().filter(|y| **y != 0.0).count();
         let over_time = self.x.unit == units::Unit::Seconds && self.part != Part::Load;
-        over_time && self.series.iter().all(|s| known(s) < POINTS)
+        over_time && self.series.iter().all(|s| some(s) < POINTS)
     }
 
     /// Returns what stands at a horizontal position, where the axis has names.
@@ -173,9 +175,12 @@ impl Chart {
         self.names.get(index).map(String::as_str)
     }
 
-    /// Least and greatest horizontal position; `None` when there are none.
-    pub fn x_range(&self) -> Option<(f64, f64)> {
-        range(self.series.iter().flat_map(|s| s.x.iter().copied()))
+    /// Least and greatest horizontal position, those of its marks too: what is told of a moment is in sight. `None` when there are none.
+    pub fn x_range(&self, marks: &[Mark]) -> Option<(f64, f64)> {
+        let marked = marks.iter().flat_map(|m| [Some(m.x), m.low, m.high]).flatten();
+        let drawn = || self.series.iter().flat_map(|s| s.x.iter().copied());
+        // A chart without points has no place for marks.
+        range(drawn()).and_then(|_| range(drawn().chain(marked)))
     }
 }
 

@@ -11,9 +11,10 @@ use super::{Figure, FigureRow, SpreadRow};
 /// A row for every metric that a variant has and the catalogue, or the plan, describes: stage by stage operations first, then the load as
 /// a whole, then layers; within each in the order of the catalogue.
 pub fn rows(analysis: &Analysis, plan: &PlanFacts) -> Vec<FigureRow> {
-    let mut scopes: Vec<&Scope> = Vec::new();
+    let mut scopes: Vec<Scope> = Vec::new();
     for variant in &analysis.variants {
         for scope in variant.figures.keys().filter(|scope| shown(scope, variant)) {
+            let scope = variant.common(scope);
             if !scopes.contains(&scope) {
                 scopes.push(scope);
             }
@@ -23,7 +24,7 @@ pub fn rows(analysis: &Analysis, plan: &PlanFacts) -> Vec<FigureRow> {
         |scope: &Scope| analysis.stages.iter().position(|s| Some(s) == scope.stage.as_ref());
     scopes.sort_by_key(|scope| (stage(scope), scope.of.clone()));
     let mut rows = Vec::new();
-    for scope in scopes {
+    for scope in &scopes {
         let catalogue = layers::metrics().chain(layers::counters());
         let known: Vec<Described> = catalogue.map(Described::from).collect();
         let all = known.into_iter().chain(picked(plan, scope));
@@ -84,8 +85,14 @@ fn row(
             |c: &&MetricComparison| c.new == name && c.metric == metric.id && c.scope == *scope;
         analysis.comparisons.iter().find(same).cloned()
     };
+    // A device may be asked about by the name that any variant has for it.
+    let named = || analysis.variants.iter().filter_map(|variant| variant.own(scope));
+    let asks = |asked: &AskedMetric| {
+        let own = |scope: Scope| analysis::asks(asked, &scope, metric.id);
+        analysis::asks(asked, scope, metric.id) || named().any(own)
+    };
     Some(FigureRow {
-        asked: plan.questions.iter().any(|asked| analysis::asks(asked, scope, metric.id)),
+        asked: plan.questions.iter().any(asks),
         purpose: scope.as_layer().is_some()
             && layers::is_headline(metric.id)
             && asked_about(plan, scope),

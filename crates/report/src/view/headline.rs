@@ -14,7 +14,7 @@ use crate::wording;
 mod sweep;
 #[cfg(test)]
 mod tests;
-mod words;
+pub(super) mod words;
 
 /// Words that are read at one glance.
 pub const WORDS: usize = 25;

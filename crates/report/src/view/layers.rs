@@ -65,6 +65,7 @@ fn chart(
     }
     if per_field {
         series = stacked(series, order);
+        series.iter_mut().for_each(|one| one.name = layers::thread(&one.name));
     }
     let title = if layer.name == *of {
         format!("{}: {}", layer.name, described.title)
@@ -126,9 +127,9 @@ fn used(set: &ResultSet) -> impl Iterator<Item = &'static Kind> {
     ::layers::kinds().iter().filter(move |kind| used.contains(kind.name))
 }
 
-/// Threads of the layers of this result that cannot be multiplied.
-pub fn single_threads(set: &ResultSet) -> Vec<&'static str> {
-    used(set).flat_map(|kind| kind.threads.single).copied().collect()
+/// Threads of the layers of this result that cannot be multiplied, their work first.
+pub fn single_threads(set: &ResultSet) -> Vec<String> {
+    used(set).flat_map(|kind| kind.threads.single).map(|name| layers::thread(name)).collect()
 }
 
 /// Percent of one CPU below which there are more threads of a kind than it takes, and above which a kind wants one more.

@@ -1,6 +1,7 @@
 //! What a report says, as data: one pure function makes it from a result, its analysis and its findings,
 //! and every renderer (page, terminal, JSON, CSV) reads nothing else. So they cannot disagree.
 
+mod alike;
 mod build;
 mod chart;
 mod clock;
@@ -27,7 +28,9 @@ mod stacked;
 mod states;
 mod strips;
 mod throughput;
+mod why;
 
+pub use alike::{Alike, alike};
 pub use build::view;
 pub use chart::{Axis, Chart, Part, Scale, Series, Shape};
 pub use clock::{StageStart, of_several};
@@ -39,6 +42,7 @@ pub use headline::WORDS as HEADLINE_WORDS;
 pub use jobs::JobFigures;
 pub use marks::marks;
 pub use states::StateRow;
+pub use why::{Cause, Why};
 
 use std::collections::BTreeMap;
 
@@ -69,6 +73,8 @@ pub struct View {
     pub summary: String,
     /// The answer to what was asked, in at most [`HEADLINE_WORDS`] words; `None` where no figure is asked that it could tell of.
     pub headline: Option<String>,
+    /// What was counted that tells why; `None` where nothing was.
+    pub why: Option<Why>,
     /// One sentence for each variant against the base, without intervals and p-values.
     pub verdicts: Vec<Sentence>,
     /// What must be known before any figure is read.
@@ -115,8 +121,8 @@ pub struct View {
     pub threads: Vec<ThreadRow>,
     /// CPU of layers' threads by kind of thread.
     pub thread_kinds: Vec<ThreadKindRow>,
-    /// Threads of layers that cannot be multiplied.
-    pub single_threads: Vec<&'static str>,
+    /// Threads of layers that cannot be multiplied, their work first.
+    pub single_threads: Vec<String>,
     /// Percent of one CPU below which there are more threads of a kind than it takes, and above which a kind wants one more.
     pub thread_marks: Option<(f64, f64)>,
     /// What the samplers cost.
@@ -156,6 +162,16 @@ impl View {
     /// Tells whether the row of this index stands in a table of many.
     fn gridded(&self, row: usize) -> bool {
         self.grids.iter().any(|grid| grid.rows().any(|of| of == row))
+    }
+
+    /// The variants in which a device is called otherwise than in the first that has it: `ssd: sata, nvme: pcie`; `None` where it is
+    /// called alike in all.
+    pub fn called_otherwise(&self, scope: &Scope) -> Option<String> {
+        let name = scope.as_layer()?;
+        let own = self.variants.iter().filter_map(|v| Some((&v.name, v.devices.get(name)?)));
+        let otherwise = own.filter(|(_, own)| *own != name);
+        let told: Vec<String> = otherwise.map(|(v, own)| format!("{v}: {own}")).collect();
+        (!told.is_empty()).then(|| told.join(", "))
     }
 
     /// Tells whether there are so many variants that a page names them where it is opened, not on its first screen.
@@ -207,6 +223,8 @@ pub struct Variant {
     pub repeats: usize,
     /// Its layers from bottom to top.
     pub stack: Vec<LayerFacts>,
+    /// Its devices: by the name that those at one place of all variants' stacks have in common, its own name.
+    pub devices: BTreeMap<String, String>,
     /// Its stages in words.
     pub stages: Vec<String>,
     /// What its measured stages worked on, by their names.

@@ -19,6 +19,8 @@ mod sentences;
 mod sources;
 #[cfg(test)]
 mod terminal;
+#[cfg(test)]
+mod why;
 
 #[cfg(test)]
 mod given {

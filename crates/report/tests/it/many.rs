@@ -1,6 +1,8 @@
 //! Points of a sweep, levels of factors and many variants: one table instead of many.
 
-use report::view::View;
+use report::view::{Of, View};
+use results::model::LayerFigures;
+use results::read::ResultSet;
 
 use crate::given;
 
@@ -106,4 +108,60 @@ fn a_cell_of_a_table_of_many_says_what_its_verdict_leaves_open() {
     }
     let (_, page) = told(&view);
     assert!(figures(&page).contains("of runs could be otherwise and not have come up"), "same");
+}
+
+/// The made-up result in which both disks are counted, and the second variant's disk is bound under another role.
+fn bound_elsewhere() -> ResultSet {
+    let mut set = fixture::result();
+    for layer in &mut set.manifest.plan.variants[1].stack {
+        if layer.layer == "device" {
+            layer.name = "flash".into();
+        }
+        layer.on.values_mut().for_each(|below| *below = "flash".into());
+    }
+    for cell in &mut set.cells {
+        let (disk, writes) =
+            if cell.entry.variant == "vdo" { ("flash", 300.0) } else { ("data", 100.0) };
+        let own: LayerFigures = [("device_writes".to_owned(), Some(writes))].into();
+        cell.record.as_mut().unwrap().layers.insert(disk.into(), own);
+    }
+    set
+}
+
+#[test]
+fn a_disk_that_is_bound_under_another_role_is_held_against_the_one_at_its_place() {
+    let view = given::view(&bound_elsewhere());
+    let rows: Vec<_> = view.figures.iter().filter(|row| row.metric == "device_writes").collect();
+    let [row] = rows[..] else { panic!("one row for the disk under the stack: {rows:?}") };
+    assert_eq!(row.scope.of, Of::Layer("data".into()));
+    let ratio = row.comparisons[1].as_ref().and_then(|compared| compared.ratio).unwrap();
+    assert!((ratio - 3.0).abs() < 1e-9, "{ratio}");
+    let (terminal, page) = told(&view);
+    assert!(terminal.contains("data (vdo: flash)"), "{terminal}");
+    assert!(figures(&page).contains("Device data<span class=\"range\">vdo: flash</span>"));
+    // Each variant's own figures have its own name.
+    let json = report::json::json(&view);
+    assert_eq!(json["variants"][1]["layers"]["flash"]["device_writes"]["median"], 300.0);
+    assert!(json["variants"][1]["layers"]["data"].is_null());
+    assert!(report::csv::csv(&view).contains("layer,flash,device_writes,count,vdo,300"));
+}
+
+#[test]
+fn stacks_that_look_alike_are_one_drawing_and_what_differs_is_named() {
+    let mut set = given::variants(4);
+    let plan = &mut set.manifest.plan;
+    plan.variants[2].stack[1].settings.insert("compression".into(), "off".into());
+    plan.variants[3].stages[1].about.push_str(", dedupe 10%");
+    let page = given::page(&set);
+    let part = page.split_once("id=\"r0-stacks\"").unwrap().1;
+    let part = part.split_once("id=\"r0-layers\"").unwrap().0;
+    assert_eq!(part.matches("<svg").count(), 2, "plain's, and that of all others");
+    let table = part.split_once("In what they differ").unwrap().1;
+    for word in ["vdo compression", "<td class=\"text\">off</td>", "stage 2", "dedupe 10%"] {
+        assert!(table.contains(word), "{word}: {table}");
+    }
+    assert!(!table.contains("block_map"), "what is the same in all: {table}");
+    assert!(part.contains(">differs<"), "{part}");
+    // Alike in all: no table.
+    assert!(!given::page(&given::variants(4)).contains("In what they differ"));
 }

@@ -269,7 +269,7 @@ impl Given {
             })
             .collect();
         rates.sort_by(f64::total_cmp);
-        let shown = series(chart, "cpuQ0", None);
+        let shown = series(chart, "hashes and compresses (cpuQ0)", None);
         let xs = shown["x"].as_array().unwrap();
         let place = xs.iter().position(|x| (x.as_f64().unwrap() - 10.0).abs() < 0.3).unwrap();
         close(shown["y"][place].as_f64().unwrap(), rates[2], "cpuQ0");

@@ -95,7 +95,8 @@ fn what_is_expected_at_another_scale_says_why_and_threads_are_told_where_they_ar
     assert!(page.contains(said), "{page}");
     assert!(given::page(&set).contains(", at scale full: two CPUs show nothing"));
     assert!(page.contains("The busiest thread of each kind"), "{page}");
-    let row = page.lines().find(|line| line.starts_with("| journalQ |")).unwrap();
+    let row =
+        page.lines().find(|line| line.starts_with("| keeps the journal (journalQ) |")).unwrap();
     assert!(row.contains('%'), "{row}");
 }
 

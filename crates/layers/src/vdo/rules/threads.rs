@@ -5,6 +5,7 @@ use units::Unit;
 use super::super::keys::KEYS;
 use super::super::threads::{BUSY_PERCENT, IDLE_PERCENT, REQUESTS, is_of};
 use super::figures::{least_slab_mib, size, stats};
+use crate::registry::thread;
 use crate::rule::{
     Check, LayerRule, MeasuredStage, Observation, RuleFacts, Span, Threshold, ThresholdTest, figure,
 };
@@ -68,7 +69,7 @@ fn busy(facts: &RuleFacts, stage: &MeasuredStage, threshold: ThresholdTest) -> O
     let mut figures = vec![threshold.figure(format!("CPU of {name}"), share)];
     figures.extend(count(facts, key).map(|n| figure(key, n as f64, Unit::Count)));
     Some(Observation {
-        message: Some(format!("VDO's thread {name} was busy.")),
+        message: Some(format!("VDO's thread that {} was busy.", thread(name))),
         remedy,
         figures,
         explains_percent: Some(share.min(100.0)),
@@ -84,9 +85,7 @@ fn busy(facts: &RuleFacts, stage: &MeasuredStage, threshold: ThresholdTest) -> O
 fn one_for_all(share: f64, threshold: ThresholdTest) -> Observation {
     let keys = ["logical_threads", "physical_threads", "hash_zone_threads"];
     Observation {
-        message: Some(format!(
-            "VDO's thread {REQUESTS}, which does the work of journal, packer and all zones, was busy."
-        )),
+        message: Some(format!("VDO's thread that {} was busy.", thread(REQUESTS))),
         remedy: Some(format!("Set {} to 1: each gets a thread of its own.", keys.join(", "))),
         figures: vec![threshold.figure(format!("CPU of {REQUESTS}"), share)],
         explains_percent: Some(share.min(100.0)),
@@ -143,7 +142,10 @@ fn one_busy(
     let (name, key, share) = all.max_by(|a, b| a.2.total_cmp(&b.2))?;
     let share = threshold.passed(share)?;
     Some(Observation {
-        message: Some(format!("VDO's thread {name} was saturated, and there is only one.")),
+        message: Some(format!(
+            "VDO's thread that {} was saturated, and there is only one.",
+            thread(name)
+        )),
         remedy: Some(format!("Nothing to tune but its work: {key} = false takes it away.")),
         figures: vec![threshold.figure(format!("CPU of {name}"), share)],
         explains_percent: Some(share.min(100.0)),
@@ -154,7 +156,7 @@ fn one_busy(
 
 pub(super) const JOURNAL_CEILING: LayerRule = LayerRule {
     id: "journal_ceiling",
-    text: "journalQ, of which there is only one, nears its ceiling: no setting raises it.",
+    text: "The thread that keeps the journal (journalQ), of which there is only one, nears its ceiling: no setting raises it.",
     reads: "CPU of journalQ, and the writes that it served",
     threshold: Threshold::above(50.0, Unit::Percent),
     remedy: "Spread the load over several volumes, or flush less often: VDO splits every write into blocks of 4 KiB, each with an entry of its own.",
@@ -209,7 +211,8 @@ fn idle(facts: &RuleFacts, stage: &MeasuredStage, threshold: ThresholdTest) -> O
     };
     Some(Observation {
         message: Some(format!(
-            "{n} threads {kind} are more than the load needs: none of them was busy."
+            "{n} threads of one kind are more than the load needs: none that {} was busy.",
+            thread(kind)
         )),
         remedy: Some(format!("Set {key} = {fewer}, {why}.")),
         figures: vec![

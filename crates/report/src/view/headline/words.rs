@@ -8,7 +8,7 @@ use crate::view::{FigureRow, Of};
 const NAME: usize = 4;
 
 /// A name of few words, in quotes where it has several: it may be any words.
-pub(super) fn named(name: &str) -> String {
+pub(in crate::view) fn named(name: &str) -> String {
     let words: Vec<&str> = name.split_whitespace().collect();
     match words.len() {
         0 | 1 => name.to_owned(),
@@ -34,7 +34,7 @@ fn operation(name: &str) -> &str {
 }
 
 /// The operations of a row; `None` of what is not of operations.
-pub(super) fn operations(row: &FigureRow) -> Option<&str> {
+pub(in crate::view) fn operations(row: &FigureRow) -> Option<&str> {
     match &row.scope.of {
         Of::Operation(name) => Some(operation(name)),
         _ => None,
@@ -42,7 +42,7 @@ pub(super) fn operations(row: &FigureRow) -> Option<&str> {
 }
 
 /// The object of a row's figure: `random writes`, `p99 latency of random writes`, `CPU per I/O`.
-pub(super) fn object(row: &FigureRow) -> String {
+pub(in crate::view) fn object(row: &FigureRow) -> String {
     match operations(row) {
         Some(operations) if row.metric == "iops" => operations.to_owned(),
         Some(operations) if row.metric.starts_with("throughput") => {
@@ -56,17 +56,17 @@ pub(super) fn object(row: &FigureRow) -> String {
 }
 
 /// ` in copy-2`, where there are several stages.
-pub(super) fn stage(row: &FigureRow) -> String {
+pub(in crate::view) fn stage(row: &FigureRow) -> String {
     row.scope.stage.as_ref().map_or_else(String::new, |stage| format!(" in {stage}"))
 }
 
 /// `0.38`, `2.6`, `1.05`: two digits, more only where two would say 1 of what differs.
-pub(super) fn factor(ratio: f64) -> String {
+pub(in crate::view) fn factor(ratio: f64) -> String {
     significant(ratio, if (0.995..1.1).contains(&ratio) { 3 } else { 2 })
 }
 
 /// The verb of one or of many that have a figure.
-pub(super) fn verb(row: &FigureRow, many: bool) -> &'static str {
+pub(in crate::view) fn verb(row: &FigureRow, many: bool) -> &'static str {
     let takes = row.metric.starts_with("elapsed") || row.metric.contains("cpu");
     match (row.metric.as_str(), many) {
         ("iops", false) => "does",
@@ -79,7 +79,7 @@ pub(super) fn verb(row: &FigureRow, many: bool) -> &'static str {
 }
 
 /// `0.38 times the random writes`, `4.7 times as long`.
-pub(super) fn times(row: &FigureRow, ratio: f64, base: Option<&str>) -> String {
+pub(in crate::view) fn times(row: &FigureRow, ratio: f64, base: Option<&str>) -> String {
     let times = factor(ratio);
     if row.metric.starts_with("elapsed") {
         let than = base.map_or_else(String::new, |base| format!(" as {base}"));
@@ -90,12 +90,12 @@ pub(super) fn times(row: &FigureRow, ratio: f64, base: Option<&str>) -> String {
 }
 
 /// `does 0.38 times the random writes`, `takes 4.7 times as long`.
-pub(super) fn does(row: &FigureRow, ratio: f64, base: Option<&str>) -> String {
+pub(in crate::view) fn does(row: &FigureRow, ratio: f64, base: Option<&str>) -> String {
     format!("{} {}", verb(row, false), times(row, ratio, base))
 }
 
 /// `does as many random writes as plain`, `has the same p99 latency as plain`.
-pub(super) fn does_the_same(row: &FigureRow, base: Option<&str>) -> String {
+pub(in crate::view) fn does_the_same(row: &FigureRow, base: Option<&str>) -> String {
     let than = base.map_or_else(String::new, |base| format!(" as {base}"));
     match row.metric.as_str() {
         "iops" => format!("does as many {}{than}", object(row)),

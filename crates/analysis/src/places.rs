@@ -1,0 +1,138 @@
+//! Devices of variants that are held against each other: those at the same place of their stacks, whatever the experiment calls them.
+
+use std::collections::BTreeMap;
+
+use results::model::LayerFacts;
+
+/// What stands for a device in a stack.
+const DEVICE: &str = "device";
+
+/// The devices of a variant: by the name that all variants' devices of one place have in common, its own name.
+pub(crate) type Devices = BTreeMap<String, String>;
+
+/// A device that variants have in common.
+struct Common {
+    name: String,
+    place: Vec<String>,
+}
+
+/// The devices of each stack. A device has the name that the first stack with one at this place gives it; one whose place no other
+/// stack has goes with the one of its own name.
+pub(crate) fn devices<'a>(stacks: impl Iterator<Item = &'a [LayerFacts]>) -> Vec<Devices> {
+    let mut all: Vec<Common> = Vec::new();
+    let of = |stack: &[LayerFacts]| {
+        let mut own = Devices::new();
+        let mut rest = placed(stack);
+        let same: [fn(&Common, &Common) -> bool; 2] =
+            [|a, b| a.place == b.place, |a, b| a.name == b.name];
+        for same in same {
+            rest.retain(|device| {
+                let free = |common: &&Common| !own.contains_key(&common.name);
+                let found = all.iter().filter(free).find(|common| same(common, device));
+                let Some(common) = found else { return true };
+                own.insert(common.name.clone(), device.name.clone());
+                false
+            });
+        }
+        for device in rest {
+            let mut common = device.name.clone();
+            while all.iter().any(|known| known.name == common) {
+                common.push('\'');
+            }
+            own.insert(common.clone(), device.name);
+            all.push(Common { name: common, place: device.place });
+        }
+        own
+    };
+    stacks.map(of).collect()
+}
+
+/// The devices of a stack, each with the way to it from the top: the inputs that layers with several have it on.
+fn placed(stack: &[LayerFacts]) -> Vec<Common> {
+    let devices = || stack.iter().filter(|layer| layer.layer == DEVICE);
+    let several = devices().count() > 1;
+    devices()
+        .map(|device| {
+            // Of results without what stands on what, only the order is known.
+            let known = !several || stack.iter().any(|layer| !layer.on.is_empty());
+            let place = if known { way(stack, &device.name) } else { vec![device.name.clone()] };
+            Common { name: device.name.clone(), place }
+        })
+        .collect()
+}
+
+/// The inputs on the way from the top down to what is called `below`, those alone that are a choice.
+fn way(stack: &[LayerFacts], below: &str) -> Vec<String> {
+    let mut inputs = Vec::new();
+    let mut at = below;
+    // No way is longer than the stack, unless somebody bent a result into a circle.
+    for _ in stack {
+        let on = |layer: &&LayerFacts| layer.on.values().any(|name| name == at);
+        let Some(layer) = stack.iter().find(on) else { break };
+        let input = layer.on.iter().find(|(_, name)| *name == at);
+        inputs.extend(input.filter(|_| layer.on.len() > 1).map(|(input, _)| input.clone()));
+        at = &layer.name;
+    }
+    let is_below = |layer: &&LayerFacts| {
+        stack.iter().any(|other| other.on.values().any(|name| *name == layer.name))
+    };
+    let tops = stack.iter().filter(|layer| !is_below(layer)).count();
+    inputs.extend((tops > 1).then(|| at.to_owned()));
+    inputs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layer(kind: &str, name: &str, on: &[(&str, &str)]) -> LayerFacts {
+        LayerFacts {
+            layer: kind.to_owned(),
+            name: name.to_owned(),
+            settings: BTreeMap::new(),
+            on: on.iter().map(|(i, n)| ((*i).to_owned(), (*n).to_owned())).collect(),
+            computed: Vec::new(),
+        }
+    }
+
+    fn own(stacks: &[Vec<LayerFacts>]) -> Vec<Vec<(String, String)>> {
+        let found = devices(stacks.iter().map(Vec::as_slice));
+        found.into_iter().map(|own| own.into_iter().collect()).collect()
+    }
+
+    fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+        pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect()
+    }
+
+    #[test]
+    fn the_disk_under_a_stack_is_one_whatever_its_role_and_however_many_layers_are_on_it() {
+        let plain =
+            vec![layer(DEVICE, "slow", &[]), layer("linear", "linear", &[("data", "slow")])];
+        let deep = vec![
+            layer(DEVICE, "sata", &[]),
+            layer("linear", "linear", &[("data", "sata")]),
+            layer("vdo", "vdo", &[("data", "linear")]),
+        ];
+        assert_eq!(own(&[plain, deep]), [pairs(&[("slow", "slow")]), pairs(&[("slow", "sata")])]);
+        let old = vec![layer(DEVICE, "data", &[]), layer("vdo", "vdo", &[])];
+        let other = vec![layer(DEVICE, "file", &[])];
+        assert_eq!(own(&[old, other]), [pairs(&[("data", "data")]), pairs(&[("data", "file")])]);
+    }
+
+    #[test]
+    fn of_several_devices_those_of_one_input_belong_together_and_the_rest_by_their_names() {
+        let cached = |slow: &str, fast: &str| {
+            vec![
+                layer(DEVICE, slow, &[]),
+                layer(DEVICE, fast, &[]),
+                layer("lvmcache", "cache", &[("origin", slow), ("cache", fast)]),
+            ]
+        };
+        let alone = vec![layer(DEVICE, "slow", &[])];
+        let found =
+            own(&[cached("slow", "fast"), cached("disk", "flash"), cached("fast", "slow"), alone]);
+        assert_eq!(found[1], pairs(&[("fast", "flash"), ("slow", "disk")]));
+        assert_eq!(found[2], pairs(&[("fast", "slow"), ("slow", "fast")]));
+        assert_eq!(found[3], pairs(&[("slow", "slow")]));
+    }
+}

@@ -1,0 +1,130 @@
+//! Variants whose stacks and stages have one shape: they share a drawing, and what differs is named.
+
+use std::collections::BTreeMap;
+
+use results::model::LayerFacts;
+
+use super::Variant;
+
+/// What stands in a drawing where variants differ.
+pub const DIFFERS: &str = "differs";
+/// What stands for a device in a stack.
+const DEVICE: &str = "device";
+
+/// Variants whose stacks look alike.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Alike {
+    /// Indexes of the variants.
+    pub variants: Vec<usize>,
+    /// Their stack, with [`DIFFERS`] in place of what is not the same in all.
+    pub stack: Vec<LayerFacts>,
+    /// Their stages in words, without what is not the same in all.
+    pub stages: Vec<String>,
+    /// What differs: its name, and what it is in each of the variants.
+    pub differences: Vec<(String, Vec<String>)>,
+}
+
+/// The variants by what their stacks look like, in the order of the first of each.
+pub fn alike(variants: &[Variant]) -> Vec<Alike> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (index, variant) in variants.iter().enumerate() {
+        let same = |group: &&mut Vec<usize>| shape(&variants[group[0]]) == shape(variant);
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(index),
+            None => groups.push(vec![index]),
+        }
+    }
+    groups.into_iter().map(|group| together(variants, group)).collect()
+}
+
+/// Where each layer stands on which others, what it can be set to, and which stages follow each other.
+type Shape<'a> = (Vec<(&'a str, &'a str, Vec<(&'a str, Option<usize>)>, Vec<&'a str>)>, usize);
+
+fn shape(variant: &Variant) -> Shape<'_> {
+    let place = |name: &str| variant.stack.iter().position(|layer| layer.name == name);
+    let layers = variant.stack.iter().map(|facts| {
+        // A device is what stands there, whatever it is called.
+        let name = if facts.layer == DEVICE { "" } else { facts.name.as_str() };
+        let on = facts.on.iter().map(|(input, below)| (input.as_str(), place(below))).collect();
+        (facts.layer.as_str(), name, on, facts.settings.keys().map(String::as_str).collect())
+    });
+    (layers.collect(), variant.stages.len())
+}
+
+fn together(variants: &[Variant], group: Vec<usize>) -> Alike {
+    let of: Vec<&Variant> = group.iter().filter_map(|index| variants.get(*index)).collect();
+    let Some(first) = of.first() else {
+        return Alike {
+            variants: group,
+            stack: Vec::new(),
+            stages: Vec::new(),
+            differences: Vec::new(),
+        };
+    };
+    let mut differences = Vec::new();
+    let mut stack = first.stack.clone();
+    for place in 0..stack.len() {
+        let own = |read: &dyn Fn(&LayerFacts) -> String| -> Vec<String> {
+            of.iter().filter_map(|v| v.stack.get(place)).map(read).collect()
+        };
+        let names = own(&|layer| layer.name.clone());
+        if differ(&names) {
+            rename(&mut stack, place);
+            differences.push((stack[place].name.clone(), names));
+        }
+        let keys: Vec<String> = stack[place].settings.keys().cloned().collect();
+        for key in keys {
+            let values = own(&|layer| layer.settings.get(&key).cloned().unwrap_or_default());
+            if differ(&values) {
+                differences.push((format!("{} {key}", stack[place].name), values));
+                stack[place].settings.insert(key, DIFFERS.to_owned());
+            }
+        }
+    }
+    let mut stages = Vec::new();
+    for place in 0..first.stages.len() {
+        let texts: Vec<&str> =
+            of.iter().filter_map(|v| v.stages.get(place)).map(String::as_str).collect();
+        let (common, own) = parts(&texts);
+        if differ(&own) {
+            differences.push((format!("stage {}", place + 1), own));
+            stages.push(format!("{common}, {DIFFERS}"));
+        } else {
+            stages.push(texts.first().copied().unwrap_or_default().to_owned());
+        }
+    }
+    Alike { variants: group, stack, stages, differences }
+}
+
+fn differ(values: &[String]) -> bool {
+    values.iter().any(|value| Some(value) != values.first())
+}
+
+/// Calls a device that has several names what it is.
+fn rename(stack: &mut [LayerFacts], place: usize) {
+    let several = stack.iter().filter(|layer| layer.layer == DEVICE).count() > 1;
+    let new = if several { format!("{DEVICE} {}", place + 1) } else { DEVICE.to_owned() };
+    let old = std::mem::replace(&mut stack[place].name, new.clone());
+    for below in stack.iter_mut().flat_map(|layer| layer.on.values_mut()) {
+        if *below == old {
+            below.clone_from(&new);
+        }
+    }
+}
+
+/// What the texts have in common of what stands between their commas, and what each has beside it.
+fn parts(texts: &[&str]) -> (String, Vec<String>) {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for text in texts {
+        for part in text.split(", ") {
+            *counts.entry(part).or_default() += 1;
+        }
+    }
+    let common = |part: &&str| counts.get(part).is_some_and(|n| *n >= texts.len());
+    let own = texts.iter().map(|text| {
+        let own: Vec<&str> = text.split(", ").filter(|part| !common(part)).collect();
+        own.join(", ")
+    });
+    let of_all = texts.first().map(|text| text.split(", ").filter(|p| common(p)));
+    (of_all.into_iter().flatten().collect::<Vec<_>>().join(", "), own.collect())
+}

@@ -1,0 +1,277 @@
+//! The reasons that a page can count: what else changed where what was asked did, and which part of it is a layer's own work. Every line has
+//! its counter; where nothing was counted there is none.
+
+use layers::{MACHINE_CPU_PER_IO, Share};
+use results::model::Finding;
+use results::read::ResultSet;
+use stats::Verdict;
+use units::Better;
+use units::show::{grouped, significant};
+
+use super::headline::words::{does, factor, named, stage};
+use super::repeats::median;
+use super::{CROWD, FigureRow, Variant};
+use crate::wording;
+
+/// Lines that a reader takes in.
+const MOST: usize = 3;
+/// A change of what is asked that wants a reason: a tenth.
+const CHANGED: f64 = 1.1;
+/// A change of a counter that may be one: half as much again.
+const MORE: f64 = 1.5;
+/// I/Os of a disk for each I/O of the load, or of a command in all, below which they count for nothing.
+const FEW_EACH: f64 = 0.01;
+const FEW: f64 = 100.0;
+/// A part of a whole that is worth naming.
+const PART: f64 = 0.15;
+/// Percent of a limit from which on it is told as a reason.
+const LIMIT: f64 = 50.0;
+
+/// What a disk counts, and how a sentence calls it.
+const COUNTS: [(&str, &str); 3] =
+    [("device_reads", "reads"), ("device_writes", "writes"), ("device_flushes", "flushes")];
+/// CPU of everything for an I/O; of a command what the kernel took.
+const CPU: [&str; 2] = [MACHINE_CPU_PER_IO, "command_cpu_system_s"];
+
+/// The reasons of a change in what is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Why {
+    /// The change: `Why vdo takes 4.7 times as long as plain in copy-2`.
+    pub of: String,
+    /// Its reasons, at most three.
+    pub causes: Vec<Cause>,
+}
+
+/// One reason.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cause {
+    /// The reason in plain words.
+    pub text: String,
+    /// The counters behind it, in the layers' words.
+    pub counters: String,
+}
+
+/// The change that a reason is sought for: a figure of a variant.
+struct Change<'a> {
+    row: &'a FigureRow,
+    variant: usize,
+    /// New over base.
+    ratio: f64,
+    /// Tells whether it is for the worse.
+    worse: bool,
+}
+
+/// The base and the variant in the stage of the change.
+struct Sides<'a> {
+    rows: Vec<&'a FigureRow>,
+    variants: &'a [Variant],
+    change: &'a Change<'a>,
+    /// I/Os of the load of base and new; `None` of a command, which does the same work on each.
+    ios: Option<(f64, f64)>,
+}
+
+/// The reasons; `None` where nothing changed, or nothing that was counted tells why.
+pub fn why(
+    set: &ResultSet,
+    variants: &[Variant],
+    rows: &[FigureRow],
+    findings: &[Finding],
+) -> Option<Why> {
+    if variants.len() > CROWD {
+        return None;
+    }
+    let change = greatest(variants.len(), rows)?;
+    let base = variants.first()?;
+    let new = variants.get(change.variant)?;
+    let own = rows.iter().filter(|row| row.scope.stage == change.row.scope.stage);
+    let of_stage = change.row.scope.stage.as_deref();
+    let ios = ios(set, &base.name, of_stage).zip(ios(set, &new.name, of_stage));
+    let sides = Sides { rows: own.collect(), variants, change: &change, ios };
+    let mut counted = sides.counts();
+    let first = if counted.is_empty() { None } else { Some(counted.remove(0)) };
+    let limit = change.worse.then(|| limit(findings, &new.name)).flatten();
+    let all = first.into_iter().chain(limit).chain(sides.cpu()).chain(counted);
+    let causes: Vec<Cause> = all.take(MOST).collect();
+    let said = does(change.row, change.ratio, Some(&named(&base.name)));
+    let of = format!("Why {} {said}{}", named(&new.name), stage(change.row));
+    (!causes.is_empty()).then_some(Why { of, causes })
+}
+
+/// The greatest change in the first that is asked of a load or a command and that changed; what is asked of disks and layers is a reason itself, as is CPU time.
+fn greatest(variants: usize, rows: &[FigureRow]) -> Option<Change<'_>> {
+    let asked = rows.iter().filter(|row| {
+        row.asked
+            && row.better != Better::Neither
+            && row.scope.as_layer().is_none()
+            && !row.metric.contains("cpu")
+    });
+    let changes = asked.flat_map(|row| {
+        (1..variants).filter_map(move |variant| {
+            let compared = row.comparisons.get(variant)?.as_ref()?;
+            let ratio = compared.ratio.filter(|ratio| *ratio > 0.0)?;
+            let worse = (ratio > 1.0) == (row.better == Better::Lower);
+            let told = ratio.ln().abs() > CHANGED.ln();
+            (told && compared.verdict != Some(Verdict::Same)).then_some(Change {
+                row,
+                variant,
+                ratio,
+                worse,
+            })
+        })
+    });
+    let all: Vec<Change> = changes.collect();
+    // Of several stages the one in which the figure that is asked about first changed most.
+    let first = all.first()?.row.metric.as_str();
+    let own = all.into_iter().filter(|change| change.row.metric == first);
+    own.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()))
+}
+
+/// I/Os of the load of a stage, or of the only measured one: the median over the cells; `None` where it has no load.
+fn ios(set: &ResultSet, variant: &str, stage: Option<&str>) -> Option<f64> {
+    let records = set.cells_of(variant).filter(|cell| cell.done());
+    let of_cell = records.filter_map(|cell| {
+        let own = cell.record.as_ref()?.stages.iter().filter(|own| own.measured);
+        let own = own.filter(|own| stage.is_none_or(|stage| own.name == stage));
+        let ios: u64 = own.filter_map(|own| own.load.as_ref()).map(|load| load.all_ios()).sum();
+        (ios > 0).then_some(ios as f64)
+    });
+    median(of_cell.collect())
+}
+
+impl Sides<'_> {
+    /// A metric of all devices of a variant together; `None` where none has it.
+    fn of_devices(&self, metric: &str, variant: usize) -> Option<f64> {
+        let device = |row: &&&FigureRow| {
+            let name = row.scope.as_layer();
+            let own = self.variants.get(variant).map(|variant| &variant.devices);
+            name.is_some_and(|name| own.is_some_and(|own| own.contains_key(name)))
+        };
+        self.sum(&[metric], variant, &device)
+    }
+
+    /// Metrics of a variant added up over the rows that are meant.
+    fn sum(
+        &self,
+        metrics: &[&str],
+        variant: usize,
+        meant: &dyn Fn(&&&FigureRow) -> bool,
+    ) -> Option<f64> {
+        let rows = self.rows.iter().filter(|row| metrics.contains(&row.metric.as_str()));
+        let values = rows.filter(meant).filter_map(|row| *row.values.get(variant)?);
+        values.map(|figure| figure.median).reduce(|a, b| a + b)
+    }
+
+    /// What more, or less, reached the disk, the most first.
+    fn counts(&self) -> Vec<Cause> {
+        let new = self.change.variant;
+        let mut all: Vec<(f64, Cause)> = Vec::new();
+        for (metric, name) in COUNTS {
+            let both = self.of_devices(metric, 0).zip(self.of_devices(metric, new));
+            let Some((before, after)) = both else { continue };
+            let (of_base, of_new) = self.ios.unwrap_or((1.0, 1.0));
+            let (each_before, each_after) = (before / of_base, after / of_new);
+            let least = if self.ios.is_some() { FEW_EACH } else { FEW };
+            let more = each_after > MORE * each_before && each_after >= least;
+            let less = each_before > MORE * each_after && each_before >= least;
+            if if self.change.worse { more } else { less } {
+                let cause = self.count(metric, name, (before, after), each_after / each_before);
+                all.push(((each_after - each_before).abs(), cause));
+            }
+        }
+        all.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+        all.into_iter().map(|(_, cause)| cause).collect()
+    }
+
+    /// `7 times the reads reached the disk; half of them are VDO comparing duplicates with what it has stored`.
+    fn count(&self, metric: &str, name: &str, (before, after): (f64, f64), ratio: f64) -> Cause {
+        let [base, new] = [0, self.change.variant]
+            .map(|index| self.variants.get(index).map_or("", |variant| variant.name.as_str()));
+        let each = if self.ios.is_some() { " for each I/O" } else { "" };
+        let [was, is] = [before, after].map(|count| grouped(count.round() as u64));
+        let mut text = if ratio.is_finite() && (0.01..100.0).contains(&ratio) {
+            format!("{} times the {name} reached the disk{each}", factor(ratio))
+        } else {
+            format!("{is} {name} reached the disk, where {base} had {was}")
+        };
+        let mut counters = format!("{name}: {new} {is}, {base} {was}");
+        if let Some((part, share)) = self.part(metric, after).filter(|_| self.change.worse) {
+            text.push_str(&format!("; {} {}", of_them(part / after), share.words));
+            counters.push_str(&format!("; {}: {}", share.counter, grouped(part.round() as u64)));
+        }
+        Cause { text: format!("{text}."), counters }
+    }
+
+    /// The greatest part of a whole that a layer of the variant counts as its own, with how much it is.
+    fn part(&self, metric: &str, whole: f64) -> Option<(f64, &'static Share)> {
+        let stack = self.variants.get(self.change.variant)?.stack.iter();
+        let shares = stack.flat_map(|facts| {
+            let kind = layers::kind(&facts.layer).into_iter();
+            kind.flat_map(|kind| kind.shares).map(|share| (facts.name.as_str(), share))
+        });
+        let known = shares.filter(|(_, share)| share.of == metric).filter_map(|(layer, share)| {
+            let of_layer = |row: &&&FigureRow| row.scope.as_layer() == Some(layer);
+            let part = self.sum(share.metrics, self.change.variant, &of_layer)?;
+            Some((part, share))
+        });
+        let most = known.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+        (most.0 >= PART * whole).then_some(most)
+    }
+
+    /// `3.8 times the CPU for each I/O; half of it is VDO's own threads`.
+    fn cpu(&self) -> Option<Cause> {
+        let row = self.rows.iter().find(|row| CPU.contains(&row.metric.as_str()))?;
+        let figure = |variant: usize| Some((*row.values.get(variant)?)?.median);
+        let (before, after) = (figure(0)?, figure(self.change.variant)?);
+        let ratio = after / before;
+        let told = if self.change.worse { ratio > MORE } else { ratio < 1.0 / MORE };
+        if !told || !ratio.is_finite() {
+            return None;
+        }
+        let [base, new] = [0, self.change.variant]
+            .map(|index| self.variants.get(index).map_or("", |variant| variant.name.as_str()));
+        let show = |value: f64| wording::value(row.unit, value);
+        let mut text = format!("{} times the {}", factor(ratio), row.label);
+        let mut counters = format!("{}: {new} {}, {base} {}", row.label, show(after), show(before));
+        if let Some((part, share)) = self.part(&row.metric, after).filter(|_| self.change.worse) {
+            text.push_str(&format!("; {} {}", of_it(part / after), share.words));
+            counters.push_str(&format!("; {}: {}", share.counter, show(part)));
+        }
+        Some(Cause { text: format!("{text}."), counters })
+    }
+}
+
+/// A share in words; `half of`.
+fn share(part: f64) -> String {
+    match part {
+        part if part >= 0.9 => "nearly all of".to_owned(),
+        part if (0.45..=0.55).contains(&part) => "half of".to_owned(),
+        part if (0.3..0.37).contains(&part) => "a third of".to_owned(),
+        part => format!("{} % of", significant(100.0 * part, 2)),
+    }
+}
+
+fn of_them(part: f64) -> String {
+    format!("{} them are", share(part))
+}
+
+fn of_it(part: f64) -> String {
+    format!("{} it is", share(part))
+}
+
+/// The limit that a variant came nearest to.
+fn limit(findings: &[Finding], variant: &str) -> Option<Cause> {
+    let own = findings.iter().filter(|finding| {
+        let subject = finding.subject.as_deref().unwrap_or_default();
+        subject == variant || subject.strip_prefix(variant).is_some_and(|s| s.starts_with(": "))
+    });
+    let percent = |finding: &&Finding| finding.explains_percent.unwrap_or(0.0);
+    let nearest = own.max_by(|a, b| percent(a).total_cmp(&percent(b)))?;
+    if percent(&nearest) < LIMIT {
+        return None;
+    }
+    let figures = nearest.figures.iter();
+    let counters: Vec<String> = figures
+        .map(|figure| format!("{} {}", figure.name, figure.unit.show(figure.value)))
+        .collect();
+    Some(Cause { text: nearest.message.clone(), counters: counters.join("; ") })
+}
