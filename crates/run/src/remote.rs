@@ -234,6 +234,11 @@ fn run_cells<G: Guests>(
     }
 }
 
+/// Tells whether no cell runs or is to run.
+fn over(ledger: &Ledger) -> bool {
+    ledger.running().is_none() && ledger.pending().is_empty()
+}
+
 /// Applies what the guest sends until it is off. The inner error says why it is gone too early.
 fn listen<G: Guests>(
     guest: &mut G::Guest,
@@ -242,7 +247,7 @@ fn listen<G: Guests>(
     interrupt: &Interrupt,
 ) -> Result<Result<(), String>, RunError> {
     let mut passed_on = Level::None;
-    let mut greeted = false;
+    let (mut greeted, mut told) = (false, false);
     loop {
         let level = interrupt.level();
         if level != passed_on {
@@ -250,6 +255,11 @@ fn listen<G: Guests>(
             passed_on = level;
         }
         match guest.receive(Duration::from_millis(100)) {
+            // It has handed in all, and takes its time to go: disks of gigabytes are given back.
+            GuestMessage::Silence if !told && greeted && over(ledger) => {
+                told = true;
+                ledger.measured()?;
+            }
             GuestMessage::Silence => {}
             GuestMessage::Done => return Ok(Ok(())),
             GuestMessage::Gone(reason) => return Ok(Err(reason)),

@@ -71,7 +71,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     }
     let outcome = local::run(&plan, &machine, &args.common.inject, ledger, quiet, &interrupt);
     with(&view, |v| v.close());
-    super::ends::conclude(outcome?, &out, &args.common)
+    super::ends::conclude(outcome?, &out, &args.common, false)
 }
 
 /// The devices of the plan, ours until they are dropped; prints whole identities.
