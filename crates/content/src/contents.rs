@@ -7,10 +7,11 @@ use units::Seed;
 
 use crate::fill::{BlockCheck, BlockLayout, Generator, Mismatch, Path, Root, Text};
 use crate::id::Ids;
+use crate::layouts::Layouts;
 use crate::live::Live;
 use crate::next_block::FirstIds;
 use crate::rounds::Cursor;
-use crate::sizes::{Layouts, Sizes};
+use crate::sizes::Sizes;
 use crate::texts::Texts;
 use crate::texture::{Body, Textures};
 use crate::written::Written;

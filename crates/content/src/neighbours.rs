@@ -20,26 +20,26 @@ const TRIED: u32 = 7;
 /// The largest share: beyond, a stratum is one run for each class.
 const MOST: f64 = 0.98;
 
-/// The sizes to be dealt to one stratum: of near contents, which the packer does not keep, and of the others.
-pub(crate) struct StratumSizes<'a> {
-    /// For each place in a stratum: whether its content comes again before the packer has written it.
-    pub near: &'a [bool],
-    /// Sizes for these places, as many as there are.
-    pub near_sizes: &'a [u32],
-    /// Sizes for the others.
+/// Near contents, which leave the packer again, between the blocks that are put in order.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Between<'a> {
+    /// Their sizes, which come again and again.
     pub sizes: &'a [u32],
+    /// So many come for each block.
+    pub each: f64,
 }
 
-/// The sizes of [`STRATA`] strata, on whose blocks that are not near the packer saves `saving` percent, as nearly as can be.
+/// The sizes of [`STRATA`] strata, each of them `sizes`, on which and on what comes between them the packer saves `saving` percent, as nearly
+/// as can be.
 pub(crate) fn in_order(
-    dealt: &StratumSizes<'_>,
+    sizes: &[u32],
+    between: Between<'_>,
     neighbours: &ProfileNeighbours,
     saving: f64,
 ) -> Vec<u32> {
-    let chain = Chain::new(neighbours, dealt.sizes);
+    let chain = Chain::new(neighbours, sizes);
     let rng = Seed(1).derive("sizes in a row").generator();
-    let mut near_rng = Seed(2).derive("sizes in a row").generator();
-    let mut so_far = State { past: Vec::new(), packed: Ongoing::default(), rng };
+    let mut so_far = State { past: Vec::new(), packed: Ongoing::default(), near: 0.0, rng };
     let mut all = Vec::with_capacity(STRATA * STRATUM as usize);
     for _ in 0..STRATA {
         let (mut low, mut high) = (0.0, MOST);
@@ -48,7 +48,7 @@ pub(crate) fn in_order(
             let share = if tried == 0 { 0.0 } else { f64::midpoint(low, high) };
             let mut state = so_far.clone();
             let sizes = chain.stratum(share, &mut state.past, &mut state.rng);
-            sizes.iter().for_each(|&size| state.packed.add(size as usize));
+            sizes.iter().for_each(|&size| state.pack(size, between));
             let off = state.packed.saving_percent() - saving;
             if tried > 0 {
                 // A larger share makes longer bands, of which the packer can combine less.
@@ -63,8 +63,7 @@ pub(crate) fn in_order(
         }
         let Some((_, sizes, state)) = best else { break };
         so_far = state;
-        let (mut sizes, mut near) = (sizes.into_iter(), shuffled(dealt.near_sizes, &mut near_rng));
-        all.extend(dealt.near.iter().filter_map(|&is| if is { near.pop() } else { sizes.next() }));
+        all.extend(sizes);
     }
     all
 }
@@ -75,7 +74,22 @@ struct State {
     /// Classes of the last blocks.
     past: Vec<usize>,
     packed: Ongoing,
+    /// Near contents that came, and what of one is still to come.
+    near: f64,
     rng: SplitMix64,
+}
+
+impl State {
+    /// Packs a block, and the near contents behind it.
+    fn pack(&mut self, size: u32, between: Between<'_>) {
+        self.packed.add(size as usize);
+        let came = self.near as usize;
+        self.near += between.each;
+        for number in came..self.near as usize {
+            let size = between.sizes.get(number % between.sizes.len().max(1));
+            self.packed.add_near(size.copied().unwrap_or_default() as usize);
+        }
+    }
 }
 
 /// Classes, and the sizes of a stratum in each.
@@ -160,36 +174,31 @@ mod tests {
 
     #[test]
     fn every_stratum_holds_each_size_once_and_the_packer_saves_what_it_should() {
-        let near: Vec<bool> = (0..STRATUM).map(|place| place % 8 == 3).collect();
-        let near_sizes: Vec<u32> = (0..STRATUM as u32 / 8).map(|n| 100 + n % 64).collect();
-        let sizes: Vec<u32> = (0..STRATUM as u32 / 8 * 7).map(|n| 500 + n).collect();
-        let dealt = StratumSizes { near: &near, near_sizes: &near_sizes, sizes: &sizes };
+        let sizes: Vec<u32> = (0..STRATUM as u32).map(|n| 500 + n / 8 * 7).collect();
+        let near_sizes: Vec<u32> = (0..STRATUM as u32).map(|n| 100 + n % 64).collect();
         let upto_bytes = vec![1000, 1500, 2000, 2500, 3000, 3500, 4096];
         let follows = vec![vec![100; upto_bytes.len()]; upto_bytes.len()];
         let neighbours = ProfileNeighbours { upto_bytes, follows };
-        let mut found = Vec::new();
-        for saving in ASKED {
-            let all = in_order(&dealt, &neighbours, saving);
-            assert_eq!(all.len(), STRATA * STRATUM as usize);
-            let mut packer = reduce::Packer::new();
-            for stratum in all.chunks(STRATUM as usize) {
-                let pick = |which: bool| {
-                    let placed = stratum.iter().zip(&near).filter(move |(_, near)| **near == which);
-                    placed.map(|(&size, _)| size)
-                };
-                pick(false).for_each(|size| packer.add(size as usize));
-                for (which, expected) in [(true, &near_sizes), (false, &sizes)] {
-                    let (mut got, mut expected) =
-                        (pick(which).collect::<Vec<_>>(), expected.clone());
+        for each in [0.0, 0.25] {
+            let between = Between { sizes: &near_sizes, each };
+            for saving in ASKED.map(|asked| asked / (1.0 + each)) {
+                let all = in_order(&sizes, between, &neighbours, saving);
+                assert_eq!(all.len(), STRATA * STRATUM as usize);
+                for stratum in all.chunks(STRATUM as usize) {
+                    let mut got = stratum.to_vec();
                     got.sort_unstable();
-                    expected.sort_unstable();
-                    assert_eq!(got, expected);
+                    assert_eq!(got, sizes);
                 }
+                let mut packer = Ongoing::default();
+                for (n, block) in (0..).zip(all.chunks(4)) {
+                    block.iter().for_each(|&size| packer.add(size as usize));
+                    if each > 0.0 {
+                        packer.add_near(near_sizes[n % near_sizes.len()] as usize);
+                    }
+                }
+                let found = packer.saving_percent();
+                assert!((found - saving).abs() < 0.5, "{found} for {saving}");
             }
-            found.push(packer.finish().saving_percent().unwrap());
-        }
-        for (found, asked) in found.iter().zip(ASKED) {
-            assert!((found - asked).abs() < 0.5, "{found} for {asked}");
         }
     }
 }

@@ -63,6 +63,13 @@ pub struct ProfileSize {
     pub near: u64,
 }
 
+impl ProfileSize {
+    /// Tells whether the packer stores such blocks as they are.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.lz4_bytes as usize > reduce::LARGEST_FRAGMENT
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 fn none(count: &u64) -> bool {
     *count == 0

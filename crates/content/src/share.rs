@@ -42,6 +42,12 @@ impl Share {
         Turns { share: self.0, fraction: n.wrapping_mul(self.0) }
     }
 
+    /// The turn that it leaves as its `k`th, counted from 0.
+    #[inline]
+    pub fn left(self, k: u64) -> u64 {
+        ((u128::from(k) << 64) / ((1 << 64) - u128::from(self.0))) as u64
+    }
+
     /// The turn that it takes as its `k`th, counted from 0; 2^63 when there is none.
     pub fn turn(self, k: u64) -> u64 {
         let turns = ((u128::from(k) + 1) << 64).checked_div(u128::from(self.0));
@@ -78,13 +84,16 @@ mod tests {
     fn turns_are_taken_as_often_as_asked_at_every_length() {
         for (parts, whole) in [(0, 1), (1, 10), (333, 1000), (1, 2), (9, 10), (999, 1000)] {
             let share = Share::ratio(parts, whole);
-            let mut taken = 0;
+            let (mut taken, mut left) = (0, 0);
             for n in 0..10_000 {
                 assert_eq!(share.before(n), taken);
                 assert_eq!(taken, n * parts / whole, "{parts}/{whole} at {n}");
                 if share.takes(n) {
                     assert_eq!(share.turn(taken), n, "{parts}/{whole}");
                     taken += 1;
+                } else {
+                    assert_eq!(share.left(left), n, "{parts}/{whole}");
+                    left += 1;
                 }
             }
         }

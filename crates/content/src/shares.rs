@@ -3,7 +3,7 @@
 use crate::share::{Share, Turns};
 
 /// Shares of zero blocks, new blocks and duplicates in the order of writing.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Shares {
     only_zeros: bool,
     zero: Share,
@@ -38,6 +38,24 @@ impl Shares {
     /// New blocks that were written before the duplicate with number `duplicate`.
     pub fn new_before(self, duplicate: u64) -> u64 {
         self.again.turn(duplicate) - duplicate
+    }
+
+    /// Duplicates that were written before the new block with this ordinal.
+    #[inline]
+    pub fn duplicates_before(self, ordinal: u64) -> u64 {
+        self.again.left(ordinal) - ordinal
+    }
+
+    /// Tells whether a duplicate follows right after the new block with this ordinal, before which there are so many duplicates.
+    #[inline]
+    pub fn is_followed(self, ordinal: u64, duplicates: u64) -> bool {
+        self.again.takes(ordinal + duplicates + 1)
+    }
+
+    /// Tells whether a duplicate follows right after a new block, when `new` of them have been written.
+    #[inline]
+    pub fn is_first(self, duplicate: u64, new: u64) -> bool {
+        !self.again.takes(duplicate + new - 1)
     }
 
     /// The kind of block at `position`.

@@ -6,6 +6,7 @@
 use units::Seed;
 
 use crate::next_block::{FirstIds, NextBlock, ROW};
+use crate::repeats::{Repeats, Shared};
 use crate::rounds::{Cursor, Rounds};
 use crate::shares::{Block, Shares};
 use crate::streams::Streams;
@@ -16,7 +17,7 @@ use crate::{ContentId, ContentSpec, Distance, Popularity, ProfileSource};
 enum References {
     Previous,
     Rounds(Rounds),
-    Streams(Box<Streams>),
+    Repeats(Box<Repeats>),
 }
 
 /// The order of writing of one job, or of all that share one.
@@ -32,11 +33,9 @@ impl Written {
         let (again, zero) = spec.shares();
         let window = spec.window_blocks();
         if let Some(profile) = spec.profile.as_ref().and_then(ProfileSource::loaded) {
-            // Contents kept as sets take the places of duplicates, their first copies too.
-            let pooled = Streams::pooled(profile) as f64 / profile.blocks.total.max(1) as f64;
-            let shares = Shares::new(again + pooled, zero);
-            let streams = Streams::of_profile(profile, shares, seed);
-            return Self { shares, references: References::Streams(Box::new(streams)) };
+            let shared = Shared::of(profile, (again, zero));
+            let repeats = Box::new(Repeats::new(&shared, seed));
+            return Self { shares: shared.shares, references: References::Repeats(repeats) };
         }
         let shares = Shares::new(again, zero);
         // Two misaligned copies of one content would be aligned to each other: at most one misaligned copy each, where possible.
@@ -52,8 +51,8 @@ impl Written {
             Distance::Recent => rounds(window).map(References::Rounds),
             Distance::All => rounds(u64::MAX).map(References::Rounds),
             Distance::Histogram(distances) => {
-                let streams = Streams::of_distances(distances, shares, seed);
-                Some(References::Streams(Box::new(streams)))
+                let streams = Streams::of_distances(distances, shares.again_per_new(), seed);
+                Some(References::Repeats(Box::new(Repeats::of_streams(streams, shares))))
             }
         };
         Self { shares, references: references.unwrap_or(References::Previous) }
@@ -88,7 +87,7 @@ impl Written {
             Block::Zero => NextBlock::Zero,
             Block::New(new) => NextBlock::New(new),
             Block::Again { duplicates, new } => match &self.references {
-                References::Streams(streams) => streams.at(duplicates, new),
+                References::Repeats(repeats) => repeats.at(duplicates, new),
                 References::Previous | References::Rounds(_) => {
                     NextBlock::Again(new.saturating_sub(1))
                 }
@@ -138,7 +137,7 @@ impl Written {
         match &self.references {
             References::Previous => Some(1 + self.shares.again_per_new().ceil() as u64),
             References::Rounds(rounds) => Some(1 + rounds.most_references()),
-            References::Streams(_) => None,
+            References::Repeats(_) => None,
         }
     }
 

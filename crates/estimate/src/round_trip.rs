@@ -15,10 +15,12 @@ use crate::{Request, Sources};
 /// 96 MiB.
 const BLOCKS: usize = 24 << 10;
 
-/// Most points of saving, duplicates, zeros and fragments: 0.1, 0, 0 and 1.3 were seen on unique data.
-const UNIQUE: [f64; 4] = [0.5, 0.1, 0.1, 1.5];
-/// Tolerances with duplicates, where 0.2 and 2.5 were seen.
-const AGAIN: [f64; 4] = [0.5, 0.1, 0.1, 3.0];
+/// Most points of the saving, that of the packer, duplicates, zeros and fragments on unique data.
+const UNIQUE: [f64; 5] = [0.5, 0.5, 0.1, 0.1, 1.5];
+/// Tolerances with duplicates.
+const AGAIN: [f64; 5] = [0.5, 1.0, 0.1, 0.1, 2.0];
+/// Tolerances at any share of duplicates.
+const ANY: [f64; 5] = [1.0, 1.0, 0.1, 0.1, 2.5];
 
 /// Blocks as (name, LZ4 size), in order; name 0 is a zero block.
 fn estimate(blocks: &[(u64, u16)]) -> Estimate {
@@ -104,7 +106,41 @@ fn files(spread: u64, near: u64, far: u64, zero: u64, seed: u64) -> Vec<(u64, u1
     blocks
 }
 
-fn compare(what: &str, blocks: &[(u64, u16)], most: [f64; 4]) {
+/// Data of which so many percent are duplicates: files that come again at once, those that pack and those that do not, blocks
+/// that come many times in a row, and stretches of long ago.
+fn with_duplicates(percent: u64, blocks: usize) -> Vec<(u64, u16)> {
+    let mut rng = Seed(percent).derive("duplicates").generator();
+    let (mut all, mut next, mut again) = (Vec::new(), 1, 0);
+    while all.len() < blocks {
+        let (level, length) = (300 + rng.below(3000), 1 + rng.below(30).min(rng.below(30)));
+        let packed = rng.below(4) > 0;
+        let file: Vec<_> = (0..length)
+            .map(|_| {
+                next += 1;
+                (name(next), if packed { (level + rng.below(200)).min(4096) as u16 } else { 4096 })
+            })
+            .collect();
+        all.extend(&file);
+        while again * 100 < percent * all.len() as u64 {
+            let from = all.len();
+            match rng.below(4) {
+                0 => all.extend(&file),
+                1 if packed => all.extend(&file),
+                1 => (0..4).for_each(|_| all.extend(&file)),
+                2 => all.extend([file[0]; 5]),
+                _ => {
+                    let at = rng.below(from as u64) as usize;
+                    all.extend_from_within(at..(at + 30).min(from));
+                }
+            }
+            again += (all.len() - from) as u64;
+        }
+    }
+    all.truncate(blocks);
+    all
+}
+
+fn compare(what: &str, blocks: &[(u64, u16)], most: [f64; 5]) {
     let Estimate { answer, profile } = estimate(blocks);
     let profile = profile.unwrap();
     for seed in 0..2 {
@@ -112,7 +148,9 @@ fn compare(what: &str, blocks: &[(u64, u16)], most: [f64; 4]) {
         let figures = |a: &crate::Answer| {
             let part = |n: u64| 100.0 * n as f64 / a.blocks.total as f64;
             let packed = part(a.vdo.packer.fragments);
-            [a.vdo.saving_percent.unwrap(), part(a.blocks.duplicate), part(a.blocks.zero), packed]
+            let (all, packer) = (a.vdo.saving_percent, a.vdo.packer.saving_percent);
+            let (again, zero) = (part(a.blocks.duplicate), part(a.blocks.zero));
+            [all.unwrap(), packer.unwrap(), again, zero, packed]
         };
         let (asked, got) = (figures(&answer), figures(&again));
         println!("{what}, seed {seed}: {asked:.2?} became {got:.2?}");
@@ -146,5 +184,12 @@ fn what_a_profile_makes_of_duplicates_and_zeros_is_estimated_alike() {
     for (near, far, zero) in [(10, 0, 0), (0, 30, 10), (20, 30, 5)] {
         let what = format!("files, {near} % near, {far} % far, {zero} % with zeros");
         compare(&what, &files(200, near, far, zero, 7 + near), AGAIN);
+    }
+}
+
+#[test]
+fn what_a_profile_makes_is_within_a_point_at_any_share_of_duplicates() {
+    for percent in [0, 5, 20, 23, 50, 80] {
+        compare(&format!("{percent} % duplicates"), &with_duplicates(percent, BLOCKS), ANY);
     }
 }

@@ -2,6 +2,9 @@
 
 use crate::bins::{Bins, Fragment};
 
+/// The tag of a fragment that is about to leave.
+const NEAR: u32 = 1;
+
 /// A packer in the middle of its data: bins that are open count as far as they are filled, not as whole blocks.
 #[derive(Debug, Clone, Default)]
 pub struct Ongoing {
@@ -15,15 +18,27 @@ pub struct Ongoing {
 impl Ongoing {
     /// Packs one more block, by its LZ4 size in bytes.
     pub fn add(&mut self, lz4_bytes: usize) {
+        self.pack(Fragment { lz4_bytes, tag: 0 });
+    }
+
+    fn pack(&mut self, fragment: Fragment) {
         self.blocks += 1.0;
         let Self { bins, written, shared, shared_bytes, .. } = self;
-        bins.add(Fragment { lz4_bytes, tag: 0 }, &mut |block| {
+        bins.add(fragment, &mut |block| {
             *written += 1.0;
             if block.len() > 1 {
                 *shared += 1.0;
                 *shared_bytes += filled(block);
             }
         });
+    }
+
+    /// Packs a block whose content comes again right behind it: it leaves the packer, if it is still there, and is stored as it is.
+    pub fn add_near(&mut self, lz4_bytes: usize) {
+        self.pack(Fragment { lz4_bytes, tag: NEAR });
+        if self.bins.remove(NEAR).is_some() {
+            self.written += 1.0;
+        }
     }
 
     /// Physical blocks so far. An open bin counts as a part of one: its bytes over the mean bytes of a shared block.
@@ -59,6 +74,18 @@ mod tests {
         assert_eq!(ongoing.physical(), 40.5);
         ongoing.add(4096);
         assert_eq!(ongoing.physical(), 41.5, "what cannot be packed is a block of its own");
+    }
+
+    #[test]
+    fn a_block_that_comes_again_at_once_is_stored_as_it_is() {
+        let mut ongoing = Ongoing::default();
+        (0..2 * 40).for_each(|_| ongoing.add(2030));
+        (0..10).for_each(|_| ongoing.add_near(1000));
+        assert_eq!(ongoing.physical(), 50.0);
+        // What fills a block to its last byte is written with it.
+        ongoing.add(2030);
+        ongoing.add_near(2030);
+        assert_eq!(ongoing.physical(), 51.0);
     }
 
     #[test]
