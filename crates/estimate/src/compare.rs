@@ -3,16 +3,22 @@
 //! A record costs as much as the sizes of a hundred blocks. So only of small data all are compressed; of more, those that are drawn
 //! ([`records`]), which tell how far all are off what the sizes of their blocks foretell.
 
+mod copies;
+mod draw;
 mod records;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use reduce::{BLOCK, Lz4};
 use units::Seed;
 
+pub use copies::{RecordDedupe, TABLE_ENTRY_BYTES, named};
+pub use draw::Scatter;
+use draw::{Draw, Drawn};
 pub use records::RECORD;
+use records::Record;
 pub use records::{Comparison, Other, Records, SMALL};
-use records::{Record, chosen};
 
 /// The level that btrfs and ZFS take when nobody says another.
 pub const ZSTD_LEVEL: i32 = 3;
@@ -30,7 +36,8 @@ pub fn parts(offset: u64, bytes: usize) -> impl Iterator<Item = Range<usize>> {
 pub struct Sampler {
     /// Tells whether all are compressed, if that is known.
     all: Option<bool>,
-    draw: Seed,
+    draw: Draw,
+    scatter: Arc<Scatter>,
     lz4: Lz4,
     zstd: Option<zstd::bulk::Compressor<'static>>,
     out: Vec<u8>,
@@ -43,10 +50,11 @@ pub struct Sampler {
 
 impl Sampler {
     /// Creates a sampler that saw nothing yet and compresses all that it sees, or what is drawn of it, or decides that when it knows how much there is.
-    pub fn new(all: Option<bool>) -> Self {
+    pub fn new(all: Option<bool>, scatter: Arc<Scatter>) -> Self {
         Self {
             all,
-            draw: Seed(0),
+            draw: Draw::new(Seed(0)),
+            scatter,
             lz4: Lz4::new(),
             zstd: zstd::bulk::Compressor::new(ZSTD_LEVEL).ok(),
             out: vec![0; zstd::zstd_safe::compress_bound(RECORD)],
@@ -101,11 +109,18 @@ impl Sampler {
     }
 
     fn drawn(&mut self, record: Record, bytes: &[u8]) {
-        self.records.rest(record);
-        let mut strata = chosen(record.place..record.place + record.blocks, self.draw).peekable();
-        if strata.peek().is_some() {
-            let made = self.made(record, bytes);
-            strata.for_each(|stratum| self.records.point(record, stratum, made));
+        let drawn = self.draw.take(record, &self.scatter);
+        if drawn != Drawn::Whole {
+            self.records.rest(record);
+        }
+        if drawn == Drawn::Passed {
+            return;
+        }
+        let made = self.made(record, bytes);
+        self.draw.note(record, made, &self.scatter);
+        match drawn {
+            Drawn::For(blocks) => self.records.point(record, blocks, made),
+            _ => self.records.whole(record, made),
         }
     }
 

@@ -28,7 +28,7 @@ pub use answer::{
     Answer, Blocks, Count, Directory, IndexAnswer, PackerAnswer, PartitionOffBlocks, SCHEMA,
     Sampled, Spread, VdoAnswer,
 };
-pub use compare::{Comparison, Other};
+pub use compare::{Comparison, Other, RecordDedupe, TABLE_ENTRY_BYTES};
 pub use error::Error;
 pub use extrapolate::Estimate;
 pub use page::page;

@@ -78,7 +78,7 @@ fn tiles(answer: &Answer) -> Markup {
         (tile("Zero blocks", &share(blocks.zero), "stored by no layer that reduces"))
         (tile("Packing", &percent(vdo.packer.saving_percent), &format!("of stored blocks; LZ4 alone {}", percent(answer.lz4_saving_percent))))
         (tile("128 KiB, LZ4 / zstd", &format!("{} / {}", percent(answer.comparison.lz4.saving_percent), percent(answer.comparison.zstd.saving_percent)),
-            &format!("as btrfs or ZFS compress, without deduplication{}", other_sure(answer))))
+            &format!("as btrfs or ZFS compress{}{}", other_sure(answer), same(answer))))
     } }
 }
 
@@ -92,6 +92,14 @@ fn other_sure(answer: &Answer) -> String {
         }
         _ => String::new(),
     }
+}
+
+/// What is saved by records of which there is another.
+fn same(answer: &Answer) -> String {
+    answer.comparison.dedupe.map_or_else(String::new, |dedupe| {
+        let (saved, table) = (percent(dedupe.saving_percent), bytes(dedupe.table_bytes as f64));
+        format!("; same records alone: {saved} (table of ZFS: {table})")
+    })
 }
 
 /// Bars with their values as titles, and a table behind them.

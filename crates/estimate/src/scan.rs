@@ -12,7 +12,7 @@ use reduce::BLOCK;
 use sys::interrupt::{Interrupt, Level};
 
 use crate::answer::PartitionOffBlocks;
-use crate::compare::{self, Records, Sampler};
+use crate::compare::{self, Records, Sampler, Scatter};
 use crate::extrapolate::{Estimate, Parts};
 use crate::ordered_model::OrderedModel;
 use crate::queue::{Queue, Taker};
@@ -54,6 +54,7 @@ struct Shared<'a> {
     remembered: SizeCache,
     /// Tells whether all records are compressed, as far as that is known before all is read.
     all_records: Option<bool>,
+    scatter: Arc<Scatter>,
     records: Mutex<Records>,
     sequences: Mutex<SequenceCounter>,
     bytes: AtomicU64,
@@ -197,6 +198,7 @@ impl<'a> Shared<'a> {
             tally: Arc::default(),
             remembered: SizeCache::default(),
             all_records: all_records(request, interrupt),
+            scatter: Arc::default(),
             records: Mutex::default(),
             sequences: Mutex::default(),
             bytes: AtomicU64::new(0),
@@ -210,7 +212,7 @@ impl<'a> Shared<'a> {
     }
 
     fn work(&self, jobs: &Taker) {
-        let sampler = Sampler::new(self.all_records);
+        let sampler = Sampler::new(self.all_records, Arc::clone(&self.scatter));
         let mut worker = Worker::new(self.request.exact, &self.remembered, &self.tally, sampler);
         // What is taken comes before all that is left: what was read stays a whole beginning.
         while let Some(job) = jobs.take() {

@@ -120,6 +120,8 @@ pub struct Worker<'a> {
     room: Vec<u8>,
     /// Where whole pages begin in `room`, as reading past the page cache wants it.
     start: usize,
+    /// The name of the record that blocks are read of, as far as they were.
+    record: u64,
     /// The comparison's sample.
     pub sampler: Sampler,
     /// The sizes and sequences that LZ4 made of blocks.
@@ -138,6 +140,7 @@ impl<'a> Worker<'a> {
             lz4: Lz4::new(),
             room,
             start,
+            record: 0,
             sampler,
             sequences: SequenceCounter::default(),
         }
@@ -161,9 +164,15 @@ impl<'a> Worker<'a> {
             let mut zeros = 0;
             for record in compare::parts(piece.offset, padded) {
                 let first = done.blocks.len();
+                self.record = 0;
                 zeros += self.batches(record.clone(), [shift, taken], &mut done.blocks);
                 let foretold = self.foretold(record.clone(), &done.blocks[first..]);
                 let bytes = &self.room[self.start..][record.start..record.end.min(read)];
+                // What holds zeros alone takes no space.
+                if done.blocks.len() > first {
+                    let blocks = (record.len() / BLOCK) as u64;
+                    self.sampler.records.copies.note(self.record, blocks);
+                }
                 self.sampler.look(here + (record.start / BLOCK) as u64, bytes, foretold);
             }
             let blank = if zeros > 0 { self.blank(&piece, read) } else { Blanks::default() };
@@ -223,9 +232,11 @@ impl<'a> Worker<'a> {
         for (at, block) in part.clone().step_by(BLOCK).zip(room[part].chunks_exact(BLOCK)) {
             if is_zero(block) {
                 zeros += 1;
+                self.record = compare::named(self.record, 0);
                 continue;
             }
             let name = Fingerprint::of(block).0 as u64;
+            self.record = compare::named(self.record, name);
             if ladder::taken(name, taken) && count < BATCH {
                 wanted[count] = (blocks.len(), at);
                 count += 1;

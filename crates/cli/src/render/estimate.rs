@@ -115,6 +115,9 @@ pub fn summary(answer: &Answer) -> Text {
         &format!("{} / {}", percent(other.lz4.saving_percent), percent(other.zstd.saving_percent)),
         &format!("as btrfs or ZFS compress{}", other_sure(other)),
     );
+    if let Some(dedupe) = other.dedupe {
+        text += &line("same records, 128 KiB", &percent(dedupe.saving_percent), &same(dedupe));
+    }
     if let Some(sizing) = &answer.sizing {
         text += "";
         text.append(&sizing_text(sizing));
@@ -134,6 +137,20 @@ fn other_sure(other: &estimate::Comparison) -> String {
         return format!(" (all {records} records)");
     }
     format!(" (± {} / {} points, from {records} records)", points(lz4), points(zstd))
+}
+
+/// What saves records that are the same, and what that takes.
+fn same(dedupe: estimate::RecordDedupe) -> String {
+    let sure = match dedupe.error_points {
+        Some(error) if error > 0.0 => {
+            format!(" (± {} points)", units::show::significant(error, 2))
+        }
+        _ => String::new(),
+    };
+    format!(
+        "shared by reflinks, or by ZFS' dedup with {} of memory for its table{sure}",
+        bytes(dedupe.table_bytes as f64)
+    )
 }
 
 /// `1 file`, `2 files`.

@@ -1,26 +1,23 @@
 //! Records that are drawn, and what they say of all.
 //!
-//! The data is cut into strata, and one block is drawn in each: the record that it is in is compressed. So every block, whatever the order
-//! of the data, is as likely to be drawn as its neighbours, and each drawn one stands for its stratum. What is brought to all is not
+//! Each of them stands for its stratum. What is brought to all is not
 //! its size but how far that is off what is foretold of every record: the difference estimator (Cochran, Sampling Techniques, 7.2 and 5A.12).
 
-use std::ops::Range;
-
+use reduce::BLOCK;
 use serde::{Deserialize, Serialize};
-use units::Seed;
+
+use super::copies::{Copies, RecordDedupe};
 
 /// Bytes of a record, btrfs' largest and ZFS' default.
 pub const RECORD: usize = 128 << 10;
+/// Its blocks.
+pub const RECORD_BLOCKS: u64 = (RECORD / BLOCK) as u64;
 /// Blocks of data of which all records are compressed: 64 MiB.
 pub const SMALL: u64 = 1 << 14;
-/// Blocks of a stratum, as long as data is not much: 3 MiB.
-const STRATUM: u64 = 768;
-/// Strata each time that data doubles from there on, 2^this: what is drawn then grows by the logarithm of the data.
-const STRATA_LOG2: u32 = 8;
 /// Half the width of an interval of 95 %, in standard errors.
-const SURE: f64 = 1.96;
+pub const SURE: f64 = 1.96;
 /// Share of a record by which one that nobody met may be off what is foretold.
-const UNSEEN: f64 = 0.25;
+pub const UNSEEN: f64 = 0.25;
 
 /// The saving by compressed records, without deduplication.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -33,6 +30,9 @@ pub struct Comparison {
     pub zstd: Other,
     /// Records that this rests on.
     pub records: u64,
+    /// What whole records that are stored once save, without compression; `None` where nobody counted them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dedupe: Option<RecordDedupe>,
 }
 
 /// One compressor.
@@ -55,10 +55,19 @@ pub struct Record {
     pub foretold: u64,
 }
 
-/// The block that was drawn in a stratum.
+impl Record {
+    /// Returns how far it is off what is foretold when so many blocks were made of it, for each of its blocks.
+    pub fn off(self, made: [u64; 2]) -> [f64; 2] {
+        made.map(|made| (made as f64 - self.foretold as f64) / self.blocks as f64)
+    }
+}
+
+/// The record that was drawn in a stratum.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Point {
     place: u64,
+    /// Its blocks.
+    blocks: u64,
     /// Blocks of the stratum.
     stratum: u64,
     /// Difference between what two compressors make of its record and what was foretold, for each of its blocks.
@@ -76,26 +85,8 @@ pub struct Records {
     rest: u64,
     foretold: u64,
     points: Vec<Point>,
-}
-
-/// Returns the stratum that a block is in.
-fn stratum(at: u64) -> Range<u64> {
-    let times = (at / STRATUM).checked_ilog2().map_or(0, |log2| 1 << log2 >> STRATA_LOG2);
-    let length = STRATUM * times.max(1);
-    let start = at - at % length;
-    start..start + length
-}
-
-/// Returns the lengths of the strata whose drawn block is among these, which are fewer than a stratum has.
-pub fn chosen(blocks: Range<u64>, draw: Seed) -> impl Iterator<Item = u64> {
-    let (first, last) = (stratum(blocks.start), stratum(blocks.end - 1));
-    let last = (last != first).then_some(last);
-    let length = |stratum: &Range<u64>| stratum.end - stratum.start;
-    let drawn = move |stratum: &Range<u64>| {
-        let at = Seed(draw.0 ^ stratum.start).derive("record").0 % length(stratum);
-        blocks.contains(&(stratum.start + at))
-    };
-    [Some(first), last].into_iter().flatten().filter(drawn).map(move |stratum| length(&stratum))
+    /// Records that come again.
+    pub copies: Copies,
 }
 
 impl Records {
@@ -114,8 +105,8 @@ impl Records {
 
     /// Counts a drawn one, for a stratum of so many blocks.
     pub fn point(&mut self, record: Record, stratum: u64, made: [u64; 2]) {
-        let off = made.map(|made| (made as f64 - record.foretold as f64) / record.blocks as f64);
-        self.points.push(Point { place: record.place, stratum, off });
+        let Record { place, blocks, .. } = record;
+        self.points.push(Point { place, blocks, stratum, off: record.off(made) });
     }
 
     /// Adds what another worker looked at.
@@ -126,6 +117,7 @@ impl Records {
         self.rest += other.rest;
         self.foretold += other.foretold;
         self.points.extend(other.points);
+        self.copies.add(other.copies);
     }
 
     /// Returns what they say.
@@ -134,7 +126,8 @@ impl Records {
         let [lz4, zstd] = [0, 1].map(|at| self.other(at));
         let drawn = self.points.chunk_by(|one, next| one.place == next.place).count();
         let records = self.count + drawn as u64;
-        Comparison { record_bytes: RECORD as u64, lz4, zstd, records }
+        let dedupe = Some(self.copies.dedupe());
+        Comparison { record_bytes: RECORD as u64, lz4, zstd, records, dedupe }
     }
 
     fn other(&self, at: usize) -> Other {
@@ -155,11 +148,18 @@ impl Records {
     /// far a point is off the one before it: what changes slowly along the data does not.
     fn off(&self, at: usize) -> (f64, f64) {
         let weights: f64 = self.points.iter().map(|point| point.stratum as f64).sum();
+        if self.rest == 0 {
+            return (0.0, 0.0);
+        }
         let [_, _, ..] = self.points[..] else { return (0.0, 1.0) };
         let sum: f64 = self.points.iter().map(|point| point.stratum as f64 * point.off[at]).sum();
         let square = |stratum: u64| (stratum as f64).powi(2);
+        // What was looked at of a stratum is not off.
+        let spread = |point: &Point| {
+            square(point.stratum) * (1.0 - point.blocks as f64 / point.stratum as f64).max(0.0)
+        };
         let differences = self.points.windows(2).map(|pair| {
-            let weight = (square(pair[0].stratum) + square(pair[1].stratum)) / 2.0;
+            let weight = (spread(&pair[0]) + spread(&pair[1])) / 2.0;
             weight * (pair[1].off[at] - pair[0].off[at]).powi(2) / 2.0
         });
         let points = self.points.len() as f64;

@@ -28,7 +28,12 @@ fn kind(random: usize, apart: u64) -> Kind {
 
 /// Returns what is found of runs of these kinds, by `workers` that take them in turn, and what it should be.
 fn found(runs: &[&Kind], all: Option<bool>, seed: u64) -> (Comparison, [f64; 2]) {
-    let mut workers = [(); 2].map(|()| Sampler { draw: Seed(seed), ..Sampler::new(all) });
+    let scatter = Arc::new(Scatter::default());
+    let worker = || {
+        let draw = Draw::new(Seed(seed));
+        Sampler { draw, ..Sampler::new(all, Arc::clone(&scatter)) }
+    };
+    let mut workers = [worker(), worker()];
     let (mut place, mut made) = (0, [0, 0]);
     for (at, kind) in runs.iter().enumerate() {
         for _ in 0..RUN {
@@ -65,18 +70,18 @@ fn kinds() -> Vec<Kind> {
 fn runs_of_known_compressibility_lie_within_the_stated_interval_at_every_size() {
     let kinds = kinds();
     let (mut of_few, mut of_many) = (0, 0);
-    for mib in [4, 8, 12, 20, 32, 64, 256, 700] {
-        for seed in 0..20 {
+    for mib in [4, 12, 32, 64, 66, 96, 160] {
+        for seed in 0..4 {
             let mut rng = Seed(seed).derive("runs").generator();
             let runs: Vec<_> =
                 (0..mib).map(|_| &kinds[rng.below(kinds.len() as u64) as usize]).collect();
             if mib > 64 {
-                let known = found(&runs, Some(false), seed);
-                if seed == 0 {
-                    assert_eq!(known.0, found(&runs, None, seed).0);
-                }
+                // Of a pipe nobody knows beforehand.
+                let known = found(&runs, (seed > 0).then_some(false), seed);
+                let errors = [known.0.lz4, known.0.zstd].map(|figure| figure.error_points);
+                assert!(errors.iter().all(|error| *error <= Some(1.0)), "{mib} MiB: {errors:?}");
                 of_many += outside(&known);
-            } else if seed < 6 {
+            } else if seed < 2 {
                 let whole = found(&runs, None, seed);
                 assert_eq!((whole.0.lz4.error_points, whole.0.records), (Some(0.0), mib * RUN));
                 of_few += outside(&whole);
@@ -84,7 +89,7 @@ fn runs_of_known_compressibility_lie_within_the_stated_interval_at_every_size() 
         }
     }
     assert_eq!(of_few, 0);
-    assert!(of_many <= 5, "{of_many} of 80 outside the interval of 95 %");
+    assert!(of_many <= 3, "{of_many} of 24 outside the interval of 95 %");
 }
 
 #[test]
@@ -103,7 +108,7 @@ fn the_order_of_zeros_and_noise_does_not_matter() {
     let before: Vec<_> = run(&noise, 110).chain(run(&zeros, 4)).collect();
     for runs in [after, before] {
         let found = found(&runs, None, 0);
-        assert!(outside(&found) == 0 && found.0.lz4.error_points < Some(2.0), "{found:?}");
+        assert!(outside(&found) == 0 && found.0.lz4.error_points < Some(1.0), "{found:?}");
     }
 }
 
