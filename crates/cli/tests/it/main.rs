@@ -86,6 +86,7 @@ mod trend;
 mod unchecked;
 #[cfg(test)]
 mod uvdo;
+#[cfg(test)]
 mod uvdo_changes;
 #[cfg(test)]
 mod verification;
