@@ -54,8 +54,12 @@ fn placed(stack: &[LayerFacts]) -> Vec<Common> {
     devices()
         .map(|device| {
             // Of results without what stands on what, only the order is known.
-            let known = !several || stack.iter().any(|layer| !layer.on.is_empty());
-            let place = if known { way(stack, &device.name) } else { vec![device.name.clone()] };
+            let known = stack.iter().any(|layer| !layer.on.is_empty());
+            let place = match (several, known) {
+                (false, _) => Vec::new(),
+                (true, true) => way(stack, &device.name),
+                (true, false) => vec![device.name.clone()],
+            };
             Common { name: device.name.clone(), place }
         })
         .collect()

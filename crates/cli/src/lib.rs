@@ -53,6 +53,7 @@ fn execute(cli: &Cli) -> Result<ExitCode, Failure> {
         Ok(code) => tracing::info!(?code, "ended"),
         Err(failure) => tracing::error!("failed: {}", failure.text()),
     }
+    log::end();
     done
 }
 

@@ -3,9 +3,9 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use results::draft::is_stream;
 use rustix::fs::OFlags;
@@ -13,6 +13,7 @@ use tracing::Level;
 
 use crate::failure::Failure;
 use crate::outputs::{self, Output, OutputKind};
+use crate::terminal::say_line;
 
 /// The variable of the environment that names the file where no option does.
 const VARIABLE: &str = "FATHOM_LOG";
@@ -32,9 +33,21 @@ pub fn begin(option: Option<&Path>) -> Result<(), Failure> {
     };
     let output = Output { option, path, kind: OutputKind::Log };
     outputs::check(&[output], &[])?;
-    to(Arc::new(open(path).map_err(|error| output.not_written(&error))?));
+    let file = open(path).map_err(|error| output.not_written(&error))?;
+    let log = Arc::new(Log { file, lost: Mutex::default() });
+    let _ = LOG.set(log.clone());
+    to(move || Through(log.clone()));
     tracing::info!(words = ?crate::args::words(), version = env!("CARGO_PKG_VERSION"), "fathom");
     Ok(())
+}
+
+/// Says at the end what of the log could not be written.
+pub fn end() {
+    let Some(log) = LOG.get() else { return };
+    let lost = log.lost.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((lines, why)) = lost.as_ref() {
+        say_line(format!("note: {lines} lines of the log could not be written: {why}"));
+    }
 }
 
 /// Logs in a guest: each line goes to `send`.
@@ -52,7 +65,11 @@ fn to(writer: impl for<'w> tracing_subscriber::fmt::MakeWriter<'w> + Send + Sync
 /// Opens a log to add to it: a stream, a new or empty file, or one that begins with the mark. Only what was opened counts.
 fn open(path: &Path) -> io::Result<File> {
     if std::fs::metadata(path).is_ok_and(|found| is_stream(&found)) {
-        return results::draft::stream(path);
+        let file = results::draft::stream(path)?;
+        if file.metadata()?.file_type().is_fifo() {
+            rustix::fs::fcntl_setfl(&file, rustix::fs::fcntl_getfl(&file)? | OFlags::NONBLOCK)?;
+        }
+        return Ok(file);
     }
     let mark = OutputKind::Log.mark();
     let mut options = File::options();
@@ -72,6 +89,37 @@ fn open(path: &Path) -> io::Result<File> {
     let mut start = vec![0; mark.len()];
     let ours = file.read_exact(&mut start).is_ok() && start == mark;
     if ours { Ok(file) } else { Err(foreign()) }
+}
+
+/// The log of this process.
+static LOG: OnceLock<Arc<Log>> = OnceLock::new();
+
+/// A file or stream that lines are written to. The program never waits for it: a reader that stalls costs lines.
+struct Log {
+    file: File,
+    /// The number of lines that are lost, and why the first was.
+    lost: Mutex<Option<(u64, String)>>,
+}
+
+/// A writer of one line.
+struct Through(Arc<Log>);
+
+impl Write for Through {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if let Err(error) = (&self.0.file).write_all(line) {
+            let mut lost = self.0.lost.lock().unwrap_or_else(PoisonError::into_inner);
+            let why = match error.kind() {
+                ErrorKind::WouldBlock => "who reads it does not keep up".to_owned(),
+                _ => error.to_string(),
+            };
+            lost.get_or_insert((0, why)).0 += 1;
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A writer that sends what it is given, a line each time.

@@ -60,7 +60,7 @@ impl Claim {
 
     /// The node and number of a claimed block device, to check before each step that changes it; `None` of a file.
     pub fn device(&self) -> Option<ClaimedDevice> {
-        self.number.map(|number| ClaimedDevice { node: self.path.clone(), number })
+        self.number.map(|number| ClaimedDevice::new(self.path.clone(), number))
     }
 
     /// The way to what the claim opened, whatever its name leads to by now. It ends with the claim.

@@ -80,14 +80,18 @@ impl HeldDevices {
     }
 }
 
-/// The facts by which a block device is told from others.
+/// The facts by which a block device is told from others, and from itself on other ground.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct HeldDevice {
+pub(crate) struct HeldDevice {
     rdev: u64,
     /// The UUID that its maker gave it: it outlives a device number.
     uuid: Option<String>,
     /// The kernel's running number of disks (Linux 5.15 and later); a device number is given again.
     sequence: Option<u64>,
+    /// The place of its bytes on what is below, of a loop device or a partition.
+    part: Vec<Option<String>>,
+    /// The devices that it is made of, as its table says now.
+    below: Vec<HeldDevice>,
 }
 
 impl HeldDevice {
@@ -100,25 +104,60 @@ impl HeldDevice {
         if !found.file_type().is_block_device() {
             return Err(io::Error::other("it is no block device now"));
         }
-        let here = sysfs(Number::from_dev(found.rdev()));
+        Ok(Self::numbered(Number::from_dev(found.rdev()), DEEPEST))
+    }
+
+    /// Returns the device of this number, and those below it.
+    pub(crate) fn numbered(number: Number, deeper: u32) -> Self {
+        let here = sysfs(number);
         let read = |name: &str| fs::read_to_string(here.join(name)).ok();
         let said = |name: &str| read(name).map(|text| text.trim().to_owned());
         let uuid = said("dm/uuid").or_else(|| said("md/uuid")).filter(|uuid| !uuid.is_empty());
         let sequence = said("diskseq").and_then(|text| text.parse().ok());
-        Ok(Self { rdev: found.rdev(), uuid, sequence })
+        let part = ["loop/backing_file", "loop/offset", "loop/sizelimit", "start"].map(said);
+        let mut below = match deeper.checked_sub(1) {
+            Some(deeper) => {
+                members(number).into_iter().map(|one| Self::numbered(one, deeper)).collect()
+            }
+            None => Vec::new(),
+        };
+        below.sort_by_key(|one: &Self| (one.uuid.clone(), one.rdev));
+        Self { rdev: number.to_dev(), uuid, sequence, part: part.into(), below }
     }
 
-    fn is(&self, now: &Self) -> bool {
-        match (&self.uuid, &now.uuid) {
+    /// Tells whether it is the same device on the same ground.
+    pub(crate) fn is(&self, now: &Self) -> bool {
+        let same = match (&self.uuid, &now.uuid) {
             (None, None) => (self.rdev, self.sequence) == (now.rdev, now.sequence),
             (held, now) => held == now,
-        }
+        };
+        let grounds = self.below.iter().zip(&now.below);
+        same && self.part == now.part
+            && self.below.len() == now.below.len()
+            && grounds.into_iter().all(|(held, now)| held.is(now))
     }
 
-    fn show(&self) -> String {
+    /// Returns what it is, and what it stands on, in words.
+    pub(crate) fn show(&self) -> String {
         let uuid = self.uuid.as_ref().map_or_else(String::new, |uuid| format!(" (UUID {uuid})"));
-        format!("device {}{uuid}", Number::from_dev(self.rdev))
+        let part = match self.part.as_slice() {
+            [Some(file), Some(offset), ..] => format!(" on {file} from byte {offset}"),
+            _ => String::new(),
+        };
+        let below: Vec<_> = self.below.iter().map(Self::show).collect();
+        let on =
+            if below.is_empty() { String::new() } else { format!(" on {}", below.join(" and ")) };
+        format!("device {}{uuid}{part}{on}", Number::from_dev(self.rdev))
     }
+}
+
+/// Layers that are followed down; nobody stacks so many.
+pub(crate) const DEEPEST: u32 = 16;
+
+/// Returns the devices that a device is made of.
+fn members(number: Number) -> Vec<Number> {
+    let entries = fs::read_dir(sysfs(number).join("slaves")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| sys::block::number_in(&entry.path().join("dev"))).collect()
 }
 
 /// Tells whether `text` names `node`, as a word or as part of one (`origin=/dev/sdb`).
@@ -162,6 +201,8 @@ mod tests {
             rdev,
             uuid: (!uuid.is_empty()).then(|| uuid.to_owned()),
             sequence,
+            part: Vec::new(),
+            below: Vec::new(),
         };
         let held = device(5, "LVM-a", Some(7));
         assert!(held.is(&device(6, "LVM-a", Some(8))));
@@ -172,6 +213,17 @@ mod tests {
         assert!(!held.is(&device(5, "", Some(8))));
         assert!(!held.is(&device(6, "", Some(7))));
         assert!(!held.is(&device(5, "LVM-a", Some(7))));
+        // A table that was reloaded leaves name, number and UUID as they were.
+        let on = |below: Vec<HeldDevice>| HeldDevice { below, ..device(5, "LVM-a", Some(7)) };
+        assert!(on(vec![device(8, "", Some(1))]).is(&on(vec![device(8, "", Some(1))])));
+        assert!(!on(vec![device(8, "", Some(1))]).is(&on(vec![device(9, "", Some(2))])));
+        assert!(!on(vec![device(8, "", Some(1))]).is(&on(Vec::new())));
+        let from = |offset: &str| HeldDevice {
+            part: vec![Some("/disk".into()), Some(offset.into())],
+            ..device(7, "", Some(1))
+        };
+        assert!(from("0").is(&from("0")) && !from("0").is(&from("4096")));
+        assert_eq!(from("4096").show(), "device 0:7 on /disk from byte 4096");
     }
 
     #[test]

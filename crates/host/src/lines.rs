@@ -64,7 +64,9 @@ impl Lines {
     }
 
     fn tell(&mut self, listener: &mut Listener) {
-        let text = String::from_utf8_lossy(&self.begun);
+        // Programs that write for other systems end a line with two characters.
+        let line = self.begun.strip_suffix(b"\r").unwrap_or(&self.begun);
+        let text = String::from_utf8_lossy(line);
         listener(PrintedLine { from: self.from, text: (!self.too_long).then_some(&*text) });
         self.begun.clear();
         self.too_long = false;
@@ -94,6 +96,7 @@ mod tests {
             assert_eq!(told(&[&text[..cut], &text[cut..]]), whole, "{cut}");
         }
         assert_eq!(told(&[b"a\n"]), [Some("a".to_owned())]);
+        assert_eq!(told(&[b"a\r\nb\r"]), [Some("a".to_owned()), Some("b".to_owned())]);
         assert!(told(&[b""]).is_empty());
     }
 

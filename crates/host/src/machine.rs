@@ -238,7 +238,7 @@ impl Machine for RealMachine {
 
     fn discard(&mut self, device: &str) -> io::Result<Option<String>> {
         let mut file = OpenOptions::new().read(true).write(true).open(device)?;
-        self.held.check_opened(device, &file)?;
+        self.check_opened(device, &file)?;
         let refused = match sys::block::discard_whole(&file) {
             Ok(()) => None,
             Err(error) if error.raw_os_error() == Some(libc::EOPNOTSUPP) => Some(error),
@@ -280,7 +280,7 @@ impl Machine for RealMachine {
     fn flush(&mut self, device: &str) -> io::Result<()> {
         // Read-only on purpose: closing a writer makes udev read the device again.
         let file = File::open(device)?;
-        self.held.check_opened(device, &file)?;
+        self.check_opened(device, &file)?;
         sys::block::flush(&file)
     }
 
@@ -409,6 +409,12 @@ impl Machine for RealMachine {
 }
 
 impl RealMachine {
+    /// Returns nothing where the device of this name, if it is one of the run's, is what was opened.
+    fn check_opened(&self, device: &str, opened: &File) -> io::Result<()> {
+        self.devices.iter().try_for_each(|own| own.check_opened(Path::new(device), opened))?;
+        self.held.check_opened(device, opened)
+    }
+
     fn wiped(&self, device: &str, mark: Option<&Mark>) -> io::Result<()> {
         // Not what is still mounted, or under something.
         let exclusive = libc::O_EXCL;
@@ -417,7 +423,7 @@ impl RealMachine {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             opened => opened?,
         };
-        self.held.check_opened(device, &file)?;
+        self.check_opened(device, &file)?;
         if let Some(mark) = mark.filter(|_| self.after_another) {
             // Nobody holds the claim of the run that is gone; another one may have the device by now.
             let lock = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);

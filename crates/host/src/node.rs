@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use sys::block::{Number, sysfs};
 
+use crate::held::{DEEPEST, HeldDevice};
 use crate::opened::way;
 use crate::usage;
 
@@ -17,6 +18,8 @@ pub struct ClaimedDevice {
     pub node: PathBuf,
     /// The device number that the node had when it was claimed.
     pub number: Number,
+    /// The device as it was then.
+    was: HeldDevice,
 }
 
 impl ClaimedDevice {
@@ -48,10 +51,34 @@ impl ClaimedDevice {
         if !found.file_type().is_block_device() {
             return Err(lost("it is no block device now".into()));
         }
-        match Number::from_dev(found.rdev()) == self.number {
-            true => Ok(()),
-            false => Err(lost("its device number is another one".into())),
+        if Number::from_dev(found.rdev()) != self.number {
+            return Err(lost("its device number is another one".into()));
         }
+        let now = HeldDevice::numbered(self.number, DEEPEST);
+        match self.was.is(&now) {
+            true => Ok(()),
+            false => Err(lost(format!("it was {}, and is {}", self.was.show(), now.show()))),
+        }
+    }
+
+    /// Returns a device by its node and number, as it is now.
+    pub(crate) fn new(node: PathBuf, number: Number) -> Self {
+        Self { node, number, was: HeldDevice::numbered(number, DEEPEST) }
+    }
+
+    /// Returns nothing where another node was opened, or this device.
+    ///
+    /// # Errors
+    /// When the node was opened, and led to something else.
+    pub(crate) fn check_opened(&self, node: &Path, opened: &File) -> io::Result<()> {
+        if node != self.node || opened.metadata()?.rdev() == self.number.to_dev() {
+            return Ok(());
+        }
+        Err(io::Error::other(format!(
+            "{} is no longer the device that was claimed (another one was opened); nothing is written to it. Find out what replaced it, then run \
+             again",
+            self.node.display()
+        )))
     }
 }
 
@@ -86,7 +113,7 @@ pub(crate) fn of_opened(file: &File) -> io::Result<(PathBuf, Number)> {
     let own = own.lines().find_map(|line| line.strip_prefix("DEVNAME="));
     let nodes = own.map(|name| Path::new("/dev").join(name)).into_iter().chain([opened]);
     nodes
-        .map(|node| ClaimedDevice { node, number })
+        .map(|node| ClaimedDevice::new(node, number))
         .find(|device| device.is_itself().is_ok())
         .map(|device| (device.node, number))
         .ok_or_else(|| io::Error::other("no node leads to the device that was opened"))

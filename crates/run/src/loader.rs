@@ -21,7 +21,8 @@ use crate::scene::CellContext;
 use crate::watch::CellSamplers;
 use crate::{Event, OperationBrief};
 use experiment::{Aim, CellPlan, Plan, Rounds, StagePlan, Task};
-use units::Nanos;
+use units::show::grouped;
+use units::{Bytes, Nanos};
 
 /// Which load is driven: that of a stage, or one round of it.
 #[derive(Clone, Copy)]
@@ -295,10 +296,29 @@ fn aim_at(aim: &Aim, executor: &Executor, load: &mut Load) -> Result<(), String>
     }
     for (path, share) in aim.paths() {
         let Place { name, way, meant } = place(&path)?;
+        if let Some(files) = aim.files.as_ref().filter(|files| !files.make) {
+            as_laid_out(&name, &way, files.size)?;
+        }
         let target = TargetSpec::Through { name, way, meant };
         load.targets.push(engine::Aim { target, share });
     }
     Ok(())
+}
+
+/// Refuses a file of another size than its layout gave it: a load would drive other bytes than were asked for, and verification would
+/// pass over those that are gone.
+fn as_laid_out(name: &Path, way: &Path, size: Bytes) -> Result<(), String> {
+    let found = std::fs::metadata(way)
+        .map_err(|error| format!("{} cannot be examined: {error}", name.display()))?;
+    if found.len() == size.0 {
+        return Ok(());
+    }
+    Err(format!(
+        "{} has {} bytes, and its layout made it {} long. Find out what changed it: a command of this experiment, or another program",
+        name.display(),
+        grouped(found.len()),
+        grouped(size.0)
+    ))
 }
 
 /// The load of a stage, without targets so far. The seed depends on the repeat and the stage, not on the variant.

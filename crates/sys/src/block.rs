@@ -32,6 +32,11 @@ impl Number {
     pub fn from_dev(dev: u64) -> Self {
         Self { major: rustix::fs::major(dev), minor: rustix::fs::minor(dev) }
     }
+
+    /// Returns the number as `st_rdev` has it.
+    pub fn to_dev(self) -> u64 {
+        rustix::fs::makedev(self.major, self.minor)
+    }
 }
 
 impl std::fmt::Display for Number {
@@ -59,6 +64,13 @@ pub fn number(path: &Path) -> io::Result<Option<Number>> {
 /// The device's directory below `/sys`.
 pub fn sysfs(number: Number) -> PathBuf {
     PathBuf::from(format!("/sys/dev/block/{number}"))
+}
+
+/// Returns the number that a file of sysfs holds (`dev`); `None` where it holds none.
+pub fn number_in(file: &Path) -> Option<Number> {
+    let text = std::fs::read_to_string(file).ok()?;
+    let (major, minor) = text.trim().split_once(':')?;
+    Some(Number { major: major.parse().ok()?, minor: minor.parse().ok()? })
 }
 
 /// Names of the devices that are built on this one (LVM, RAID, ...).

@@ -14,7 +14,7 @@ use std::time::UNIX_EPOCH;
 use rustix::fs::XattrFlags;
 use serde::{Deserialize, Serialize};
 
-use crate::block::{Backing, Number, loop_backing, sysfs};
+use crate::block::{Backing, Number, loop_backing, number_in, sysfs};
 
 /// The extended attribute that holds the mark of a file.
 const MARK: &str = "user.fathom.id";
@@ -327,22 +327,16 @@ fn node(number: Number) -> Option<String> {
 
 /// Returns the disk that a partition is part of.
 fn disk_of(number: Number) -> Option<Number> {
-    parse_number(&sysfs(number).canonicalize().ok()?.parent()?.join("dev"))
+    number_in(&sysfs(number).canonicalize().ok()?.parent()?.join("dev"))
 }
 
 /// Returns the devices that a device is made of, in the order of their numbers.
 fn members(number: Number) -> Vec<Number> {
     let entries = std::fs::read_dir(sysfs(number).join("slaves")).into_iter().flatten().flatten();
     let mut all: Vec<_> =
-        entries.filter_map(|entry| parse_number(&entry.path().join("dev"))).collect();
+        entries.filter_map(|entry| number_in(&entry.path().join("dev"))).collect();
     all.sort_unstable();
     all
-}
-
-fn parse_number(file: &Path) -> Option<Number> {
-    let text = std::fs::read_to_string(file).ok()?;
-    let (major, minor) = text.trim().split_once(':')?;
-    Some(Number { major: major.parse().ok()?, minor: minor.parse().ok()? })
 }
 
 #[cfg(test)]

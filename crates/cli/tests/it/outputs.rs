@@ -1,9 +1,11 @@
 //! Files that the program is told to write, at every place where they would destroy something, and at those where they may be.
 
 use std::fs::{self, File};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+
+use rustix::fs::CWD;
 
 use crate::loop_device::loop_device;
 use crate::program::{Answer, command, fathom_in, skip};
@@ -262,6 +264,22 @@ fn two_outputs_are_never_one_file_and_none_is_where_standard_output_goes() {
             fs::remove_file(dir.path().join("out")).unwrap();
         }
     }
+}
+
+#[test]
+fn a_log_whose_reader_stalls_costs_lines_and_no_time() {
+    let dir = workplace();
+    let pipe = dir.path().join("pipe");
+    rustix::fs::mknodat(CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    // Somebody holds the pipe open, and reads nothing.
+    let _reader = File::options().read(true).custom_flags(flags).open(&pipe).unwrap();
+    let words =
+        ["run", "vdo-vs-plain", "--simulate", "--repeat", "40", "--out", "r", "--log", "pipe"];
+    let answer = fathom_in(dir.path(), &words);
+    assert_eq!(answer.code, Some(0), "{}", answer.err);
+    let said = answer.err.lines().find(|line| line.contains("lines of the log")).unwrap();
+    assert!(said.contains("who reads it does not keep up"), "{said}");
 }
 
 #[test]

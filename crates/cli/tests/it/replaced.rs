@@ -249,9 +249,11 @@ fn a_link_that_changes_all_the_time_never_costs_the_foreign_file() {
 }
 
 /// Ways of a command to put another device under the name `$A` of a layer, where `$O` is another layer's.
-const SWAPS: [&str; 2] = [
+const SWAPS: [&str; 3] = [
     "dmsetup rename $A away; dmsetup rename $O $A; dmsetup rename away $O; dmsetup mknodes",
     "ln -sfn $(readlink -f /dev/mapper/$O) /dev/mapper/$A",
+    // Name, number and UUID stay; what is below is another disk.
+    "dmsetup suspend $A; dmsetup reload $A --table \"0 $(dmsetup table $A | cut -d\\  -f2) linear /dev/disk/by-role/other 0\"; dmsetup resume $A",
 ];
 /// Takes `$A` down and makes it anew, maybe with another number.
 const ANEW: &str =
@@ -292,7 +294,8 @@ fn a_mapped_device_that_is_another_one_by_now_is_not_driven() {
         fs::write(dir.path().join("swaps.toml"), parts.concat()).unwrap();
         let answer = fathom_in(dir.path(), &["lab", "run", "swaps.toml", "--out", "r"]);
         let told = format!("{swap}: {}\n{}", answer.out, answer.err);
-        assert_eq!(answer.code, Some(5), "{told}");
+        // What stands on another's disk by now keeps that from being taken down.
+        assert!(matches!(answer.code, Some(5 | 6)), "{told}");
         let result = results::open(&dir.path().join("r")).unwrap();
         let record = result.cells[0].record.as_ref().unwrap();
         let stages: Vec<_> = record.stages.iter().map(|stage| stage.name.as_str()).collect();

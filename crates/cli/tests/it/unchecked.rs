@@ -165,6 +165,29 @@ fn a_stage_of_a_run_verifies_the_files_that_a_stage_before_it_wrote() {
 }
 
 #[test]
+fn a_laid_out_file_of_another_size_by_now_is_not_verified_in_part() {
+    let name = "a_laid_out_file_of_another_size_by_now_is_not_verified_in_part";
+    if !Path::new("/usr/sbin/mkfs.xfs").exists() {
+        return skip(name, "no XFS here");
+    }
+    let Some(disk) = loop_device(320 << 20) else {
+        return skip(name, "no loop device can be made (needs root)");
+    };
+    for size in ["8M", "0", "17M"] {
+        let dir = tempfile::tempdir().unwrap();
+        let cut = format!(
+            "[[stage]]\ndo = \"command\"\nname = \"cut\"\nargv = [\"truncate\", \"-s\", \"{size}\", \"{{mount}}/files/1\"]\n"
+        );
+        let answer = run(dir.path(), &disk.path, &cut);
+        let told = format!("{size}: {}{}", answer.out, answer.err);
+        assert_eq!(answer.code, Some(5), "{told}");
+        let words = told.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("its layout made it 16,777,216 long"), "{told}");
+        std::process::Command::new("wipefs").args(["-a", &disk.path]).output().unwrap();
+    }
+}
+
+#[test]
 fn what_a_load_reads_back_afterwards_is_in_no_figure_of_its_stage() {
     let name = "what_a_load_reads_back_afterwards_is_in_no_figure_of_its_stage";
     if !Path::new("/usr/sbin/mkfs.xfs").exists() {

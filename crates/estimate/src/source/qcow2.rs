@@ -96,7 +96,7 @@ impl Image {
             help: help.to_owned(),
         };
         let check = "see what qemu-img check says of it; --format raw takes its bytes as they lie";
-        let convert = "convert it: qemu-img convert -O raw IMAGE FILE.raw";
+        let convert = "convert it: qemu-img convert -O raw IMAGE FILE.raw; --format raw takes its bytes as they lie";
         let file = UncachedFile::open(path).map_err(unreadable)?;
         let mut head = vec![0; 4096];
         let length = file.read(&mut head, 0).map_err(unreadable)?;
