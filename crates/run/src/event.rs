@@ -71,8 +71,6 @@ pub enum Event {
         /// Where and why it stops, if it does.
         stopped: Option<String>,
     },
-    /// Every cell has ended well, and the result holds all that was measured; the machine that ran them still gives back what it had.
-    Measured,
     /// Something a person should know.
     Notice {
         /// The cell it is about.

@@ -270,25 +270,6 @@ impl Ledger {
         }
     }
 
-    /// Tells that all is measured, where every cell has ended well: whoever reads the result from now on finds how the run ended.
-    pub(crate) fn measured(&mut self) -> Result<(), RunError> {
-        let states = || self.manifest.cells.iter().map(|cell| cell.state);
-        if RunOutcome::of(states(), self.left_behind) == RunOutcome::Complete {
-            self.ended()?;
-            (self.on)(&Event::Measured);
-        }
-        Ok(())
-    }
-
-    /// The manifest says how the run ended, and when.
-    fn ended(&mut self) -> Result<RunOutcome, RunError> {
-        let outcome = RunOutcome::of(self.manifest.cells.iter().map(|c| c.state), self.left_behind);
-        self.manifest.ended_utc = Some(now_utc());
-        self.manifest.outcome = Some(outcome.word().to_owned());
-        self.save()?;
-        Ok(outcome)
-    }
-
     /// Ends the run: the manifest says how, and the result is sealed. A cell whose files others removed or cut has failed.
     pub fn finish(mut self) -> Result<RunOutcome, RunError> {
         let changed = self.sink.changed();
@@ -299,7 +280,10 @@ impl Ledger {
                 cell.reason = Some("another program changed its files during the run".to_owned());
             }
         }
-        let outcome = self.ended()?;
+        let outcome = RunOutcome::of(self.manifest.cells.iter().map(|c| c.state), self.left_behind);
+        self.manifest.ended_utc = Some(now_utc());
+        self.manifest.outcome = Some(outcome.word().to_owned());
+        self.save()?;
         // Nothing changes any more. Without its seal a result is as good, and says that it has none.
         if let Err(error) = results::checksums::write(self.sink.way()) {
             let text = format!("the result is not sealed: {}", crate::chain(&error));

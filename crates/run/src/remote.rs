@@ -234,11 +234,6 @@ fn run_cells<G: Guests>(
     }
 }
 
-/// Tells whether no cell runs or is to run.
-fn over(ledger: &Ledger) -> bool {
-    ledger.running().is_none() && ledger.pending().is_empty()
-}
-
 /// Applies what the guest sends until it is off. The inner error says why it is gone too early.
 fn listen<G: Guests>(
     guest: &mut G::Guest,
@@ -247,7 +242,7 @@ fn listen<G: Guests>(
     interrupt: &Interrupt,
 ) -> Result<Result<(), String>, RunError> {
     let mut passed_on = Level::None;
-    let (mut greeted, mut told) = (false, false);
+    let mut greeted = false;
     loop {
         let level = interrupt.level();
         if level != passed_on {
@@ -255,11 +250,6 @@ fn listen<G: Guests>(
             passed_on = level;
         }
         match guest.receive(Duration::from_millis(100)) {
-            // It has handed in all, and takes its time to go: disks of gigabytes are given back.
-            GuestMessage::Silence if !told && greeted && over(ledger) => {
-                told = true;
-                ledger.measured()?;
-            }
             GuestMessage::Silence => {}
             GuestMessage::Done => return Ok(Ok(())),
             GuestMessage::Gone(reason) => return Ok(Err(reason)),

@@ -7,8 +7,6 @@ use std::thread;
 use std::time::Duration;
 
 use experiment::Plan;
-use report::view::View;
-use results::Seal;
 use run::RunOutcome;
 use sys::interrupt::{Interrupt, Level};
 
@@ -79,42 +77,18 @@ pub fn counted(n: usize, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
-/// Says the summary of a run that is measured and whose guest has not gone yet.
-pub fn summary_so_far(out: &Path, json: bool) -> Result<(), Failure> {
-    let mut set = results::open(out).map_err(Failure::data)?;
-    // It is sealed when the guest has gone; until then this run holds it, and nobody else has had it.
-    set.seal = Seal::Whole;
-    say_summary(&super::report::view(&set), json);
-    say("all is measured; what the guest had is given back");
-    Ok(())
-}
-
-/// The summary where a reader looks for it: programs read the standard output of `--json`.
-fn say_summary(view: &View, json: bool) {
-    if json {
-        let colour = Style::of_stderr().colour();
-        say_text(&Text::made(&report::terminal::text(view, width(), colour)));
-    } else {
-        let colour = Style::of_stdout().colour();
-        answer(&Text::made(&report::terminal::text(view, width(), colour)));
-    }
-}
-
-/// The summary of a run that has ended, unless it was `said` already, and its exit code.
-pub fn conclude(
-    outcome: RunOutcome,
-    out: &Path,
-    args: &Common,
-    said: bool,
-) -> Result<ExitCode, Failure> {
+/// The summary of a run that has ended, and its exit code.
+pub fn conclude(outcome: RunOutcome, out: &Path, args: &Common) -> Result<ExitCode, Failure> {
     let view = super::report::view_of(out)?;
     if args.json {
         json_line(&serde_json::json!({
             "event": "ended", "outcome": outcome.word(), "exit_code": outcome.exit_code(), "result": out.display().to_string(),
         }));
-    }
-    if !said || outcome != RunOutcome::Complete {
-        say_summary(&view, args.json);
+        let colour = Style::of_stderr().colour();
+        say_text(&Text::made(&report::terminal::text(&view, width(), colour)));
+    } else {
+        let colour = Style::of_stdout().colour();
+        answer(&Text::made(&report::terminal::text(&view, width(), colour)));
     }
     let dir = out.display();
     say(&format!("result in {dir}; fathom report {dir} -o page.html makes a page of it"));

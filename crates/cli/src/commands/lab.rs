@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use experiment::Plan;
@@ -23,9 +22,8 @@ use crate::render::RunView;
 use crate::terminal::{Style, Text, answer, json_line, say};
 
 pub fn run(args: &LabRunArgs) -> Result<ExitCode, Failure> {
-    let said = Arc::new(AtomicBool::new(false));
-    let (outcome, out) = execute_saying(args, Some(&said))?;
-    super::ends::conclude(outcome, &out, &args.common, said.load(Ordering::Relaxed))
+    let (outcome, out) = execute(args)?;
+    super::ends::conclude(outcome, &out, &args.common)
 }
 
 /// Runs an experiment that the program wrote itself, `text`, which is kept in `folder` as `name`; its result, or the exit code of
@@ -72,19 +70,11 @@ pub fn own_args(experiment: String, out: PathBuf, machine: &GuestArgs) -> LabRun
 
 /// Runs the experiment; how it ended, and where the result is.
 pub fn execute(args: &LabRunArgs) -> Result<(run::RunOutcome, PathBuf), Failure> {
-    execute_saying(args, None)
-}
-
-/// Runs the experiment; with `said` it says the summary as soon as all is measured, and notes there that it did.
-fn execute_saying(
-    args: &LabRunArgs,
-    said: Option<&Arc<AtomicBool>>,
-) -> Result<(run::RunOutcome, PathBuf), Failure> {
     let source = ExperimentSource::find(&args.common.experiment)?.with(&args.common.set);
     let earlier = earlier(&args.common)?;
     let plan = asked(&args.common, earlier.as_ref()).plan(&source, LAB)?;
     say_notes(args.common.scale.as_deref(), &plan);
-    execute_plan(args, &source, &plan, earlier, said)
+    execute_plan(args, &source, &plan, earlier)
 }
 
 /// Refuses machines that are too small for what runs in them, and options that would change what the experiment says of them.
@@ -104,13 +94,12 @@ fn check_machines(plan: &Plan, args: &GuestArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Runs a plan of the experiment in `source`; `said` as in [`execute_saying`].
+/// Runs a plan of the experiment in `source`.
 pub fn execute_plan(
     args: &LabRunArgs,
     source: &ExperimentSource,
     plan: &Plan,
     earlier: Option<Earlier>,
-    said: Option<&Arc<AtomicBool>>,
 ) -> Result<(run::RunOutcome, PathBuf), Failure> {
     if args.keep_disks.is_some() {
         keepable(plan)?;
@@ -149,14 +138,7 @@ pub fn execute_plan(
     super::ends::begin(plan, &out, Some(accelerator.kind.name()));
     super::ends::acknowledge(&interrupt, &view);
     let shown = Arc::clone(&view);
-    let (said, there, json) = (said.cloned(), out.clone(), args.common.json);
-    let on = Box::new(move |e: &run::Event| {
-        with(&shown, |v| v.event(e));
-        if let (run::Event::Measured, Some(said)) = (e, &said) {
-            with(&shown, |v| v.close());
-            said.store(super::ends::summary_so_far(&there, json).is_ok(), Ordering::Relaxed);
-        }
-    });
+    let on = Box::new(move |e: &run::Event| with(&shown, |v| v.event(e)));
     let ledger = ledger(&out, plan, start, earlier, on)?;
     let mut guests = LabGuests::new(spec);
     let injections = &args.common.inject;

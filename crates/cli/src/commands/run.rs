@@ -71,7 +71,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     }
     let outcome = local::run(&plan, &machine, &args.common.inject, ledger, quiet, &interrupt);
     with(&view, |v| v.close());
-    super::ends::conclude(outcome?, &out, &args.common, false)
+    super::ends::conclude(outcome?, &out, &args.common)
 }
 
 /// The devices of the plan, ours until they are dropped; prints whole identities.

@@ -130,7 +130,7 @@ impl RunView {
             Event::CellEnded { cell, state, reason } if self.begun == Some(*cell) => {
                 self.ended(*state, reason.as_deref());
             }
-            Event::CellEnded { .. } | Event::Measured => {}
+            Event::CellEnded { .. } => {}
             Event::Looked { after, claims, next, stopped } => {
                 for text in looked(*after, claims, *next, stopped.as_deref()) {
                     self.line(self.style.note("look:").and(text));

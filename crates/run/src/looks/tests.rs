@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -23,8 +22,6 @@ struct Twins {
     missions: Vec<Cells>,
     machines: Vec<Machine>,
     dies_at: Option<usize>,
-    /// Guests that have not gone.
-    there: Arc<AtomicUsize>,
 }
 
 struct Twin {
@@ -35,8 +32,6 @@ struct Twin {
     /// The cell that it has asked about last.
     asked: Option<usize>,
     dies_at: Option<usize>,
-    /// It has nothing more to say, and goes.
-    leaves: bool,
 }
 
 impl Guests for Twins {
@@ -50,20 +45,11 @@ impl Guests for Twins {
         _: &Path,
     ) -> Result<Twin, RunError> {
         self.machines.push(machine);
-        self.there.fetch_add(1, Ordering::Relaxed);
         let Mission::<()>::Cells(mission) = Mission::decode(mission)? else { panic!("no cells") };
         self.missions.push(mission.clone());
         let left = mission.cells.iter().copied().collect();
         let (made_up, said) = (self.made_up.clone(), VecDeque::new());
-        Ok(Twin {
-            made_up,
-            mission,
-            left,
-            said,
-            asked: None,
-            dies_at: self.dies_at.take(),
-            leaves: false,
-        })
+        Ok(Twin { made_up, mission, left, said, asked: None, dies_at: self.dies_at.take() })
     }
 
     fn facts(&self, _: &Twin) -> serde_json::Value {
@@ -71,7 +57,6 @@ impl Guests for Twins {
     }
 
     fn end(&mut self, _: Twin) -> Farewell {
-        self.there.fetch_sub(1, Ordering::Relaxed);
         Farewell::default()
     }
 }
@@ -117,11 +102,7 @@ impl Guest for Twin {
         if let Some(heard) = self.said.pop_front() {
             return heard;
         }
-        let Some(&next) = self.left.front() else {
-            // The first time it is still busy with its disks.
-            let leaves = std::mem::replace(&mut self.leaves, true);
-            return if leaves { GuestMessage::Done } else { GuestMessage::Silence };
-        };
+        let Some(&next) = self.left.front() else { return GuestMessage::Done };
         if self.mission.asks.contains(&next) && self.asked != Some(next) {
             self.asked = Some(next);
             return GuestMessage::Payload(Message::Needed(next).encode());
@@ -147,7 +128,6 @@ struct Ran {
     missions: Vec<Cells>,
     machines: Vec<Machine>,
     looked: Vec<Event>,
-    measured: usize,
 }
 
 fn ran(dir: &Path, repeat: &str, dies_at: Option<usize>) -> Ran {
@@ -178,37 +158,16 @@ fn ran_changed(
     };
     let told = Arc::new(Mutex::new(Vec::new()));
     let keep = Arc::clone(&told);
+    let on = Box::new(move |event: &Event| keep.lock().unwrap().push(event.clone()));
     let out = dir.join("result");
-    let (there, result) = (Arc::new(AtomicUsize::new(0)), out.clone());
-    let guests = Arc::clone(&there);
-    let on = Box::new(move |event: &Event| {
-        if *event == Event::Measured {
-            // All of it can be read before the guest has gone.
-            assert_eq!(guests.load(Ordering::Relaxed), 1);
-            let manifest = results::open(&result).unwrap().manifest;
-            assert_eq!(manifest.outcome.as_deref(), Some("complete"));
-        }
-        keep.lock().unwrap().push(event.clone());
-    });
     let ledger = Ledger::begin(&out, &plan, start, on).unwrap();
-    let mut twins = Twins { made_up, missions: Vec::new(), machines: Vec::new(), dies_at, there };
+    let mut twins = Twins { made_up, missions: Vec::new(), machines: Vec::new(), dies_at };
     let outcome = remote::run(&plan, &[], &mut twins, ledger, None, &Interrupt::new()).unwrap();
     let told = told.lock().unwrap();
     let looked = told.iter().filter(|event| matches!(event, Event::Looked { .. }));
     let set = results::open(&out).unwrap();
     let (missions, machines) = (twins.missions, twins.machines);
-    let measured = told.iter().filter(|event| **event == Event::Measured).count();
-    Ran { set, outcome, missions, machines, looked: looked.cloned().collect(), measured }
-}
-
-#[test]
-fn that_all_is_measured_is_told_once_before_the_guest_has_gone_and_only_of_a_run_that_went_well() {
-    let dir = tempfile::tempdir().unwrap();
-    let went = ran(dir.path(), "5", None);
-    assert_eq!((went.outcome, went.measured), (RunOutcome::Complete, 1));
-    let dir = tempfile::tempdir().unwrap();
-    let died = ran(dir.path(), "5", Some(9));
-    assert_eq!((died.outcome, died.measured), (RunOutcome::Incomplete, 0));
+    Ran { set, outcome, missions, machines, looked: looked.cloned().collect() }
 }
 
 #[test]

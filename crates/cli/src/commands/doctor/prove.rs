@@ -231,7 +231,7 @@ fn measure(
     }
     let (outcome, dir) = if args.lab {
         let own = lab::own_args(source.name.clone(), dir, &GUEST);
-        lab::execute_plan(&own, source, plan, None, None)?
+        lab::execute_plan(&own, source, plan, None)?
     } else {
         (simulate(source, plan, &dir)?, dir)
     };
