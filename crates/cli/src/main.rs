@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     if lab::guest::is_guest() {
-        return cli::guest(|_: &(), _, _, _| Err("fathom itself compares nothing".into()));
+        return cli::guest(|_: &(), _, _, _| Err("this program compares nothing".into()));
     }
     cli::run(std::env::args_os())
 }
