@@ -1,4 +1,4 @@
-//! What a device of the lab says of itself and what it is limited to: `limit`, `logical_block`, `rotational`, `write_cache`, `discard`.
+//! Attributes and limits of a device of the lab: `limit`, `logical_block`, `rotational`, `write_cache`, `discard`.
 
 use std::ops::Range;
 

@@ -1,5 +1,5 @@
-//! How much a plan may hold. Every cell carries all of its steps and probes, in memory and over the link to a guest: what nobody
-//! could run is refused before it is built.
+//! Limits on the size of a plan. Every cell carries all of its steps and probes, in memory and over the link to a guest: a plan that nobody could
+//! run is refused before it is built.
 
 use std::ops::Range;
 

@@ -46,15 +46,16 @@ const FIGURES: Key = Key {
     example: "{ files = { from = \"stdout\", pattern = '(\\d+) files' } }",
 };
 
-/// How long a command may take unless said.
+/// Time limit of a command unless said.
 const USUAL_LIMIT: Nanos = Nanos::from_secs(600);
 /// The longest that can be said.
 const LONGEST: Nanos = Nanos::from_secs(24 * 3600);
-/// What an estimate assumes, of what nobody knows beforehand: the shipped experiments' took 3 to 11 s in an emulated guest.
+/// Time of a command that an estimate assumes, since nobody knows it beforehand: the commands of the shipped experiments took 3 to 11 s in an
+/// emulated guest.
 pub(crate) const ASSUMED: Nanos = Nanos::from_secs(8);
 /// The interpreter of a script unless said.
 const SH: &str = "/bin/sh";
-/// Where `cp` and its like come from in the lab, for a command that names no packages.
+/// Package that gives `cp` and its like, in the lab, to a command that names no packages.
 const USUAL_PACKAGE: &str = "coreutils";
 /// The package of [`SH`]: the shell of the guest's own root runs tools of its own in place of the packages'.
 const SH_PACKAGE: &str = "dash";
@@ -63,7 +64,7 @@ const SH_PACKAGE: &str = "dash";
 #[derive(Clone)]
 pub(crate) struct Command {
     argv: Vec<String>,
-    /// Where its words stand.
+    /// Byte range of its words in the file.
     at: Range<usize>,
     packages: Vec<String>,
     time_limit: Nanos,

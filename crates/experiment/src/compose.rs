@@ -30,7 +30,7 @@ use crate::{ExperimentError, estimate, order, steps};
 /// The note on a file of before.
 const TREES: &str = "[trees.X] is called [corpora.X] now, {tree.X} {corpus.X}, and tree.X.KEY corpus.X.KEY; the old words are still read";
 
-/// What the caller chooses, beside the file.
+/// Choices of the caller, beside the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlanOptions {
     /// The seed of the run.
@@ -231,7 +231,7 @@ impl PlannedVariant<'_, '_> {
     }
 }
 
-/// What the variants consist of, one entry for each.
+/// Devices, machine, stack and stages of the variants, one entry for each variant.
 #[derive(Default)]
 struct Read {
     devices: Vec<Devices>,

@@ -10,7 +10,7 @@ use crate::document::Table;
 use crate::plan::CopyPlan;
 use crate::stages::StageHead;
 
-/// What is copied is whole blocks of this.
+/// Bytes of a block: offsets and sizes of a copy are multiples of this.
 const BLOCK: u64 = 4096;
 /// Bytes of one write unless said.
 const USUAL_WRITE: Bytes = Bytes(64 << 10);
@@ -31,11 +31,11 @@ const fn size(name: &'static str, example: &'static str) -> Key {
 pub(crate) struct CopyStage {
     /// Role of the device that is read.
     from: String,
-    /// Where on it the copy begins.
+    /// Offset on that device at which the copy begins, bytes.
     from_offset: Bytes,
-    /// How much; to the end when it is not given.
+    /// Number of bytes to copy; to the end when it is not given.
     size: Option<Bytes>,
-    /// Where on the target the copy begins.
+    /// Offset on the target at which the copy begins, bytes.
     offset: Bytes,
     /// Bytes of one write.
     block_size: Bytes,

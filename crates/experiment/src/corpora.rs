@@ -46,7 +46,7 @@ pub(crate) struct WrittenCorpus<'t> {
     from: CorpusSource,
 }
 
-/// Where its files come from.
+/// Source of the files of a corpus.
 #[derive(Clone, PartialEq, Eq)]
 enum CorpusSource {
     Package(String),

@@ -15,7 +15,7 @@ use crate::file::{Device, LIKE, SIZE};
 use crate::plan::ModelPlan;
 use crate::variants::Variant;
 
-/// What devices are made of, and what is copied.
+/// Bytes of a block: sizes of devices and of files that are copied from are multiples of this.
 const BLOCK: u64 = 4096;
 /// The least that a stack can stand on.
 const LEAST: Bytes = Bytes(64 * Bytes::MIB);
@@ -27,9 +27,9 @@ pub(crate) struct Devices {
     pub sizes: BTreeMap<String, Bytes>,
     /// Those that are only read.
     pub images: BTreeMap<String, Image>,
-    /// What those are modelled like that are not as fast as the host.
+    /// Models of the devices that are not as fast as the host, by role.
     pub models: BTreeMap<String, ModelPlan>,
-    /// What they say of themselves and are limited to, where anything is asked.
+    /// Attributes and limits by role, of devices for which the file gives any.
     pub attributes: BTreeMap<String, Attributes>,
     /// Those to which writes are recorded, for the length of their runs.
     pub recorded: BTreeSet<String>,

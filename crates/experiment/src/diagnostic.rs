@@ -1,4 +1,4 @@
-//! What is wrong with an experiment file, where, and what to write instead.
+//! Mistakes in an experiment file: their place in it, and what to write instead.
 
 use std::ops::Range;
 
@@ -9,11 +9,11 @@ use units::{Key, printable};
 /// One mistake in a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// What is wrong, one sentence that names the key and the value.
+    /// Message of one sentence that names the wrong key and the value.
     pub message: String,
-    /// Where: bytes of the file; `None` when it is about the whole file.
+    /// Bytes of the file that it is about; `None` when it is about the whole file.
     pub span: Option<Range<usize>>,
-    /// What to do about it.
+    /// The remedy: what to do about it.
     pub help: Option<String>,
     /// The way to read on; `None` where nothing better is known than to leave out what is there.
     pub instead: Option<Mend>,

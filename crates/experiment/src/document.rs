@@ -31,9 +31,9 @@ pub(crate) type Written<'t> = Spanned<DeValue<'t>>;
 /// One table of the text `'t`. What was taken out of it is gone.
 #[derive(Debug, Clone)]
 pub(crate) struct Table<'t> {
-    /// What it is, as mistakes name it: `A stage`.
+    /// Name of the table in mistakes: `A stage`.
     what: &'static str,
-    /// Where it stands: its header, or all of an inline table.
+    /// Byte range of its header, or of all of an inline table.
     at: Range<usize>,
     entries: DeTable<'t>,
     /// Keys that were asked for.
@@ -45,7 +45,7 @@ pub(crate) struct Table<'t> {
 pub(crate) struct Named<T> {
     /// The name.
     pub name: String,
-    /// Where it and its value stand.
+    /// Byte range of the name and the value.
     pub at: Range<usize>,
     /// The value.
     pub value: T,
@@ -54,7 +54,7 @@ pub(crate) struct Named<T> {
 /// The values of a list.
 #[derive(Debug, Clone)]
 pub(crate) struct List<'t> {
-    /// Where it and its key stand.
+    /// Byte range of the list and its key.
     pub at: Range<usize>,
     /// The values.
     pub values: Vec<Written<'t>>,

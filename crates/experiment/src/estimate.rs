@@ -1,5 +1,5 @@
-//! What a plan will take: time, I/Os, bytes. Estimates for people and for the check of free space; they
-//! decide nothing else but how often the catalogue runs an experiment.
+//! Estimates of the time, I/Os and bytes that a plan takes, for people and for the check of free space. They decide nothing else but how often the
+//! catalogue runs an experiment.
 
 use units::{Bytes, Nanos};
 use workload::LoadSpec;

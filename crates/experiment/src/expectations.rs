@@ -49,7 +49,7 @@ const GROUNDS: Key = Key {
     example: "\"conclusion\"",
 };
 
-/// What a figure is expected to be.
+/// A figure, or its ratio to another figure, and the bound that it is expected to keep.
 pub(crate) struct Expectation {
     figure: VariantFigure,
     bound: Bound,

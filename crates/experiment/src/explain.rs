@@ -1,4 +1,4 @@
-//! What `explain` says: the plan, its commands, its time and bytes, without touching anything.
+//! Output of `explain`: the plan, its commands, its time and bytes, without touching anything.
 
 use layers::probe::Reading;
 use results::model::{AskedMetric, Computed, FactorFacts, SequentialFacts, VariantFacts};
@@ -13,7 +13,7 @@ use crate::texture;
 pub struct Explained {
     /// Name of the experiment.
     pub experiment: String,
-    /// What it is about.
+    /// Purpose of the experiment, as its file says it.
     pub about: String,
     /// About how long all cells take, nanoseconds; at most, where it takes as many repeats as are needed.
     pub about_ns: u64,
@@ -27,15 +27,16 @@ pub struct Explained {
     pub order: Vec<String>,
     /// Repeats of each variant; the most, where it takes as many as are needed.
     pub repeat: u32,
-    /// How it is decided while it runs how many are needed; `null` where the number is fixed.
+    /// Looks after which it is decided whether more repeats are needed, and the time limit of the run; `null` where the number of repeats is
+    /// fixed.
     pub sequential: Option<SequentialFacts>,
     /// Why no verdict can be expected; `null` where one can.
     pub no_verdict: Option<String>,
     /// Name of the scale, where the experiment has it.
     pub scale: Option<String>,
-    /// What the scale sets, as it is written.
+    /// Settings of the scale, as they are written.
     pub scaled: Vec<String>,
-    /// What is varied at several levels.
+    /// Factors: what is varied at several levels.
     pub factors: Vec<FactorFacts>,
     /// Devices by role with their size in bytes and the most that is stored on them.
     pub devices: Vec<ExplainedDevice>,
@@ -56,9 +57,9 @@ pub struct ExplainedDevice {
     pub file: Option<std::path::PathBuf>,
     /// Tells whether variants ask for different sizes: this is the largest of them, for all.
     pub largest: bool,
-    /// What the lab models it like.
+    /// Disk that the lab models it like.
     pub like: Option<String>,
-    /// What it is asked to say of itself there, and limited to, by key.
+    /// Attributes and limits that it has in the lab, by key.
     pub attributes: std::collections::BTreeMap<String, String>,
 }
 
@@ -71,19 +72,19 @@ pub struct ExplainedVariant {
     pub about_ns: u64,
     /// Settings of the machine of the lab that the experiment gives, by key.
     pub machine: std::collections::BTreeMap<String, String>,
-    /// What raises the stack, in order.
+    /// Steps that raise the stack, in order.
     pub up: Vec<String>,
-    /// What is waited for.
+    /// Waits until the stack is ready.
     pub ready: Vec<String>,
-    /// What formulas say of the layers' figures.
+    /// Figures of the layers, as formulas give them.
     pub computed: Vec<ExplainedFigure>,
-    /// What is done to it.
+    /// Stages that it runs.
     pub stages: Vec<String>,
-    /// What takes it down, in order.
+    /// Actions that take the stack down, in order.
     pub down: Vec<String>,
-    /// What is sampled.
+    /// Probes, each with its cadence and its source.
     pub samples: Vec<String>,
-    /// What the doctor says about the plan beforehand.
+    /// Warnings of the doctor about the plan, before it runs.
     pub warnings: Vec<String>,
 }
 

@@ -27,7 +27,7 @@ const VARIANT: &str = "variant";
 #[derive(Clone)]
 pub(crate) struct Factor<'t> {
     pub name: Spanned<String>,
-    /// Where the key stands that all levels are values of.
+    /// Byte range of the key that all levels are values of.
     pub key: Option<Range<usize>>,
     pub levels: Vec<Level<'t>>,
 }
@@ -36,14 +36,14 @@ pub(crate) struct Factor<'t> {
 #[derive(Clone)]
 pub(crate) struct Level<'t> {
     pub name: String,
-    /// Where it stands.
+    /// Its byte range in the file.
     pub at: Range<usize>,
     pub set: Vec<Setting<'t>>,
 }
 
 /// `[[exclude]]`: levels by factor that do not go together.
 pub(crate) struct Exclude {
-    /// Where it stands.
+    /// Its byte range in the file.
     pub at: Range<usize>,
     levels: Vec<(String, String, Range<usize>)>,
 }

@@ -67,7 +67,7 @@ pub(crate) struct File<'t> {
     pub about: String,
     pub source: Option<String>,
     pub repeat: Repeat,
-    /// Where `repeat` is written.
+    /// Byte range of `repeat`, where it is written.
     pub repeat_at: Option<std::ops::Range<usize>>,
     pub devices: Vec<Named<Device<'t>>>,
     pub corpora: Vec<WrittenCorpus<'t>>,
@@ -93,15 +93,15 @@ pub(crate) struct File<'t> {
 pub(crate) struct Device<'t> {
     /// As it is written.
     pub table: Table<'t>,
-    /// Of a device that a stack stands on.
+    /// Size of a device that a stack stands on.
     pub size: Option<Spanned<Bytes>>,
-    /// Of a device that stages copy from.
+    /// Path of the file, of a device that stages copy from.
     pub file: Option<Spanned<String>>,
-    /// What it is modelled like in the lab.
+    /// Disk that the lab models it like.
     pub like: Option<Spanned<Like>>,
     /// Its faults there.
     pub faults: Option<Spanned<Vec<Fault>>>,
-    /// What it says of itself there, and what it is limited to.
+    /// Its attributes and limits there.
     pub attributes: Attributes,
     /// Tells whether writes to it are recorded, for the length of their runs.
     pub write_runs: Option<Spanned<bool>>,

@@ -25,7 +25,7 @@ const BY: Key = Key {
 const PARTS: u64 = 64;
 /// The least of a part.
 const SMALLEST_PART: u64 = 16 << 20;
-/// What is written in order, unless said.
+/// Block size of writes in order, unless said.
 const USUAL_BLOCK: Bytes = Bytes(Bytes::MIB);
 
 /// A fill as written.
@@ -34,14 +34,14 @@ pub(crate) struct Fill {
     goal: Goal,
     /// The load of one round.
     by: LoadSpec,
-    /// Where the keys of the load stand, if they are written.
+    /// Byte ranges of the keys of the load, if they are written.
     places: Option<Places>,
 }
 
 impl Fill {
-    /// How long a fill may take unless said.
+    /// Time limit of a fill unless said.
     pub(crate) const USUAL_DEADLINE: Nanos = Nanos::from_secs(30 * 60);
-    /// What an estimate assumes, of what nobody knows beforehand.
+    /// Time of a fill that an estimate assumes, since nobody knows it beforehand.
     pub(crate) const ASSUMED: Nanos = Nanos::from_secs(60);
 
     pub(crate) fn load_mut(&mut self) -> &mut LoadSpec {

@@ -26,7 +26,7 @@ pub(crate) struct StackPlan {
     /// The uppermost layer first: what it holds back must reach the ones below before they come to rest.
     pub settle: Vec<Step>,
     pub probes: Vec<Probe>,
-    /// What each device and layer offers, by name.
+    /// Offer of each device and layer, by name.
     pub offers: BTreeMap<String, Offer>,
     /// The last layer, which stages work on unless they name another.
     pub top: Target,
@@ -35,7 +35,7 @@ pub(crate) struct StackPlan {
     pub needs: Needs,
     /// Every block device of the stack, the devices first.
     nodes: Vec<NamedDevice>,
-    /// What stands on a device or layer, by its name.
+    /// Name of the layer that stands on a device or layer, by the name of the lower one.
     taken: BTreeMap<String, String>,
 }
 

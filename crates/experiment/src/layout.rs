@@ -18,9 +18,9 @@ const SIZE: Key = Key { name: "size", takes: "the size of each file", example: "
 
 /// Most files of a layout: each is open while a load drives it.
 const MOST: u64 = 1000;
-/// What a file is written in, unless said.
+/// Block size in which a file is written, unless said.
 const USUAL_BLOCK: Bytes = Bytes(Bytes::MIB);
-/// What direct I/O is at least in multiples of.
+/// Smallest unit of direct I/O, bytes: offsets and sizes are multiples of it.
 const SECTOR: u64 = 512;
 /// The keys of a load that a layout has too.
 const KEYS: [&str; 6] = ["block_size", "jobs", "depth", "content", "direct", "backend"];
@@ -30,7 +30,7 @@ const KEYS: [&str; 6] = ["block_size", "jobs", "depth", "content", "direct", "ba
 pub(crate) struct Layout {
     files: u64,
     size: Bytes,
-    /// What writes them.
+    /// Load that writes the files.
     load: LoadSpec,
 }
 

@@ -74,7 +74,7 @@ pub struct ExperimentError {
     pub file: String,
     /// Its text.
     pub text: String,
-    /// What is wrong with it; never empty.
+    /// Mistakes in it; never empty.
     pub mistakes: Vec<Diagnostic>,
 }
 

@@ -49,7 +49,7 @@ const LEVELS: usize = 3;
 /// `[[picture]]` as written.
 pub(crate) struct Picture {
     facts: PictureFacts,
-    /// What a curve or bars are of.
+    /// Subject of a curve or of bars.
     subject: Option<Subject>,
     places: Places,
 }

@@ -31,12 +31,12 @@ pub struct Plan {
     pub seed: Seed,
     /// The plan in short, as results keep it.
     pub facts: PlanFacts,
-    /// What its reader is told of the file.
+    /// Notes on the file, for its reader.
     #[serde(skip)]
     pub notes: Vec<String>,
     /// Devices by role.
     pub devices: BTreeMap<String, DevicePlan>,
-    /// What the machine must have.
+    /// Requirements that the machine must meet.
     pub needs: Needs,
     /// Every cell in the order of running.
     pub cells: Vec<CellPlan>,
@@ -55,10 +55,10 @@ pub struct DevicePlan {
     /// Tells whether variants ask for different sizes: it is the largest of them, for all.
     #[serde(default)]
     pub largest: bool,
-    /// What the virtual disk is modelled like; `None`: a file, as fast as the host.
+    /// Model of the virtual disk; `None`: a file, as fast as the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelPlan>,
-    /// What the virtual disk says of itself, and what it is limited to.
+    /// Attributes and limits of the virtual disk.
     #[serde(default, skip_serializing_if = "disk::Attributes::is_usual")]
     pub attributes: disk::Attributes,
 }
@@ -66,7 +66,7 @@ pub struct DevicePlan {
 /// A modelled disk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelPlan {
-    /// What it is modelled like.
+    /// Disk that it is modelled like.
     pub like: disk::Like,
     /// Its faults.
     #[serde(default)]
@@ -93,11 +93,11 @@ pub struct CellPlan {
     pub up: Vec<Step>,
     /// Waits until the stack is ready to be measured.
     pub ready: Vec<Step>,
-    /// What is done to it.
+    /// Stages, in order.
     pub stages: Vec<StagePlan>,
     /// Flush and waits before figures are read.
     pub settle: Vec<Step>,
-    /// What is sampled meanwhile.
+    /// Probes that are sampled meanwhile.
     pub probes: Vec<Probe>,
     /// The top of the stack.
     pub target: Target,
@@ -137,7 +137,7 @@ pub struct PlacedLayer {
     pub kind: String,
     /// Its name in the experiment.
     pub name: String,
-    /// What is under it by the names of its inputs, placeholders allowed.
+    /// Offers that it stands on, by the names of its inputs, placeholders allowed.
     pub inputs: BTreeMap<String, Offer>,
     /// Its settings as written.
     pub settings: toml::Table,
@@ -156,18 +156,18 @@ pub struct StagePlan {
     pub settle: bool,
     /// Steps that change settings of running layers, before it begins.
     pub before: Vec<Step>,
-    /// What it works on; of a load the layer of its first aim.
+    /// Target that it works on; of a load the layer of its first aim.
     pub target: Target,
     /// It may lose writes that were not flushed before.
     #[serde(default)]
     pub loses: bool,
-    /// What its load drives; empty where it is none.
+    /// Aims of its load; empty where it is none.
     #[serde(default)]
     pub aims: Vec<Aim>,
     /// When the cell fails because the stage has not ended.
     #[serde(default)]
     pub deadline: Option<Nanos>,
-    /// What is done.
+    /// Its task.
     pub task: Task,
     /// Tells whether its hot places are its own; otherwise what is hot in one stage of a cell is hot in all.
     pub fresh_places: bool,

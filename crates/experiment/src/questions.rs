@@ -1,4 +1,4 @@
-//! What an experiment asks: metrics of a stage, an operation or a layer that get a verdict.
+//! Questions of an experiment: metrics of a stage, an operation or a layer that get a verdict.
 
 mod check;
 

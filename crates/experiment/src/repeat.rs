@@ -1,4 +1,4 @@
-//! How often each variant is run: a fixed number of times, or as often as is needed.
+//! Number of repeats of each variant: fixed, or as many as are needed.
 
 mod check;
 
@@ -8,7 +8,7 @@ use results::model::SequentialFacts;
 use stats::LOOKS;
 use units::Nanos;
 
-/// How often each variant is run.
+/// Number of repeats of each variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repeat {
     /// So many times.
@@ -24,7 +24,7 @@ pub enum Repeat {
 
 /// The most repeats: the error is spent on looks up to it.
 const MOST: u32 = LOOKS[LOOKS.len() - 1];
-/// What can be written.
+/// Forms in which the number of repeats can be written.
 const FORMS: &str =
     "a number from 1 on, auto, auto with the most repeats (auto:12) or with a time (auto:30m)";
 

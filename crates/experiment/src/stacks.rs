@@ -26,7 +26,7 @@ impl VariantStack {
     }
 }
 
-/// What a layer says that it stands on.
+/// Inputs of a layer, as it names them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum On {
     /// Nothing: it stands on the entry before it.

@@ -24,7 +24,7 @@ const OTHERWISE: Key = Key {
     example: "\"warn\"",
 };
 
-/// What brings a layer to a state: what another stage does.
+/// Means that bring a layer to a state: the work of another stage.
 pub(crate) enum StageMeans {
     Steps(Steps),
     Allocate,

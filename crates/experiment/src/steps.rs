@@ -15,20 +15,20 @@ const DURATION: Key =
     Key { name: "duration", takes: "a time above 0, at most 24h", example: "\"30s\"" };
 /// The longest pause.
 const LONGEST_WAIT: Nanos = Nanos::from_secs(24 * 3600);
-/// How long writing out or trimming may take, seconds.
+/// Time limit of writing out or trimming, seconds.
 const PATIENCE_S: u64 = 3600;
 
 /// A stage that is nothing but steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Steps {
-    /// What the kernel keeps of files in memory is written out and forgotten.
+    /// The kernel's caches of files are written out and dropped.
     DropCaches,
     Wait(Nanos),
     /// Nothing is done; the layers are read.
     Read,
     /// Settings of running layers change; that is all.
     Set,
-    /// What is not in use is discarded: all of a block device, the free space of a file system.
+    /// Unused space is discarded: all of a block device, the free space of a file system.
     Trim,
     /// The file system is unmounted and mounted again.
     Remount,

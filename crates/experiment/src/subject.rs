@@ -1,4 +1,4 @@
-//! What a question or an expectation is of: a metric of a stage, and of an operation or a layer in it.
+//! Subject of a question or an expectation: a metric of a stage, and of an operation or a layer in it.
 
 mod check;
 
@@ -21,7 +21,7 @@ const OPERATION: Key =
 const LAYER: Key =
     Key { name: "layer", takes: "the name of a layer of a stack", example: "\"cache\"" };
 
-/// What a question or an expectation is of.
+/// Subject of a question or an expectation.
 #[derive(Debug, Clone)]
 pub(crate) struct Subject {
     pub metric: String,

@@ -1,4 +1,4 @@
-//! What a stage works on: the top of the stack, another layer by its name, several with shares, or files that were laid out.
+//! Targets of a stage: the top of the stack, another layer by its name, several with shares, or files that were laid out.
 
 mod wanted;
 

@@ -15,10 +15,10 @@ use crate::variants::{Variant, Variants};
 pub struct Trial {
     /// The variant that is changed.
     pub of: String,
-    /// What the changed one is called.
+    /// Name of the changed variant.
     pub name: String,
-    /// What is set, as the lines of a `set` table: `"vdo.block_map_cache" = "512M"`. A `"devices.NAME"` is a device that the experiment
-    /// does not have, with its table.
+    /// Settings of the changed variant, as the lines of a `set` table: `"vdo.block_map_cache" = "512M"`. A `"devices.NAME"` is a device that the
+    /// experiment does not have, with its table.
     pub set: String,
     /// The measured stage that the change is for: what is asked of it first is what is asked.
     pub stage: String,

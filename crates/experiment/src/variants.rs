@@ -28,7 +28,7 @@ pub(crate) struct Variant<'t> {
     pub written: Option<String>,
     /// Level of each factor that it was crossed with.
     pub levels: BTreeMap<String, String>,
-    /// Where in the file it stands.
+    /// Its byte range in the file.
     pub span: Range<usize>,
     pub devices: Vec<Named<Device<'t>>>,
     pub machine: Table<'t>,

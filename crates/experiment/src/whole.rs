@@ -119,7 +119,7 @@ fn unmeasured(variant: &VariantFacts, written: &[Table]) -> Diagnostic {
     }
 }
 
-/// Of which stage, layer and variant an expected figure is.
+/// Stage, layer and variant of an expected figure.
 #[derive(Default)]
 struct Expected {
     stage: Option<String>,

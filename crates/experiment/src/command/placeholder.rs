@@ -1,5 +1,4 @@
-//! What stands in braces in a command: `{mount}`, `{target}` and `{corpus.NAME}`. All other braces, and those after a `$`, are the
-//! program's own.
+//! Placeholders in a command: `{mount}`, `{target}` and `{corpus.NAME}`. All other braces, and those after a `$`, are the program's own.
 
 /// A piece of a command's word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! What is wrong with a key or a value, in words.
+//! Mistakes in a key or a value, as diagnostics.
 
 use std::ops::Range;
 

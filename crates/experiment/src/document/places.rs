@@ -1,4 +1,4 @@
-//! Where the keys of a table stand in the text.
+//! Places of the keys of a table: byte ranges of the text.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,7 +6,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-/// Where the keys of a table stand, by their paths, apart by dots.
+/// Byte ranges of the keys of a table, by their paths, whose parts are separated by dots.
 #[derive(Debug, Clone)]
 pub(crate) struct Places {
     table: Range<usize>,

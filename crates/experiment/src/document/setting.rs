@@ -12,9 +12,9 @@ use crate::diagnostic::Diagnostic;
 /// A value for a key of another table. What is wrong with it is told where it stands itself.
 #[derive(Debug, Clone)]
 pub(crate) struct Setting<'t> {
-    /// What it names, apart by dots.
+    /// Path of the key that it sets; dots separate the parts.
     pub path: String,
-    /// Where the path stands.
+    /// Byte range of the path.
     key: Range<usize>,
     value: Written<'t>,
 }

@@ -1,4 +1,4 @@
-//! Whether an expectation is of what is measured.
+//! Checks that an expectation is about figures that are measured.
 
 use super::Expectation;
 use crate::diagnostic::Diagnostic;

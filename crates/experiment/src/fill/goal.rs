@@ -1,4 +1,4 @@
-//! What a fill is to reach: a value of a metric, or a share of what a layer can hold.
+//! Goals of a fill: a value of a metric, or a share of what a layer can hold.
 
 use layers::Kind;
 use units::{Key, Metric, Nanos, Percent, Unit};
@@ -24,10 +24,10 @@ const AT_LEAST: Key = Key { name: "at_least", takes: "a number above 0", example
 const TO: Key = Key { name: "to", takes: "a share of what the layer can hold", example: "\"80%\"" };
 const OF: Key = Key { name: "of", takes: "what is filled", example: "\"physical\"" };
 
-/// How long the load goes on before the layer is read.
+/// Time that the load runs before the layer is read.
 pub(super) const ROUND: Nanos = Nanos::from_secs(3);
 
-/// What is to be reached, as written.
+/// Goal of a fill, as written.
 #[derive(Clone)]
 pub(crate) enum Goal {
     /// A value of a metric.
@@ -37,7 +37,7 @@ pub(crate) enum Goal {
 }
 
 impl Goal {
-    /// Of a load that is not yet said how long it goes on.
+    /// Returns an empty goal, for a load whose end is set later.
     pub(super) fn nothing() -> Self {
         Self::Value { layer: String::new(), metric: String::new(), at_least: 0.0 }
     }

@@ -1,4 +1,4 @@
-//! Whether pictures are of what there is.
+//! Checks that everything that pictures name exists and can be drawn that way.
 
 use results::model::Show;
 
@@ -11,7 +11,7 @@ use crate::stages::{Stage, StageTask};
 use crate::subject::unrecorded;
 
 impl Picture {
-    /// Returns what it names must be there, and be of a kind that can be drawn so.
+    /// Returns the mistake where something that the picture names is not there, or is not of a kind that can be drawn so.
     fn check(
         &self,
         stages: &[Stage],

@@ -1,4 +1,4 @@
-//! What a plan needs of a machine.
+//! Requirements of a plan on a machine.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
-/// What a machine must have to execute the plan.
+/// Requirements of a plan: everything that a machine must have to execute it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Needs {
     /// Debian packages.
@@ -33,7 +33,7 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// What one layer needs.
+    /// Returns the requirements of one layer.
     pub fn of(needs: &layers::LayerNeeds, memory_bytes: u64) -> Self {
         let own = |names: &[&str]| names.iter().map(|&n| n.to_owned()).collect();
         Self {
@@ -50,7 +50,7 @@ impl Needs {
         }
     }
 
-    /// What every layer needs: a guest with all of it can try them all.
+    /// Returns the requirements of all layers together: a guest that meets them can try each.
     pub fn of_every_layer() -> Self {
         let kinds = layers::kinds().iter();
         kinds.fold(Self::default(), |needs, kind| needs.beside(&Self::of(&kind.needs, 0)))

@@ -1,16 +1,16 @@
-//! What stages of a plan work on.
+//! Targets of the stages of a plan.
 
 use layers::Offer;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Percent};
 use workload::LoadSpec;
 
-/// What a stage works on: the top of the stack, or another layer by its name.
+/// Target of a stage: the top of the stack, or another layer by its name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
     /// Name of the layer.
     pub name: String,
-    /// What it offers, placeholders allowed.
+    /// Offer of the layer, placeholders allowed.
     pub offer: Offer,
 }
 
@@ -33,7 +33,7 @@ pub struct Files {
     pub folder: String,
     /// Number of the first.
     pub first: u64,
-    /// How many there are.
+    /// Number of files.
     pub count: u64,
     /// Size of each.
     pub size: Bytes,

@@ -1,4 +1,4 @@
-//! What stages of a plan do.
+//! Tasks of the stages of a plan.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use workload::LoadSpec;
 
 use crate::command::placeholder::{Part, parts};
 
-/// What a stage does.
+/// Task of a stage.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Task {
@@ -34,15 +34,15 @@ pub struct StatePlan {
     pub layer: String,
     /// The state (`steady`).
     pub state: String,
-    /// What must hold then.
+    /// Criteria that must hold then.
     pub criteria: Vec<Criterion>,
-    /// What ends a round, as criteria about rounds count them; `None`: each round of the load.
+    /// Growth of a counter that ends a round, for criteria about rounds; `None`: each round of the load is one.
     pub round: Option<Growth>,
-    /// What happens when it does not.
+    /// Consequence when the state is not reached.
     pub otherwise: Otherwise,
 }
 
-/// What happens when a state is not reached.
+/// Consequence of a state that is not reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Otherwise {
@@ -63,11 +63,11 @@ pub struct FillPlan {
     pub at_least: f64,
     /// The load of one round; after each the layer is read.
     pub by: Box<LoadSpec>,
-    /// What one round is.
+    /// Length of one round.
     pub rounds: Rounds,
 }
 
-/// What one round of a fill is.
+/// Length of one round of a fill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rounds {
@@ -77,7 +77,7 @@ pub enum Rounds {
     Parts {
         /// Bytes of one part.
         bytes: Bytes,
-        /// How many there are.
+        /// Number of parts.
         count: u32,
     },
     /// The load on one more file of so many bytes.
@@ -91,13 +91,13 @@ pub struct CopyPlan {
     pub role: String,
     /// Its path, placeholders allowed.
     pub from: String,
-    /// Where on it the first block is.
+    /// Offset of the first block on that device, bytes.
     pub offset: Bytes,
-    /// How many bytes.
+    /// Number of bytes that are copied.
     pub bytes: Bytes,
     /// Bytes of one write.
     pub block: Bytes,
-    /// Where on the target the first block goes.
+    /// Offset on the target to which the first block goes, bytes.
     pub to: Bytes,
 }
 
@@ -117,7 +117,7 @@ pub struct CommandPlan {
 /// A number in what a command prints.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FigurePlan {
-    /// Where it is looked for.
+    /// Output of the command in which it is looked for.
     pub from: Output,
     /// A regular expression with one group, which is the number; it sees one line at a time.
     pub pattern: String,

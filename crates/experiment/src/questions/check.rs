@@ -1,4 +1,4 @@
-//! Whether questions are of what is measured.
+//! Checks that questions are about figures that are measured.
 
 use super::Question;
 use crate::diagnostic::Diagnostic;

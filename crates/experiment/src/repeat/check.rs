@@ -1,4 +1,4 @@
-//! What cannot be combined with `repeat = "auto"`.
+//! Checks of `repeat`, and of what cannot be combined with `repeat = "auto"`.
 
 use std::ops::Range;
 
@@ -10,8 +10,8 @@ use crate::diagnostic::{Diagnostic, RestsOn};
 use crate::file::File;
 
 impl Repeat {
-    /// Returns what of the experiment as many repeats as are needed do not go with. `variants` is how many of them run, `at` where the file says
-    /// `repeat`, if that is meant.
+    /// Returns the mistake where the experiment does not go with this number of repeats. `variants` is the number of variants that run, `at` the
+    /// place of `repeat` in the file, if it was not given elsewhere.
     pub(crate) fn check(
         self,
         file: &File,

@@ -1,4 +1,4 @@
-//! Whether reported figures are of what is measured.
+//! Checks that reported figures are figures that are measured.
 
 use super::Reported;
 use crate::diagnostic::Diagnostic;

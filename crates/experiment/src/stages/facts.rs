@@ -1,4 +1,4 @@
-//! What results keep of a stage, and what people read of it.
+//! Facts that results keep of a stage, and its description for people.
 
 use layers::step::show_argv;
 use results::model::{StageFacts, TargetFacts};

@@ -1,4 +1,4 @@
-//! What every stage has, whatever it does.
+//! Keys that every stage has, whatever it does.
 
 use toml::Value;
 use units::Nanos;
@@ -6,7 +6,7 @@ use units::Nanos;
 use crate::document::{Named, Places};
 use crate::targets::WrittenTarget;
 
-/// What every `[[stage]]` has as written, whatever it does.
+/// Keys that every `[[stage]]` has, as written, whatever it does.
 #[derive(Clone)]
 pub(crate) struct StageHead {
     pub kind: String,
@@ -16,7 +16,7 @@ pub(crate) struct StageHead {
     pub settle: bool,
     /// The variants that it is for; empty for all.
     pub only: Vec<String>,
-    /// What it works on.
+    /// Its target, as written.
     pub target: WrittenTarget,
     /// When the cell fails because it has not ended.
     pub deadline: Option<Nanos>,

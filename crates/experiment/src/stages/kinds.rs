@@ -21,17 +21,17 @@ const DO: Key = Key { name: "do", takes: "what the stage does", example: "\"load
 pub(super) struct StageKind {
     /// The word in `do = "..."`.
     pub name: &'static str,
-    /// What a stage of this kind is, as mistakes name it.
+    /// Name of a stage of this kind in mistakes: `A load`.
     pub what: &'static str,
-    /// What it works on.
+    /// Targets that it works on.
     pub works_on: WorksOn,
-    /// What is measured in its place, of a kind that has no figures of its own.
+    /// Name of the stage to measure instead, for a kind that has no figures of its own.
     pub instead: Option<&'static str>,
     /// Reads the keys that are left.
     read: fn(Table, &Around) -> Result<StageTask, Diagnostic>,
 }
 
-/// What a kind of stage works on.
+/// Targets that a kind of stage works on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum WorksOn {
     /// No layer: it has no target.
@@ -44,7 +44,7 @@ pub(super) enum WorksOn {
     Rounds,
 }
 
-/// What is known of a stage when its own keys are read.
+/// Facts of a stage that are known when its own keys are read.
 pub(super) struct Around<'a> {
     pub name: &'a str,
     pub measured: bool,

@@ -1,4 +1,4 @@
-//! What stages need of a machine.
+//! Requirements of stages on a machine.
 
 use std::collections::BTreeMap;
 

@@ -25,7 +25,7 @@ use crate::sweep::Point;
 use crate::targets;
 use crate::variants::Variant;
 
-/// What the stages of one stack are planned with.
+/// Context in which the stages of one stack are planned.
 struct Planner<'a> {
     /// The stack, as the stages so far have left it.
     stack: StackPlan,

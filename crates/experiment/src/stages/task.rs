@@ -1,4 +1,4 @@
-//! What a stage does, as written.
+//! Tasks of stages, as written.
 
 use workload::LoadSpec;
 
@@ -11,10 +11,10 @@ use crate::state::StateStage;
 use crate::steps::Steps;
 use crate::sweep::Point;
 
-/// What a stage does.
+/// Task of a stage, as written.
 #[derive(Clone)]
 pub(crate) enum StageTask {
-    /// What the layers need.
+    /// Layers that allocate on first write are made to allocate.
     Allocate,
     /// Files are made and written.
     Layout(Box<Layout>),
@@ -26,7 +26,7 @@ pub(crate) enum StageTask {
     Command(Command),
     /// A layer is brought to a state.
     State(Box<StateStage>),
-    /// What the kind of a layer declares that it can do.
+    /// An action that the kind of the layer declares.
     Layer(Act),
     Steps(Steps),
 }

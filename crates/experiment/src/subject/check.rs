@@ -1,4 +1,4 @@
-//! Whether a subject is of what is measured.
+//! Checks that a subject is measured.
 
 use layers::machine::RUN_BYTES;
 use results::model::TIMED_STAGES;

@@ -1,4 +1,4 @@
-//! What a stage is to work on, as written.
+//! Target of a stage, as written.
 
 use toml::{Spanned, Value};
 use units::Key;
@@ -17,7 +17,7 @@ const FILES: Key =
 /// The most things that one load drives.
 const MOST: usize = 16;
 
-/// What a stage is to work on, as written.
+/// Target of a stage, as written.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum WrittenTarget {
     /// The top of the stack.

@@ -13,7 +13,7 @@ fn cache(from: &str, to: &str) -> Result<Plan, String> {
     plan(&text.replacen(from, to, 1)).map_err(|error| error.render(false))
 }
 
-/// What is said of the shipped cache experiment with one text replaced.
+/// Checks that the shipped cache experiment with one text replaced is refused, and that the refusal holds all of `said`.
 fn refused(from: &str, to: &str, said: &[&str]) {
     let shown = cache(from, to).expect_err(to);
     for said in said {

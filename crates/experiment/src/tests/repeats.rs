@@ -1,4 +1,4 @@
-//! How often variants are run.
+//! Numbers of repeats, fixed and as many as are needed.
 
 use results::model::SequentialFacts;
 use units::Nanos;

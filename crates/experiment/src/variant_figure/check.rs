@@ -1,4 +1,4 @@
-//! Whether a figure of a variant is measured, and is a single one.
+//! Checks that the figure of a variant is measured, and is a single one.
 
 use toml::Spanned;
 

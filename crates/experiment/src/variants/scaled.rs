@@ -1,4 +1,4 @@
-//! What a scale sets, against the variants that there are.
+//! Checks the names that a scale uses against the variants that there are.
 
 use super::{Variant, nothing};
 use crate::diagnostic::{Diagnostic, Mend, nearest};

@@ -1,4 +1,4 @@
-//! What is wrong with what a factor varies.
+//! Mistakes in what a factor varies.
 
 use super::{SettingTarget, Variant, nothing, unknown};
 use crate::diagnostic::Diagnostic;

@@ -106,7 +106,7 @@ fn excluded_combinations_are_left_out() {
     );
 }
 
-/// Whether the only line that this experiment is wrong in is told with this remedy.
+/// Checks that the mistake with the remedy `help` is told at the line `line` of this experiment.
 fn is_told(rest: &str, line: &str, help: &str) {
     // Keys of the file itself come before its tables.
     let (first, rest) = match rest.split_once('\n') {
