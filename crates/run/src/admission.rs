@@ -1,5 +1,5 @@
-//! What must hold before a plan touches this machine: commands by the word of the user, programs and modules there, and a device
-//! of its own for every role, claimed.
+//! Conditions that must hold before a plan touches this machine: the user allows its commands, programs and modules are there, and every role has
+//! a device of its own, claimed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -66,7 +66,7 @@ pub enum AdmissionError {
     /// Programs or kernel modules are not there.
     #[error("This machine lacks {}", missing.join(", "))]
     Lacks {
-        /// What, in words.
+        /// Descriptions of what is missing.
         missing: Vec<String>,
         /// Packages that bring the programs.
         packages: Vec<String>,
@@ -100,7 +100,7 @@ pub enum AdmissionError {
     NoDevice {
         /// The role.
         role: String,
-        /// How large it has to be.
+        /// The size that it has to have.
         size: Bytes,
     },
     /// A role has several devices.
@@ -116,7 +116,7 @@ pub enum AdmissionError {
         path: PathBuf,
         /// Its size.
         size: Bytes,
-        /// What the experiment needs.
+        /// The size that the experiment needs.
         needed: Bytes,
         /// For which role.
         role: String,

@@ -1,4 +1,4 @@
-//! What is asked of an experiment beside its file: seed, tag, repeats, scale, a place for the result.
+//! Request for a run beside the experiment's file: seed, tag, repeats, scale, a place for the result.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -15,7 +15,7 @@ pub const LAB: &str = "lab";
 /// The scale of this machine's devices, unless another is asked for.
 pub const FULL: &str = "full";
 
-/// What is asked of an experiment beside its file.
+/// Request for a run beside the experiment's file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunRequest {
     /// The seed of everything random; a fresh one where none is given.

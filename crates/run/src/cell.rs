@@ -24,7 +24,7 @@ use crate::watch::CellSamplers;
 mod fill_stage;
 mod tasks;
 
-/// What a stage did, and why the cell stops after it, if it does.
+/// Figures of what a stage did, and the reason why the cell stops after it, if it does.
 #[derive(Default)]
 struct StageOutcome {
     load: Option<LoadSummary>,
@@ -49,7 +49,7 @@ struct Running<'a> {
     /// Steps, waits and stages begun so far: what injections count.
     position: usize,
     samples: Vec<SampleRow>,
-    /// What the machine does for others meanwhile.
+    /// Meter of the machine's work for others while the cell runs.
     meter: Option<Meter>,
 }
 

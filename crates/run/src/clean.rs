@@ -1,8 +1,8 @@
-//! What a killed run left on this machine, and taking it down.
+//! Remains of a killed run on this machine, and taking them down.
 //!
-//! Steps that the transcript shows as begun are undone in reverse, as the layers of this program say it; what carries the run's tag
-//! and is still there then goes by its own kind. Nothing is touched that does not carry the tag: a device under a layer only while
-//! something of the run stands on it.
+//! Steps that the transcript shows as begun are undone in reverse, with the undo actions that the layers of this program give; things that carry
+//! the run's tag and are still there are then removed by their own kind. Nothing without the tag is touched, except a device under a layer, and
+//! that only while something of the run stands on it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,12 +21,12 @@ use sys::interrupt::Interrupt;
 
 use crate::RunError;
 
-/// How long one undo of a thing that no layer names may take, seconds.
+/// Time limit of one undo of a thing that no layer names, seconds.
 const DEADLINE_S: u64 = 60;
-/// How often what is left is gone over: what stood on something else goes first.
+/// Number of passes over what is left: each removes what nothing stands on any more.
 const ROUNDS: usize = 3;
 
-/// Where the run that left something was executed: on a host, in a guest, or nowhere since it was simulated.
+/// Place where the run that left something was executed: on a host, in a guest, or nowhere since it was simulated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunPlace {
     /// On the host itself.
@@ -37,14 +37,14 @@ pub enum RunPlace {
     Nowhere,
 }
 
-/// What a run left, and the steps that take it down.
+/// Remains of a run, and the steps that take them down.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Remains {
-    /// What carries the run's tag and is there.
+    /// Things that carry the run's tag and are there.
     pub found: Vec<String>,
-    /// What takes it down, in this order.
+    /// Commands that take them down, in this order.
     pub commands: Vec<String>,
-    /// What a step that began owes for something that does not carry the tag: it is not done.
+    /// Undo actions of begun steps that are about something without the tag: they are not carried out.
     pub left_alone: Vec<String>,
     /// Devices that the run wrote to and that could not be looked at, with the reason: its marks may still be on them.
     pub unseen: Vec<String>,

@@ -17,9 +17,9 @@ use units::{Bytes, Seed};
 use crate::Event;
 use crate::scene::CellContext;
 
-/// What direct I/O wants buffers to be aligned to.
+/// Alignment of buffers for direct I/O, bytes.
 const PAGE: usize = 4096;
-/// How many writes pass between two reports of progress.
+/// Number of writes between two reports of progress.
 const REPORT: u64 = 256;
 
 /// Copies what the stage says from the first place to the second.

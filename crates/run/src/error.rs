@@ -1,8 +1,8 @@
-//! What stops a run that has begun, and errors as records keep them.
+//! Errors that stop a run that has begun, and errors as records keep them.
 
 use crate::RunOutcome;
 
-/// What stops a run that has begun.
+/// Error that stops a run that has begun.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The result could not be written.
@@ -16,10 +16,10 @@ pub enum RunError {
         /// The fault of the result.
         source: results::sink::SinkError,
     },
-    /// What the guest sent, or was sent, is not what this version speaks.
+    /// This version does not speak what the guest sent, or was sent.
     #[error("The guest and the host do not understand each other: {0}")]
     Language(String),
-    /// What the guest was told to do is nothing that its program knows.
+    /// The program of the guest does not know its mission.
     #[error(
         "The programs of host and guest differ: the mission is not understood ({0}); start both from one build"
     )]
@@ -30,7 +30,7 @@ pub enum RunError {
     /// No guest could be started.
     #[error("The guest does not start: {0}")]
     Guest(String),
-    /// What was measured so far cannot be read back.
+    /// The figures that were measured so far cannot be read back.
     #[error("The run cannot be looked at: {0}; a fixed number of repeats needs no look")]
     Look(String),
     /// The plan does not fit this program.

@@ -1,4 +1,4 @@
-//! What a run says while it goes on; the program renders it, the guest sends it to the host.
+//! Events of a run while it goes on; the program renders them, the guest sends them to the host.
 
 use results::model::{CellState, IntervalRow};
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ pub enum Event {
     CellStarted {
         /// Its position in the order of running, from 0.
         cell: usize,
-        /// How many cells there are.
+        /// Number of cells of the run.
         of: usize,
         /// Its variant.
         variant: String,
@@ -22,7 +22,7 @@ pub enum Event {
     Step {
         /// The cell.
         cell: usize,
-        /// What the step is for.
+        /// Purpose of the step.
         about: String,
         /// Tells whether it takes something down.
         undo: bool,
@@ -48,14 +48,14 @@ pub enum Event {
         remaining_ns: Option<u64>,
         /// Share of the load that is done, 0 to 1, when it can be known.
         fraction: Option<f64>,
-        /// What each operation did in the interval.
+        /// Figures of each operation in the interval.
         operations: Vec<OperationBrief>,
     },
     /// A cell ended.
     CellEnded {
         /// The cell.
         cell: usize,
-        /// How.
+        /// State in which it ended.
         state: CellState,
         /// Why, when it is not done.
         reason: Option<String>,
@@ -64,18 +64,18 @@ pub enum Event {
     Looked {
         /// After which repeat.
         after: u32,
-        /// What is asked, and how it stands.
+        /// Questions, and how each stands.
         claims: Vec<QuestionState>,
         /// After which repeat the next look is; `None` where the run stops.
         next: Option<u32>,
-        /// Where and why it stops, if it does.
+        /// Repeat after which the run stops, and the reason, if it stops.
         stopped: Option<String>,
     },
     /// Something a person should know.
     Notice {
         /// The cell it is about.
         cell: Option<usize>,
-        /// What, in sentences.
+        /// The text, in sentences.
         text: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What the samples of a cell say of its layers and devices: over the whole cell, and of each measured stage.
+//! Figures of layers and devices from the samples of a cell: over the whole cell, and of each measured stage.
 
 use std::collections::BTreeMap;
 

@@ -104,7 +104,7 @@ fn count(figures: &mut FillFigures, load: &LoadSummary) {
     }
 }
 
-/// How the kernel says that a file system takes no more.
+/// Message of the kernel when a file system takes no more.
 const NO_SPACE: &str = "No space left on device";
 
 /// A file system took no more before the figure was reached.

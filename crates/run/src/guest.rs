@@ -33,7 +33,7 @@ impl<L: Link> Post for ToHost<L> {
     }
 }
 
-/// Where a guest has what a plan names.
+/// Paths that a guest has for the devices and corpora of a plan.
 pub struct Site<'a> {
     /// The block device of a role.
     pub disk: &'a dyn Fn(&str) -> String,
@@ -68,7 +68,7 @@ pub fn cells<L: Link>(
     })
 }
 
-/// What the host says next; `None` when it says nothing for a while.
+/// Source of the host's messages: returns the next one; `None` when the host says nothing for a while.
 pub type Inbox<'a> = dyn Fn(Duration) -> Option<Vec<u8>> + 'a;
 
 /// Asks the host whether a cell is needed, and waits for what it says.

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a test lets happen at a step.
+/// Fault that a test injects at a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InjectedFault {
@@ -26,7 +26,7 @@ pub struct Injection {
     pub cell: usize,
     /// Index of the step in the cell, waits and stages counted too.
     pub step: usize,
-    /// What happens there.
+    /// The fault that happens there.
     pub fault: InjectedFault,
 }
 

@@ -25,12 +25,12 @@ pub struct Ledger {
     manifest: Manifest,
     left_behind: bool,
     choices: BTreeMap<String, engine::Choice>,
-    /// What the host does for others while a cell runs in a guest.
+    /// Measurement of the host's work for others while a cell runs in a guest.
     host: Host,
     on: Box<dyn FnMut(&Event) + Send>,
 }
 
-/// Whether the host's other work is measured, and by whom.
+/// Measurement of the host's work for others: who does it, if anybody.
 enum Host {
     /// The host runs the cells itself: each measures it.
     Ran,

@@ -38,7 +38,7 @@ pub(crate) struct Round {
     pub number: u32,
     /// It takes at most this.
     pub at_most: Nanos,
-    /// What the rounds before it took.
+    /// Time that the rounds before it took.
     pub past: Nanos,
 }
 
@@ -69,7 +69,7 @@ pub(crate) trait Loader {
 /// Drives loads on real targets, with the engine.
 pub(crate) struct Real<'a> {
     plan: &'a Plan,
-    /// How loads with `backend = "auto"` are driven, by what [`alike`] calls them: chosen once, for all variants and repeats.
+    /// Choices of how loads with `backend = "auto"` are driven, by what [`alike`] calls the loads: made once, for all variants and repeats.
     choices: BTreeMap<String, Choice>,
     /// Tells whether the next load's target is overwritten behind its back.
     spoil: bool,

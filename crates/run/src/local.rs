@@ -18,7 +18,7 @@ use crate::scene::CellContext;
 use crate::simulated::{self, Twin};
 use crate::{Event, Injection, Ledger, Paths, RunError, RunOutcome};
 
-/// What executes the plan: this machine, or simulated layers.
+/// Machine that executes the plan: this one, or simulated layers.
 pub enum LocalMachine {
     /// This machine.
     Real {

@@ -21,7 +21,7 @@ pub(crate) struct Looks {
 }
 
 impl Looks {
-    /// Of a plan, from `now` on; `None` where the number of repeats is fixed.
+    /// Returns the looks of a plan that runs from `now` on; `None` where the number of repeats is fixed.
     pub(crate) fn of(plan: &Plan, ledger: &Ledger, now: Nanos) -> Option<Self> {
         let planned = ledger.sequential()?.clone();
         let repeats = plan.cells.iter().map(|cell| cell.repeat).collect();
@@ -86,7 +86,7 @@ impl Looks {
         ran > 0 && spent + spent / ran > time.0
     }
 
-    /// Of `cells`, which a guest runs in this order, those before which it asks whether they are needed.
+    /// Returns those of `cells` before which a guest asks whether they are needed; the guest runs `cells` in this order.
     pub(crate) fn asks(&self, plan: &[CellPlan], cells: &[usize]) -> Vec<usize> {
         let repeat = |cell: usize| plan.get(cell).map_or(0, |cell| cell.repeat);
         let asks = |pair: &&[usize]| {

@@ -1,8 +1,8 @@
-//! What travels between the halves of a run: from the guest what it writes into the result and what
-//! happens, to the guest nothing but the mission, and whether cells are needed where it asks.
+//! Messages between the halves of a run. The guest sends what it writes into the result and what happens, and asks whether cells are needed; the
+//! host sends nothing but the mission and the answers.
 //!
-//! Layout: one byte of kind; for writes two bytes of path length (little-endian), the path, the bytes;
-//! for all others JSON. The link below frames and checks it.
+//! Layout: one byte of kind; for writes two bytes of path length (little-endian), the path, the bytes; for all others JSON. The link below frames
+//! and checks it.
 
 use results::model::MachineFacts;
 use serde::{Deserialize, Serialize};
@@ -23,24 +23,24 @@ pub enum Message {
     Append {
         /// Path inside the result.
         path: String,
-        /// What is added.
+        /// The bytes that are added.
         bytes: Vec<u8>,
     },
     /// Something happened.
     Event(Event),
-    /// What the guest is.
+    /// Facts of the guest's machine.
     Machine(MachineFacts),
-    /// How loads are driven from now on.
+    /// Choice of how loads are driven from now on.
     Chosen(Chosen),
     /// Something that the teardown of a cell left behind.
     LeftBehind(Vec<String>),
     /// A line of the guest's log.
     Log(String),
-    /// Whether this cell is needed; the guest waits for the [`HostReply`].
+    /// Question whether this cell is needed; the guest waits for the [`HostReply`].
     Needed(usize),
 }
 
-/// What the host says when it is asked whether a cell is needed.
+/// Answer of the host to the question whether a cell is needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HostReply {
@@ -50,12 +50,12 @@ pub enum HostReply {
     Finish,
 }
 
-/// How loads are driven, for all variants and repeats.
+/// Choice of how some loads are driven, for all variants and repeats.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Chosen {
     /// Which loads.
     pub loads: String,
-    /// What was chosen, and why.
+    /// The choice, and its reason.
     pub choice: engine::Choice,
 }
 
@@ -136,7 +136,7 @@ fn decode_json<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, RunErr
     serde_json::from_slice(bytes).map_err(|e| RunError::Language(e.to_string()))
 }
 
-/// Where messages go: the ledger of a local run, or the link of a guest.
+/// Receiver of messages: the ledger of a local run, or the link of a guest.
 pub trait Post: Send {
     /// Takes one message; an error means that nobody listens any more.
     fn post(&mut self, message: Message) -> Result<(), RunError>;

@@ -1,4 +1,4 @@
-//! What a guest is told to do.
+//! Missions: the work that a guest is told to do.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Injection, RunError};
 
-/// What a guest is told to do. `Order` is what a program measures by itself on a stack that is up; a run has no such thing.
+/// Mission of a guest. `Order` is the type of what a program measures by itself on a raised stack; a run has no such thing.
 ///
 /// The word comes first and its contents beside it, so that a reader knows the contents' type before they come.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ pub enum Mission<Order = ()> {
     Measure {
         /// The stack.
         held: KeptStack,
-        /// What is measured.
+        /// The measurements to make.
         order: Order,
     },
 }
@@ -39,7 +39,7 @@ pub struct Cells {
     pub cells: Vec<usize>,
     /// Faults to be injected, for tests of teardown.
     pub injections: Vec<Injection>,
-    /// How loads are driven, by which loads are driven alike, as far as an earlier guest has chosen it.
+    /// Choices of how loads are driven that an earlier guest has made, by the name of the loads that are driven alike.
     #[serde(default)]
     pub choices: BTreeMap<String, Choice>,
     /// Positions of cells before which the host is asked whether they are needed.

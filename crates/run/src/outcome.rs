@@ -1,8 +1,8 @@
-//! How a run ended, and the exit code that says so.
+//! Outcome of a run, and the exit code that tells it.
 
 use results::model::CellState;
 
-/// How a run ended.
+/// Outcome of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunOutcome {
     /// Every cell is done, or was not needed.

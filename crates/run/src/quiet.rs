@@ -9,12 +9,12 @@ use units::{Nanos, Percent};
 
 use crate::{Event, Ledger, RunError};
 
-/// How quiet the machine has to be before a cell, and how long cells may wait for that.
+/// Conditions for starting a cell: how quiet the machine has to be, and how long cells may wait for that.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct QuietMachine {
     /// The most of all CPUs that others may take.
     pub others: Percent,
-    /// How long all cells together wait at most.
+    /// The longest time that all cells together wait.
     pub time: Nanos,
 }
 

@@ -20,7 +20,7 @@ struct Shared {
     failed: Option<RunError>,
 }
 
-/// What is written into the result goes out as messages.
+/// Sends what is written into the result as messages.
 impl Sink for Box<dyn Post> {
     fn put(&mut self, path: &str, bytes: &[u8]) -> Result<(), SinkError> {
         self.post(Message::Put { path: path.to_owned(), bytes: bytes.to_vec() }).map_err(lost)

@@ -24,7 +24,7 @@ pub trait Guest {
     fn answer(&mut self, bytes: &[u8]);
 }
 
-/// What the host received from a guest.
+/// Messages that the host receives from a guest, silence and its end among them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum GuestMessage {
     /// A message of its half of the run.
@@ -37,7 +37,7 @@ pub enum GuestMessage {
     Gone(String),
 }
 
-/// What the lab knows of a guest at its end: facts for the manifest and files for the result.
+/// Facts and files that the lab has of a guest at its end: the facts for the manifest, the files for the result.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Farewell {
     /// Command line, drive options, where the time went.
@@ -133,7 +133,7 @@ pub fn run<G: Guests>(
     ended.map(|()| outcome)
 }
 
-/// What the host does between cells.
+/// Work of the host between cells: looks at the run, and waits for a quiet machine.
 struct Between<'a> {
     looks: Option<Looks>,
     waiting: Option<Waiting>,
@@ -168,7 +168,7 @@ impl<'a> Between<'a> {
         Ok(needed)
     }
 
-    /// Of `cells`, those before which a guest asks.
+    /// Returns those of `cells` before which a guest asks whether they are needed.
     fn asks(&self, plan: &Plan, cells: &[usize]) -> Vec<usize> {
         match (&self.waiting, &self.looks) {
             (Some(_), _) => cells.to_vec(),

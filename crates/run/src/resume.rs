@@ -36,7 +36,7 @@ pub enum ResumeError {
     Changed {
         /// Its directory.
         dir: PathBuf,
-        /// What was changed.
+        /// The change, in words.
         wrong: String,
     },
     /// Another device.
@@ -54,7 +54,7 @@ pub enum ResumeError {
     Differs {
         /// Its directory.
         dir: PathBuf,
-        /// What differs.
+        /// Name of what differs.
         what: &'static str,
         /// As the result has it.
         was: String,

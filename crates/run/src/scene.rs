@@ -1,4 +1,4 @@
-//! What a cell is run with: the clock, the recorder, and an executor that knows its devices.
+//! Context of a cell: the clock, the recorder, and an executor that knows its devices.
 
 use results::model::MachineFacts;
 use sys::clock::Clock;
@@ -9,7 +9,7 @@ use crate::recorder::Recorder;
 
 /// Everything a cell needs that outlives it.
 pub(crate) struct CellContext<'a> {
-    /// How many cells the plan has.
+    /// Number of cells of the plan.
     pub of: usize,
     /// The run's tag, part of the names of what it makes.
     pub run_tag: &'a str,
@@ -19,7 +19,7 @@ pub(crate) struct CellContext<'a> {
     pub interrupt: &'a Interrupt,
     pub recorder: &'a Recorder,
     pub injections: &'a [Injection],
-    /// What a fault that only a guest may suffer does.
+    /// Carries out a fault that only a guest may suffer.
     pub suffer: &'a dyn Fn(InjectedFault),
 }
 

@@ -95,7 +95,7 @@ fn staged(cell: &CellPlan, devices: &BTreeMap<String, String>) -> Vec<Action> {
 /// The simulated engine of one cell: drives its devices in virtual time.
 #[derive(Default)]
 pub(crate) struct Twin {
-    /// What was written to each device or file, by its path.
+    /// Blocks that were written to each device or file, by its path.
     surfaces: BTreeMap<String, WrittenMap>,
 }
 

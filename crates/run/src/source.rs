@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// An experiment's file, found by its name or path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExperimentSource {
-    /// What errors call it.
+    /// Name of the experiment in errors.
     pub name: String,
     /// Its text.
     pub text: String,
@@ -28,7 +28,7 @@ pub enum SourceError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
 }

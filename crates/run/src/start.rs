@@ -1,17 +1,17 @@
-//! What a ledger writes down when a run begins.
+//! Facts that a ledger writes down when a run begins.
 
 use std::collections::BTreeMap;
 
 use results::model::{Accelerator, DeviceFacts, MachineFacts};
 
-/// What is known when a run starts.
+/// Facts that are known when a run starts.
 #[derive(Debug, Clone)]
 pub struct Start {
     /// The command line.
     pub command: Vec<String>,
     /// Version of the program.
     pub tool_version: String,
-    /// What will execute it.
+    /// Accelerator that will execute it.
     pub accelerator: Accelerator,
     /// Why not a better one.
     pub accelerator_reason: Option<String>,

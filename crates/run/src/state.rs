@@ -1,4 +1,4 @@
-//! Whether a layer is in the state that a stage is to bring it to: its criteria, held against what is read.
+//! Check that a layer is in the state that a stage is to bring it to: the criteria of the state, held against what is read.
 
 use experiment::{CellPlan, StatePlan};
 use layers::{Growth, ROUND_END, criterion};
@@ -9,9 +9,9 @@ use crate::figures;
 /// The criteria of a stage, and what was read of them so far.
 pub(crate) struct Criteria {
     figures: Option<StateFigures>,
-    /// What ends a round; each reading does where it is `None`.
+    /// Growth that ends a round; each reading ends one where it is `None`.
     round: Option<Growth>,
-    /// Where the round began that goes on, nanoseconds since the run's epoch; 0 before the first reading.
+    /// Start of the current round, nanoseconds since the run's epoch; 0 before the first reading.
     since_ns: u64,
 }
 

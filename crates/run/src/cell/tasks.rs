@@ -1,4 +1,4 @@
-//! What a stage of a cell does, and whether the layer is then in the state that it is to bring it to.
+//! Tasks of the stages of a cell, and the check that a layer is then in the state that its stage is to bring it to.
 
 use experiment::{CommandPlan, FillPlan, Otherwise, StagePlan, Task};
 use layers::ROUND_END;

@@ -1,4 +1,4 @@
-//! What a cell makes of what its loads did.
+//! Tests of how a cell ends and what it records, by what its loads did.
 
 use std::sync::{Arc, Mutex};
 

@@ -121,7 +121,7 @@ impl Guest for Twin {
     }
 }
 
-/// What a run of the shipped experiment left, and how it went.
+/// Result of a run of the shipped experiment, and how the run went.
 struct Ran {
     set: ResultSet,
     outcome: RunOutcome,
