@@ -24,7 +24,7 @@ const PERCENTILES: [(&str, f64); 2] = [("latency_p99_ns", 0.01), ("latency_p999_
 pub struct MetricComparison {
     /// Id of the metric.
     pub metric: String,
-    /// What it is of.
+    /// Scope of the metric.
     pub scope: Scope,
     /// Name of the base.
     pub base: String,
@@ -50,7 +50,7 @@ pub struct MetricComparison {
     pub n: usize,
     /// Repeats in which only one has: they are left out.
     pub dropped: usize,
-    /// How the repeats are compared.
+    /// Test that compares the repeats.
     pub test: Test,
     /// About how many repeats would decide; only on an unclear verdict.
     pub repeats_that_would_decide: Option<u32>,
@@ -62,7 +62,7 @@ pub struct MetricComparison {
     pub apart: Vec<RunApart>,
     /// Too few I/Os of a run lie beyond the percentile that it is: asked about or not, no number of repeats decides it.
     pub few_beyond: bool,
-    /// What was computed, in words.
+    /// Method of the comparison, in words.
     pub method: String,
 }
 
@@ -92,7 +92,7 @@ impl MetricComparison {
 /// A comparison without its verdict yet, with the question that it answers.
 struct Draft<'a> {
     new: &'a VariantFigures,
-    /// What it is of, as all variants call it.
+    /// Scope of the metric, as all variants call it.
     scope: &'a Scope,
     values: &'a MetricValues,
     question: Option<(usize, &'a AskedMetric)>,

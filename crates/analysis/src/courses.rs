@@ -1,5 +1,5 @@
-//! How throughput went on within the runs of a variant: where it changes, how long the start is not typical, what still grows at the
-//! end. Each run is looked at by itself; what is said holds for most of them.
+//! Course of the throughput within the runs of a variant: where it changes, how long the start is not typical, what still grows at the end. Each
+//! run is looked at by itself; what is said holds for most of them.
 
 use std::collections::BTreeMap;
 
@@ -17,17 +17,17 @@ const TRICKLE: f64 = 0.5;
 /// Growth over the whole window, as a share, below which it is not reported.
 const LEAST_GROWTH: f64 = 0.005;
 
-/// How the throughput of an operation went on within the runs of one variant.
+/// Course of an operation's throughput within the runs of one variant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunCourse {
     /// Runs with enough intervals to say anything.
     pub runs: usize,
-    /// Where it changes; `None` where it does not.
+    /// The change of throughput, with its place; `None` where it does not change.
     pub change: Option<Change>,
-    /// How long the start is not typical of the rest, seconds, the median of the runs: 0 where it is; `None` where throughput changes, and
-    /// where the rest is less than half.
+    /// Length of the start that is not typical of the rest, seconds, the median of the runs: 0 where the start is typical; `None` where throughput
+    /// changes, and where the rest is less than half.
     pub warm_up_s: Option<f64>,
-    /// How fast it grows at the end; `None` where too few intervals are left behind the change.
+    /// Growth at the end; `None` where too few intervals are left behind the change.
     pub growth: Option<EndGrowth>,
 }
 
@@ -42,7 +42,7 @@ pub struct Change {
     pub low_s: Option<f64>,
     /// The latest, or the upper end.
     pub high_s: Option<f64>,
-    /// What had been moved until then, bytes.
+    /// Bytes that had been moved until then.
     pub at_bytes: Option<f64>,
     /// The least of all runs; of one run at the lower end of the place's interval.
     pub low_bytes: Option<f64>,
@@ -56,7 +56,7 @@ pub struct Change {
     pub runs: usize,
 }
 
-/// How fast throughput grows at the end of the runs, in parts of itself for each second.
+/// Growth of throughput at the end of the runs, as a share of itself per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct EndGrowth {
     /// The rate: the median of the runs.
@@ -82,7 +82,7 @@ impl EndGrowth {
 struct Series {
     /// When each ended, seconds since the stage began.
     ends_s: Vec<f64>,
-    /// What was moved until then, bytes.
+    /// Bytes that were moved until then.
     moved: Vec<f64>,
     /// Bytes per second.
     rates: Vec<f64>,
@@ -144,7 +144,7 @@ impl Series {
     }
 }
 
-/// What was found in one run.
+/// Findings in one run.
 struct OneRun {
     change: Option<Place>,
     warm_up_s: Option<f64>,

@@ -1,4 +1,4 @@
-//! What each factor of an experiment does, in each metric that is asked about.
+//! Effects of each factor of an experiment in each metric that is asked about.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::comparisons::{asks, described, few_beyond};
 use crate::scope::Scope;
 use crate::variant::VariantFigures;
 
-/// What the file's own variants are called as a factor: no factor of a file may have the name.
+/// Name of the file's own variants as a factor: no factor of a file may have it.
 const VARIANT: &str = "variant";
 
 /// The effects of all factors in one metric.
@@ -19,7 +19,7 @@ const VARIANT: &str = "variant";
 pub struct FactorEffects {
     /// Id of the metric.
     pub metric: String,
-    /// What it is of.
+    /// Scope of the metric.
     pub scope: Scope,
     /// The relative difference that does not matter.
     pub threshold: f64,
@@ -35,7 +35,7 @@ pub struct FactorEffects {
     pub freedom: usize,
     /// Their spread, as a share of the value.
     pub spread: f64,
-    /// What was computed, in words.
+    /// Method of the computation, in words.
     pub method: String,
 }
 
@@ -50,7 +50,7 @@ pub struct LevelChange {
     pub to: String,
 }
 
-/// What a change does over all levels of the others, or how many times as much after a second one.
+/// Effect of a change of level over all levels of the other factors, or the ratio of that effect after a second change to that before it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FactorEffect {
     /// The change.

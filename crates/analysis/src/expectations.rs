@@ -1,4 +1,4 @@
-//! What was expected against what was found.
+//! Expectations held against what was found.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::variant::VariantFigures;
 /// One expectation and what became of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expectation {
-    /// What was expected.
+    /// The figure that was expected, with its bound.
     pub expected: ExpectedFigure,
     /// Unit of what was expected and found.
     pub unit: Unit,
@@ -24,7 +24,7 @@ pub struct Expectation {
     pub high: Option<f64>,
     /// Repeats behind it.
     pub n: usize,
-    /// What became of it.
+    /// Outcome of the expectation.
     pub outcome: ExpectationOutcome,
     /// Figures that show why it may be otherwise here, each the median over the repeats.
     pub evidence: Vec<Evidence>,
@@ -41,7 +41,7 @@ pub struct Evidence {
     pub median: Option<f64>,
 }
 
-/// What became of an expectation.
+/// Outcome of an expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ExpectationOutcome {
     /// It is as expected: all of its interval, or its median below five repeats.

@@ -36,12 +36,12 @@ pub use values::{Figures, MetricValues, Point};
 pub use variant::VariantFigures;
 pub use within::{RunSpread, TypicalSpread, io_bandwidth};
 
-/// What a result says.
+/// Figures and verdicts of a result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Analysis {
     /// Name of the experiment.
     pub experiment: String,
-    /// What executed it.
+    /// Accelerator that executed it.
     pub accelerator: Accelerator,
     /// Tells whether layers and engine were simulated twins: no figure is real then.
     pub simulated: bool,
@@ -56,11 +56,11 @@ pub struct Analysis {
     /// Every other variant against the base, in each metric that both have: what is asked first, in the
     /// order of the questions, then the rest by name.
     pub comparisons: Vec<MetricComparison>,
-    /// What each factor does in what is asked, where factors were crossed.
+    /// Effects of each factor in what is asked, where factors were crossed.
     pub effects: Vec<FactorEffects>,
-    /// What was expected, and what became of it.
+    /// Expectations and their outcomes.
     pub expectations: Vec<Expectation>,
-    /// What the source reported beside what was found here.
+    /// Figures that the source reported, beside those that were found here.
     pub reported: Vec<Reported>,
 }
 

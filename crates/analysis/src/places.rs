@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use results::model::LayerFacts;
 
-/// What stands for a device in a stack.
+/// Word that stands for a device in a stack.
 const DEVICE: &str = "device";
 
 /// The devices of a variant: by the name that all variants' devices of one place have in common, its own name.

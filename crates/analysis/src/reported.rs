@@ -1,4 +1,4 @@
-//! What a source reported beside what was found here.
+//! Figures that a source reported, beside those that were found here.
 
 use results::model::{FigureName, PlanFacts, ReportedFacts, ReportedSpread, ReportedValue};
 use stats::{Figure, Spread};
@@ -11,7 +11,7 @@ use crate::variant::VariantFigures;
 /// Figures of a source beside those found here.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reported {
-    /// What the source calls them.
+    /// Name that the source gives them.
     pub what: String,
     /// Their unit, as the source writes it.
     pub source_unit: String,
@@ -34,7 +34,7 @@ pub struct ReportedRow {
     pub source_ratio: Option<f64>,
     /// Tells whether a run of its variant has begun.
     pub ran: bool,
-    /// What was found here: the median over the repeats, with its interval.
+    /// The figure that was found here: the median over the repeats, with its interval.
     pub found: Figure,
     /// The source's spread within its run, in the source's unit.
     pub source_spread: Option<ReportedSpread>,

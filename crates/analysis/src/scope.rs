@@ -1,11 +1,11 @@
-//! What a figure is of: an operation, a layer or the whole load, of one stage.
+//! Scope of a figure: an operation, a layer or the whole load, of one stage.
 
-/// What a figure is of.
+/// Scope of a figure: the stage, and the part of it that the figure describes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Scope {
     /// Name of the measured stage; `None` where the experiment measures only one.
     pub stage: Option<String>,
-    /// What of that stage.
+    /// The part of that stage.
     pub of: Of,
 }
 

@@ -16,7 +16,7 @@ use crate::{Analysis, analyse};
 /// The beginning of 2025, seconds since 1970: no run started earlier.
 const FIRST_START: i64 = 1_735_689_600;
 
-/// What of a result is held against others of its kind. The result itself need not be kept.
+/// Figures and facts of a result that are held against those of other results of its kind. The result itself need not be kept.
 #[derive(Debug, Clone)]
 pub struct TrendResult {
     run_id: String,
@@ -79,12 +79,12 @@ pub struct Trends {
     pub left_out: Vec<LeftOut>,
 }
 
-/// What a series is of.
+/// Name of a series: the metric, its scope, the variant and its base.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrendName {
     /// Id of the metric.
     pub metric: String,
-    /// What it is of.
+    /// Scope of the metric.
     pub scope: Scope,
     /// The variant.
     pub variant: String,
@@ -95,9 +95,9 @@ pub struct TrendName {
 /// A figure over all results of one kind, oldest first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TrendSeries {
-    /// What the results have in common.
+    /// Kind that the results have in common.
     pub kind: TrendKind,
-    /// What it is of.
+    /// Name of the series.
     pub name: TrendName,
     /// Which direction is good.
     pub better: Better,
@@ -105,7 +105,7 @@ pub struct TrendSeries {
     pub threshold: f64,
     /// The runs with their values: ratios to the base, or medians.
     pub runs: Vec<(TrendRun, f64)>,
-    /// What the values do, or their logarithms where [`Self::is_relative`]; places are among `runs`.
+    /// Trend of the values, or of their logarithms where [`Self::is_relative`]; places are among `runs`.
     pub trend: Trend,
     /// Results without a figure of enough repeats.
     pub left_out: usize,

@@ -29,7 +29,7 @@ pub struct Point {
 /// The values of one metric, one for each run that has it, by repeat.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MetricValues {
-    /// What it is of.
+    /// Scope of the metric.
     pub scope: Scope,
     /// Id of the metric.
     pub metric: String,

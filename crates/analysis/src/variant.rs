@@ -13,7 +13,7 @@ use crate::scope::{Of, Scope};
 use crate::values::{self, Figures, MetricValues, of_jobs};
 use crate::within::{self, RunSpread, TypicalSpread};
 
-/// What one variant did.
+/// Figures of one variant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VariantFigures {
     /// Its name.

@@ -17,7 +17,7 @@ pub struct RunSpread {
     pub repeat: u32,
     /// Throughput of the intervals, bytes per second.
     pub spread: Spread,
-    /// How many independent intervals these are worth: neighbours depend on each other.
+    /// Number of independent intervals that would tell as much: neighbouring intervals depend on each other.
     pub effective_n: f64,
 }
 
@@ -135,7 +135,7 @@ pub struct TypicalSpread {
     pub counts: (usize, usize),
 }
 
-/// Of each figure of the spreads of all runs the median.
+/// Returns the median over all runs of each figure of their spreads.
 pub(crate) fn typical(runs: &[&Spread]) -> Option<TypicalSpread> {
     let median = |figure: fn(&Spread) -> Option<f64>| {
         runs.iter().filter_map(|run| figure(run)).collect::<Sorted>().median()

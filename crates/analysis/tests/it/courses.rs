@@ -1,4 +1,4 @@
-//! Where throughput changes within the runs.
+//! Places at which throughput changes within the runs.
 
 use analysis::{Scope, analyse};
 use results::model::Row;

@@ -1,4 +1,4 @@
-//! What factors do.
+//! Effects of factors.
 
 use analysis::{FactorEffects, analyse};
 use results::read::ResultSet;

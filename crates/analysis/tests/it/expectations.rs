@@ -1,4 +1,4 @@
-//! What is expected is held against the figures of one variant, or against the ratio of two within each repeat.
+//! Expectations are held against the figures of one variant, or against the ratio of two within each repeat.
 
 use analysis::{ExpectationOutcome, analyse};
 use results::model::{Bound, CellState, ExpectedFigure, FigureName};
