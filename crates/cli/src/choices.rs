@@ -1,4 +1,4 @@
-//! What a command that runs cells was given, as the run takes it.
+//! Options of a command that runs cells, as the run takes them.
 
 use std::path::{Path, PathBuf};
 

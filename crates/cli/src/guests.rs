@@ -19,13 +19,13 @@ use crate::failure::Failure;
 
 /// The image and accelerator that guests are started with.
 pub struct Prepared {
-    /// Where images are kept.
+    /// Directory in which images are kept.
     pub cache: Cache,
     /// The image that guests boot from.
     pub image: Image,
     /// Who executes the guest's instructions.
     pub accelerator: Accelerator,
-    /// What commands need beside the image.
+    /// Supplies that commands need beside the image.
     pub supplies: Vec<Supply>,
     /// The QEMU that the user named.
     qemu: Option<Qemu>,

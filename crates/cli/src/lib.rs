@@ -1,5 +1,5 @@
-//! What the program `fathom` is made of: arguments, commands, rendering of events; no logic. Its developers' program `fathom-bench` is made
-//! of the same, and runs commands of `fathom` as they are.
+//! The program `fathom`: arguments, commands, rendering of events; no logic. Its developers' program `fathom-bench` is made of the same, and runs
+//! commands of `fathom` as they are.
 #![forbid(unsafe_code)]
 
 mod args;

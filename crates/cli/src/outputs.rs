@@ -63,15 +63,15 @@ pub struct Output<'a> {
     pub kind: OutputKind,
 }
 
-/// What a command reads or works on.
+/// A file, device or directory that a command reads or works on.
 #[derive(Debug, Clone, Copy)]
 pub struct Input<'a> {
     pub path: &'a Path,
-    /// What it is, as in "x, which is estimated".
+    /// Role of the input, as in "x, which is estimated".
     pub what: &'static str,
 }
 
-/// What a path leads to: two paths with equal places are one file.
+/// Place that a path leads to: two paths with equal places are one file.
 #[derive(Debug, PartialEq)]
 enum Place {
     /// Device and inode.

@@ -1,7 +1,7 @@
-//! What goes to people: standard error or standard output, with colours only on a terminal.
+//! Output for people: standard error or standard output, with colours only on a terminal.
 //!
-//! Names and paths may hold anything, also what a terminal obeys. Whatever becomes a [`Line`] is written out there, and only
-//! there; the colours of Fathom come around it. What is printed is lines.
+//! Names and paths may hold anything, including characters that a terminal obeys. Those are written out when the text becomes a [`Line`], and only
+//! then; the colours of Fathom are added around it. Everything is printed in lines.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
@@ -13,7 +13,7 @@ use units::{is_obeyed, printable};
 
 use crate::fit::fit;
 
-/// Whether colours are wanted, and how words are coloured.
+/// Colours for words, where colours are wanted.
 #[derive(Debug, Clone, Copy)]
 pub struct Style {
     colour: bool,
@@ -247,7 +247,7 @@ pub fn csv(text: &str) {
 
 /// Why standard output could not be written; nothing more is written then, as there would be a gap in it.
 static LOST: OnceLock<io::Error> = OnceLock::new();
-/// Whether the reader of standard output went away, which is no reason to complain.
+/// Set when the reader of standard output went away, which is no reason to complain.
 static GONE: AtomicBool = AtomicBool::new(false);
 
 /// Standard output. The one of the standard library takes a descriptor that cannot be written for one that swallows everything.

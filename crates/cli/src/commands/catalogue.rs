@@ -86,7 +86,7 @@ fn print(chosen: &[&Shipped]) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What became of an experiment.
+/// Outcome of an experiment of the catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ExperimentStatus {
     /// It was there already.
@@ -164,7 +164,7 @@ fn execute(one: &Planned, args: &CatalogueArgs, dir: &Path) -> ExperimentStatus 
     }
 }
 
-/// What stands in the directory of an experiment.
+/// Status of the result in the directory of an experiment.
 enum ResultStatus {
     None,
     Begun,

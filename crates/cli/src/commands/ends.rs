@@ -1,4 +1,4 @@
-//! What is said before a run and after it, here and in the lab.
+//! Messages before and after a run, here and in the lab.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -23,7 +23,7 @@ pub fn begin(plan: &Plan, out: &Path, accelerator: Option<&str>) {
     }
 }
 
-/// How often is looked whether somebody wishes to stop.
+/// Time between two checks whether somebody wishes to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Says from a thread of its own, while the run has a `view`, that the wish to stop was taken: what is under way may take its time to end.

@@ -112,7 +112,7 @@ fn and_commands(explained: &Explained) -> &'static str {
     if explained.commands { " and the time of the commands" } else { "" }
 }
 
-/// How many cells there are, and how long they take.
+/// Writes the number of cells, and how long they take.
 fn takes(text: &mut Text, explained: &Explained) {
     let (about, cells) = (Nanos(explained.about_ns), explained.order.len());
     let (most, time) = match &explained.sequential {

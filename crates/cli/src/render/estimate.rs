@@ -8,7 +8,7 @@ use units::{Nanos, Unit};
 use super::{bar, live, set_fraction, time_left};
 use crate::terminal::{Line, Style, Text, say_line};
 
-/// How far an estimate is, on standard error.
+/// Progress of an estimate, on standard error.
 pub struct EstimateView {
     bar: Option<ProgressBar>,
 }
@@ -139,7 +139,7 @@ fn other_sure(other: &estimate::Comparison) -> String {
     format!(" (± {} / {} points, from {records} records)", points(lz4), points(zstd))
 }
 
-/// What saves records that are the same, and what that takes.
+/// Describes how identical records can be shared, and the memory that this takes.
 fn same(dedupe: estimate::RecordDedupe) -> String {
     let sure = match dedupe.error_points {
         Some(error) if error > 0.0 => {

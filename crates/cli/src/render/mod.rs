@@ -1,4 +1,4 @@
-//! How events look: a live view on a terminal, plain lines elsewhere, JSON lines for programs.
+//! Rendering of events: a live view on a terminal, plain lines elsewhere, JSON lines for programs.
 
 pub mod estimate;
 mod load;

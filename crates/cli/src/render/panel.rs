@@ -4,7 +4,7 @@ use std::io::Write;
 
 use crate::terminal::Line;
 
-/// What the terminal is like now: columns and rows.
+/// Function that reads the present size of the terminal: columns and rows.
 pub type Size = fn() -> Option<(usize, usize)>;
 
 /// Lines that are drawn again and again.
@@ -12,7 +12,7 @@ pub type Size = fn() -> Option<(usize, usize)>;
 pub struct Panel<W> {
     out: W,
     size: Size,
-    /// How wide each line is that stands on the terminal, in columns; the cursor is on the last.
+    /// Width in columns of each line that stands on the terminal; the cursor is on the last line.
     drawn: Vec<usize>,
 }
 

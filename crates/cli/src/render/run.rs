@@ -10,7 +10,7 @@ use units::{Nanos, Unit, show};
 use super::{bar, live, per_second, set_fraction, time_left};
 use crate::terminal::{Line, Style, json_line, say, say_line};
 
-/// How often a plain line is printed while a stage goes on.
+/// Time between two plain lines while a stage goes on.
 const PLAIN_EVERY: Duration = Duration::from_secs(5);
 
 /// Renders the events of a run.
@@ -49,7 +49,7 @@ impl RunView {
         }
     }
 
-    /// What is going on before the first cell.
+    /// Shows what is going on before the first cell.
     pub fn status(&self, text: &str) {
         match &self.bar {
             Some(bar) => {
@@ -61,7 +61,7 @@ impl RunView {
         }
     }
 
-    /// What the lab does before the guest is there.
+    /// Shows what the lab does before the guest is there.
     pub fn lab(&self, event: &lab::Event) {
         use lab::Event as Lab;
         let text = match event {

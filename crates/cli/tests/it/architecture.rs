@@ -167,7 +167,7 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files.filter(|path| path.extension().is_some_and(|end| end == "rs")).collect()
 }
 
-/// Whether a path as `engine::worker::Worker` names what is defined in the file of that module.
+/// Tells whether a path such as `engine::worker::Worker` names an item that is defined in the file of that module.
 fn is_defined(path: &str) -> bool {
     const KINDS: [&str; 6] = ["struct", "enum", "trait", "type", "fn", "const"];
     let parts: Vec<_> = path.split("::").collect();

@@ -1,4 +1,4 @@
-//! What a killed run left is listed, taken down on `--yes`, and nothing else is touched.
+//! Remains of a killed run are listed and, on `--yes`, taken down; nothing else is touched.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

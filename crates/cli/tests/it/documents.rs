@@ -1,4 +1,4 @@
-//! What the documents show must work.
+//! Experiments, links and named sources in the documents must be right.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -60,7 +60,7 @@ fn prose(text: &str) -> String {
     parts.collect()
 }
 
-/// What the links of a document lead to, on this machine.
+/// Returns the targets of a document's links that are on this machine.
 fn links(text: &str) -> Vec<String> {
     let text = prose(text);
     let targets = text.split("](").skip(1).filter_map(|rest| rest.split_once(')'));

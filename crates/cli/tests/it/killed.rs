@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::program::{command, expect, fathom_in, fresh, text};
 
-/// What every reader does with a result that was cut off.
+/// Checks what every reader does with a result that was cut off.
 pub fn check_cut_off(out: &std::path::Path) {
     let shown = fathom_in(&std::env::temp_dir(), &["show", text(out)]);
     assert_eq!(shown.code, Some(0), "{}", shown.err);
@@ -16,7 +16,8 @@ pub fn check_cut_off(out: &std::path::Path) {
     assert!(page.contains("incomplete"), "the page does not say that the result is incomplete");
 }
 
-/// Whether a result says that it was written to its end, as one does whose program is killed on its way out. Then all ten cells are there.
+/// Tells whether a result says that it was written to its end, as it does when the program is killed on its way out. If so, checks that all ten
+/// cells are there.
 fn has_ended(out: &std::path::Path) -> bool {
     let manifest = std::fs::read_to_string(out.join("manifest.json")).unwrap();
     let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();

@@ -102,7 +102,7 @@ fn the_logs_of_a_load_open_in_other_tools_and_agree_with_its_summary() {
     assert!(rows.iter().all(|r| r[4] == "4096" && r[7] == "0"));
 }
 
-/// What base64 text stands for.
+/// Decodes base64 text.
 fn base64(text: &str) -> Vec<u8> {
     let digit = |c: u8| match c {
         b'A'..=b'Z' => c - b'A',

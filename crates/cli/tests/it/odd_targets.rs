@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use crate::loop_device::loop_device;
 use crate::program::{fathom_in, skip, text};
 
-/// What a folder holds: names, and the bytes of files.
+/// Returns the content of a folder: names, and the bytes of files.
 fn content(dir: &Path) -> Vec<(PathBuf, Option<Vec<u8>>)> {
     let mut all: Vec<_> = fs::read_dir(dir)
         .unwrap()

@@ -14,7 +14,7 @@ use crate::program::{Answer, command, fathom_in, skip};
 struct Writer {
     words: &'static [&'static str],
     input: &'static str,
-    /// Whether the file can be a pipe or a character device.
+    /// Tells whether the file can be a pipe or a character device.
     streams: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a load says VDO's packer saves, beside a packer written here for what the load left in its file.
+//! Saving of VDO's packer as a load reports it, held against that of a packer written here for the file that the load left.
 
 use std::collections::HashSet;
 use std::fs;
@@ -27,8 +27,8 @@ fn tree(folder: &Path) {
     }
 }
 
-/// What the packer saves on the distinct blocks of a file in their order, percent. After `packer.c` of dm-vdo: sixteen bins, fourteen
-/// fragments and 4060 bytes in each; the fullest one with room gets the fragment.
+/// Returns the saving of the packer on the distinct blocks of a file in their order, percent. It follows `packer.c` of dm-vdo: sixteen bins,
+/// fourteen fragments and 4060 bytes in each; the fullest bin with room gets the fragment.
 fn packed(file: &[u8]) -> f64 {
     let mut lz4 = reduce::Lz4::new();
     let mut seen = HashSet::new();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What a call of the program gave.
+/// Result of a call of the program.
 #[derive(Debug)]
 pub struct Answer {
     pub code: Option<i32>,
@@ -19,7 +19,7 @@ pub fn command(args: &[&str]) -> Command {
     command
 }
 
-/// What a guest's kernel says when the emulated CPU lost its flags: twice in some hundred guests.
+/// Message of a guest's kernel when the emulated CPU lost its flags: twice in some hundred guests.
 const EMULATOR_CRASH: &str = "Kernel panic - not syncing: Fatal exception in interrupt";
 
 /// Runs `fathom` in `dir`.

@@ -67,7 +67,7 @@ impl Session {
         String::from_utf8_lossy(&self.printed.lock().unwrap()).into_owned()
     }
 
-    /// What was printed after the first `from` bytes, once `enough` says so.
+    /// Waits until `enough` accepts what was printed after the first `from` bytes, and returns that.
     fn wait(&self, from: usize, enough: impl Fn(&str) -> bool) -> String {
         let start = Instant::now();
         loop {

@@ -1,4 +1,4 @@
-//! What was written is verified by later runs of the program, from the state file that the first one left.
+//! Verification of what was written by later runs of the program, from the state file that the first one left.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -26,7 +26,7 @@ fn summary(answer: &Answer) -> Value {
     serde_json::from_str(last).unwrap_or_else(|e| panic!("{e}: {} {}", answer.out, answer.err))
 }
 
-/// What verification found, of a load that must end with this exit code.
+/// Returns what verification found, of a load that must end with this exit code.
 fn verified(dir: &Path, code: i32, words: &str) -> Value {
     let answer = load(dir, words);
     let found = summary(&answer)["verify"].clone();

@@ -1,4 +1,4 @@
-//! What is said of a trace and of its replay.
+//! Text about a trace and its replay.
 
 use std::process::ExitCode;
 

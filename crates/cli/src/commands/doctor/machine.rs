@@ -1,4 +1,4 @@
-//! What this machine can do.
+//! Capabilities of this machine.
 
 use host::{Capability, CapabilityState};
 use lab::accel::{Accelerator, AcceleratorKind};
@@ -7,7 +7,7 @@ use lab::image::Image;
 
 use crate::terminal::{Style, Text};
 
-/// What can be done about an emulated guest.
+/// Remedy for an emulated guest.
 const WITHOUT_KVM: &str =
     "the lab emulates the CPU: ratios count; for absolute speed use a machine whose KVM works";
 

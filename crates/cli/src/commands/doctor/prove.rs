@@ -20,7 +20,7 @@ use crate::commands::lab;
 use crate::failure::Failure;
 use crate::terminal::say;
 
-/// What the guest is like unless told otherwise.
+/// Options of the guest unless told otherwise.
 const GUEST: GuestArgs = GuestArgs {
     memory: None,
     cpus: None,

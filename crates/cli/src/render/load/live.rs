@@ -1,4 +1,4 @@
-//! What the live view of a load shows.
+//! Content of the live view of a load.
 
 use std::collections::BTreeMap;
 

@@ -16,7 +16,7 @@ use super::run::figures;
 use super::{live, time_left};
 use crate::terminal::{Line, Style, answer, json_line, say, say_line, say_text, width};
 
-/// How often a plain line is printed at most.
+/// Shortest time between two plain lines.
 const PLAIN_EVERY: Duration = Duration::from_millis(900);
 
 /// Renders the events of a load.

@@ -1,4 +1,4 @@
-//! What a load did, for people.
+//! Figures of a load, for people.
 
 use results::model::{
     CONTENT_SHARES, ContentFigure, JobSummary, LatencySummary, LoadSummary, OperationSummary,
@@ -46,7 +46,7 @@ pub fn table(summary: &LoadSummary, width: usize) -> Text {
     text
 }
 
-/// What follows the table.
+/// Writes the lines that follow the table.
 fn rest(text: &mut Text, summary: &LoadSummary) {
     for (name, op) in &summary.operations {
         parts(text, name, op);
