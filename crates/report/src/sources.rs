@@ -1,4 +1,4 @@
-//! What sources found beside what was found here: one Markdown page over several results, from their expectations.
+//! The figures that sources found beside those found here: one Markdown page over several results, made from their expectations.
 
 use std::fmt::Write as _;
 
@@ -9,13 +9,13 @@ use units::Unit;
 use crate::view::View;
 use crate::wording::{self, NONE, SOURCE_DIGITS};
 
-/// How every such page begins.
+/// The beginning of every such page.
 pub const MARK: &str = "# What the sources found, and what was found here\n";
 
 /// The name of the number of repeats there.
 const REPEATS: &str = "repeats of each variant";
 
-/// What is told of the run of each result, by its name in the run's own table.
+/// The facts about the run of each result that the page tells, by their names in the run's own table.
 const TOLD: [&str; 8] = [
     "source",
     "scale",

@@ -22,7 +22,7 @@ use crate::wording::{self, NONE};
 
 /// Lines of figures that a reader still scrolls through.
 const MANY: usize = 120;
-/// What is told of every operation and command where not all figures are.
+/// Metrics that are shown for every operation and command where not all figures are shown.
 const MAIN: [&str; 4] = ["iops", "throughput_bytes_per_s", "latency_p99_ns", "elapsed_s"];
 
 /// The summary, lines of at most `width` characters where words allow it; colour only when asked. Where the tables would be long, they
@@ -104,7 +104,7 @@ fn written(
     out
 }
 
-/// What was counted that tells why, each with its counters.
+/// Writes the reasons that the counters give, each with its counters.
 fn why(out: &mut String, view: &View, width: usize, ink: &Ink) {
     let Some(why) = &view.why else { return };
     out.push_str(&wrapped(&format!("{}:", why.of), width, ""));
@@ -143,7 +143,7 @@ fn expectations(out: &mut String, view: &View, width: usize, ink: &Ink) {
     }
 }
 
-/// What each factor does in one metric; of two together those that are sure.
+/// Writes the effects of all factors on one metric; of the joint effects of two factors only those with a clear verdict.
 fn effects(out: &mut String, row: &EffectRow, width: usize, ink: &Ink) {
     let _ = writeln!(out, "{}", wrapped(&format!("Effects on {}:", row.label), width, ""));
     for effect in &row.found.effects {
@@ -162,7 +162,7 @@ fn effects(out: &mut String, row: &EffectRow, width: usize, ink: &Ink) {
     out.push_str("\n\n");
 }
 
-/// What the doctor noticed, and what limits the layers; `fathom doctor` has more of these.
+/// Writes the doctor's findings, and the first of those that tell what limits the layers; `fathom doctor` has all of these.
 fn findings(out: &mut String, findings: &[Finding], width: usize, ink: &Ink) {
     let limits = doctor::limits(findings);
     let others = findings.iter().filter(|finding| finding.explains_percent.is_none());

@@ -1,4 +1,4 @@
-//! How figures, ratios and intervals are written, the same on every page and terminal.
+//! The spelling of figures, ratios and intervals, the same on every page and terminal.
 
 use analysis::{
     Evidence, Expectation, ExpectationOutcome, MetricComparison, Reported, ReportedRow,
@@ -9,7 +9,7 @@ use units::{Test, Unit, show};
 
 use crate::view::{Figure, GridCell, View};
 
-/// What stands where there is no figure.
+/// Stands where there is no figure.
 pub const NONE: &str = "–";
 
 /// Digits of a source's figure: as many as it gave.
@@ -223,7 +223,7 @@ fn unseen(runs: usize) -> String {
     format!("{} %", show::significant(stats::unseen_percent(runs), 2))
 }
 
-/// What the words for a test mean.
+/// The meaning of the words for a test.
 pub const TESTS: &str = "Paired: the repeats' own ratios, their mean and Student's t, for rates, means and CPU. By ranks: every repeat of one \
     side over every one of the other, their median and the rank test of Mann and Whitney, from eight repeats on of Brunner and Munzel, for tails; \
     no word that runs which stand apart for the bad speak against. \
@@ -313,7 +313,7 @@ pub struct Expected {
     pub figure: String,
     /// `above 1.5`, `20 to 40`.
     pub asked: String,
-    /// What was found.
+    /// The figure that was found.
     pub found: Option<String>,
     /// Its interval.
     pub interval: Option<String>,

@@ -54,7 +54,7 @@ pub fn cells(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     folded(&id("cells"), "Cells and commands", &body)
 }
 
-/// What the columns of machines say.
+/// The meaning of the columns about the machine.
 const MACHINE: &str = "While the cell ran: CPU time that other programs took of all CPUs, what the machine's own host took from it (steal), and how \
     much of the time some thread waited for a CPU, for memory or for I/O (pressure stall information; the load's own threads among them)";
 

@@ -1,4 +1,4 @@
-//! What the experiment expected, with its source, and what became of it; what the source reported beside what was found.
+//! Tables of the experiment's expectations, with source and outcome, and of the figures that the source reported beside those found here.
 
 use analysis::{Expectation, ExpectationOutcome, Reported, ReportedRow};
 use maud::{Markup, html};

@@ -1,4 +1,4 @@
-//! What is folded away.
+//! Parts of the page that are folded away.
 
 use maud::{Markup, html};
 

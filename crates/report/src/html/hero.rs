@@ -44,7 +44,7 @@ pub fn hero(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     }
 }
 
-/// What was counted that tells why, the counters behind it; nothing where nothing was.
+/// The reasons of a change that the counters give, with these counters; nothing where there are none.
 fn reasons(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     html! { @if let Some(why) = &view.why {
         section.findings.reasons aria-labelledby=(id("why")) {

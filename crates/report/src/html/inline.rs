@@ -1,4 +1,4 @@
-//! What stands within a line: a variant's colour, a verdict, an interval below its figure.
+//! Elements within a line: a variant's colour, a verdict, an interval below its figure.
 
 use maud::{Markup, html};
 

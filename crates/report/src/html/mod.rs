@@ -31,7 +31,7 @@ const SCRIPT: &str = include_str!("script.js");
 /// Nothing may be loaded from anywhere: a browser holds the page to it.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:";
 
-/// What a page is about. It says so itself at its start, so that a page is told from a file of somebody else.
+/// The kind of a page. The page names its kind at its start, so that a file of somebody else is not taken for a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Page {
     /// Results of runs.

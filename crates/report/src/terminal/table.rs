@@ -11,7 +11,7 @@ use crate::wording::{self, NONE};
 /// Labels of a table are cut to so many characters before the table is given up, columns.
 const LABEL: usize = 24;
 
-/// How much of a line is written when the terminal is narrow.
+/// The detail of a line: less is written on a narrow terminal.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 enum Detail {
     Bare,
@@ -59,7 +59,7 @@ pub(super) fn table(
     out.replace("\n\n\n", "\n\n")
 }
 
-/// What stands in the columns of a table.
+/// The contents of a table's columns.
 #[derive(Clone, Copy)]
 enum Columns {
     /// One variant.

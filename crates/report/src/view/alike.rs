@@ -6,9 +6,9 @@ use results::model::LayerFacts;
 
 use super::Variant;
 
-/// What stands in a drawing where variants differ.
+/// Stands in a drawing in place of anything that is not the same in all variants.
 pub const DIFFERS: &str = "differs";
-/// What stands for a device in a stack.
+/// Kind that stands for a device in a stack.
 const DEVICE: &str = "device";
 
 /// Variants whose stacks look alike.
@@ -20,7 +20,7 @@ pub struct Alike {
     pub stack: Vec<LayerFacts>,
     /// Their stages in words, without what is not the same in all.
     pub stages: Vec<String>,
-    /// What differs: its name, and what it is in each of the variants.
+    /// Differences: the name of each, and its value in each of the variants.
     pub differences: Vec<(String, Vec<String>)>,
 }
 
@@ -37,7 +37,7 @@ pub fn alike(variants: &[Variant]) -> Vec<Alike> {
     groups.into_iter().map(|group| together(variants, group)).collect()
 }
 
-/// Where each layer stands on which others, what it can be set to, and which stages follow each other.
+/// The layers of a stack (kind, name, inputs with the positions of the layers below, names of the settings), and the number of stages.
 type Shape<'a> = (Vec<(&'a str, &'a str, Vec<(&'a str, Option<usize>)>, Vec<&'a str>)>, usize);
 
 fn shape(variant: &Variant) -> Shape<'_> {
@@ -112,7 +112,7 @@ fn rename(stack: &mut [LayerFacts], place: usize) {
     }
 }
 
-/// What the texts have in common of what stands between their commas, and what each has beside it.
+/// Splits texts at their commas and returns the parts that all of them have, and for each text the other parts.
 fn parts(texts: &[&str]) -> (String, Vec<String>) {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for text in texts {

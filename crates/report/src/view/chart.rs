@@ -9,15 +9,15 @@ use super::Mark;
 pub struct Chart {
     /// Unique in its view (`throughput-randwrite`).
     pub id: String,
-    /// What it shows.
+    /// The title: names what is drawn.
     pub title: String,
     /// Which part of the page it belongs to.
     #[serde(skip)]
     pub part: Part,
-    /// How to read it, one or two sentences.
+    /// Tells a reader how to read it, in one or two sentences.
     #[serde(skip)]
     pub reading: String,
-    /// How its points are joined.
+    /// The way in which its points are joined.
     pub shape: Shape,
     /// Names of the places of the horizontal axis: of 0, 1, ... for bars, of the positions of the points for marked lines; empty where
     /// numbers are on it.
@@ -31,18 +31,18 @@ pub struct Chart {
     pub series: Vec<Series>,
 }
 
-/// Where on the page a chart stands.
+/// The part of the page that a chart belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// What the load saw: throughput, latency.
+    /// The load: throughput, latency.
     Load,
-    /// What the layers did meanwhile.
+    /// The layers meanwhile.
     Layers,
-    /// What the machine did meanwhile: CPU, devices.
+    /// The machine meanwhile: CPU, devices.
     Machine,
 }
 
-/// How the points of a chart are joined.
+/// The way in which the points of a chart are joined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
@@ -59,15 +59,15 @@ pub enum Shape {
 /// One axis.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Axis {
-    /// What is on it, with the unit.
+    /// Quantity on the axis, with its unit.
     pub label: String,
-    /// How its numbers are to be read.
+    /// The scale of its numbers.
     pub scale: Scale,
     /// The unit of the stored numbers; axes and tables print it in people's form.
     pub unit: units::Unit,
 }
 
-/// How positions on an axis follow from numbers.
+/// The rule by which numbers become positions on an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
@@ -82,7 +82,7 @@ pub enum Scale {
 /// One line or area.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Series {
-    /// What a legend calls it.
+    /// Its name in the legend.
     pub name: String,
     /// Index of the variant whose colour it has; `None` takes the colour of `hue`.
     pub variant: Option<usize>,

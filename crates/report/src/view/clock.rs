@@ -52,7 +52,7 @@ pub fn measured_span(cell: &CellData) -> Option<(u64, u64)> {
     Some((first.start_ns, end))
 }
 
-/// What the axis of a chart over several measured stages says.
+/// The label of the time axis of a chart over several measured stages.
 const SEVERAL: &str = "Seconds since the first measured stage began";
 
 /// The axis of seconds since the start of one measured stage.

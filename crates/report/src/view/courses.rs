@@ -1,4 +1,4 @@
-//! How throughput went on within the runs, in sentences and as marks in the charts over time.
+//! The course of throughput within the runs, in sentences and as marks in the charts over time.
 
 use analysis::{Analysis, Change, EndGrowth, RunCourse, Scope};
 use serde::Serialize;
@@ -10,13 +10,13 @@ use units::show::{nanos, significant};
 pub struct CourseRow {
     /// Index of the variant.
     pub variant: usize,
-    /// What it is of.
+    /// Scope of the figures.
     pub scope: Scope,
     /// Name of the stage.
     pub stage: String,
     /// The operation.
     pub operation: String,
-    /// What was found.
+    /// The course that the analysis found.
     pub course: RunCourse,
     /// The course in sentences, the variant's name first; `None` where throughput stays as it is.
     pub text: Option<String>,
@@ -27,7 +27,7 @@ pub struct CourseRow {
 pub struct Mark {
     /// Index of the variant whose colour it has.
     pub variant: usize,
-    /// Where.
+    /// Position on the horizontal axis.
     pub x: f64,
     /// From where to where it may be.
     pub low: Option<f64>,

@@ -21,7 +21,7 @@ type Point = (Named, f64, Option<f64>);
 /// A curve: its name and its points.
 type Curve = (Named, Vec<(f64, Option<f64>)>);
 
-/// How to read a curve over a factor, and one over the points of a sweep.
+/// Texts that tell how to read a curve over a factor, and one over the points of a sweep.
 const OF_FACTOR: &str = "Each point is the median over the repeats of one variant; one line for each combination of what else was varied. \
     Lines that run side by side say that the two do not depend on each other.";
 const OF_SWEEP: &str = "Each point is one point of the sweep: the median over the repeats. One line for each variant, and for each combination of \
@@ -42,7 +42,7 @@ pub fn of_picture(
     drawn(plan, rows, &Wanted { rows: own, by: picture.by.as_deref() })
 }
 
-/// Of which rows there are curves, and over what.
+/// The curves to draw: a filter of figures, and the factor or swept key they are drawn over.
 struct Wanted<'a> {
     rows: &'a dyn Fn(&FigureRow) -> bool,
     /// Name of a factor or a swept key; `None` for the one with the most levels.
@@ -158,11 +158,11 @@ fn over_sweep(
     figures.into_iter().map(|(row, points)| chart(row, &of(row), &axis, points)).collect()
 }
 
-/// What a curve is over.
+/// The factor or swept key that a curve is drawn over.
 struct Over<'a> {
     name: &'a str,
     levels: &'a [String],
-    /// How to read it.
+    /// Text that tells how to read the curve.
     reading: &'a str,
 }
 

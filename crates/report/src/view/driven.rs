@@ -1,4 +1,4 @@
-//! How the measured loads were driven, and what they say about themselves beyond figures.
+//! Facts about the measured loads beyond figures: what drove them, and what they report about themselves.
 
 use std::collections::BTreeSet;
 
@@ -90,7 +90,7 @@ fn computed(set: &ResultSet) -> Vec<(String, String)> {
     told_once(said)
 }
 
-/// What was measured and computed of a figure, and of which variants that is so.
+/// One text about how a figure was measured or computed, with the variants that it applies to.
 struct ComputedRow<'a> {
     variants: Vec<&'a str>,
     name: String,

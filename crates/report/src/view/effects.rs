@@ -1,4 +1,4 @@
-//! What each factor does, as it is told.
+//! The effects of the factors, as a report tells them.
 
 use analysis::{Analysis, FactorEffect, FactorEffects, LevelChange};
 
@@ -7,9 +7,9 @@ use super::FigureRow;
 /// The effects in one metric that is asked about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EffectRow {
-    /// What people call the metric, with what it is of: `IOPS of randwrite`.
+    /// Name of the metric for people, with its scope: `IOPS of randwrite`.
     pub label: String,
-    /// What was found.
+    /// The effects that the analysis found.
     pub found: FactorEffects,
 }
 

@@ -42,7 +42,7 @@ fn shown(scope: &Scope, variant: &VariantFigures) -> bool {
     }
 }
 
-/// What a row needs to know of its metric.
+/// The facts about a metric that a row needs.
 struct Described<'a> {
     id: &'a str,
     name: &'a str,

@@ -1,4 +1,4 @@
-//! What the shown metrics mean: entries of the catalogue, and figures that commands print themselves.
+//! The meaning of the shown metrics: entries of the catalogue, and figures that commands print themselves.
 
 use results::model::PlanFacts;
 use units::Better;
@@ -10,11 +10,11 @@ use super::{FigureRow, Of};
 pub struct Term {
     /// Its key in JSON.
     pub id: String,
-    /// What people call it.
+    /// Its name for people.
     pub name: String,
     /// Which direction is good.
     pub better: Better,
-    /// What it is.
+    /// Its meaning.
     pub help: String,
 }
 

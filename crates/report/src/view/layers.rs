@@ -1,4 +1,4 @@
-//! What the layers did over time: the charts that each kind of layer describes, drawn from its samples.
+//! Charts of the layers over time: each kind of layer describes its own, drawn from its samples.
 
 use std::collections::BTreeSet;
 

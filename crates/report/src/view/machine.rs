@@ -1,4 +1,4 @@
-//! What the machine did over time: its processors, and the devices of each stack.
+//! Charts of the machine over time: its processors, and the devices of each stack.
 
 use std::collections::BTreeSet;
 

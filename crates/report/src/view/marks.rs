@@ -1,4 +1,4 @@
-//! What is marked in charts: where throughput changes, where a stage begins, and cells that were disturbed.
+//! Marks in charts: changes of throughput, starts of stages, and disturbed cells.
 
 use super::clock::{StageStart, of_several};
 use super::{Chart, CourseRow, Mark, View, strips};

@@ -1,5 +1,5 @@
-//! What a report says, as data: one pure function makes it from a result, its analysis and its findings,
-//! and every renderer (page, terminal, JSON, CSV) reads nothing else. So they cannot disagree.
+//! The content of a report as data: one pure function makes it from a result, its analysis and its findings.
+//! Every renderer (page, terminal, JSON, CSV) reads nothing else, so they cannot disagree.
 
 mod alike;
 mod build;
@@ -59,9 +59,9 @@ use units::{Better, Unit};
 pub struct View {
     /// Name of the experiment.
     pub experiment: String,
-    /// What it is about.
+    /// Its description in the experiment.
     pub about: String,
-    /// What executed the guest: `kvm`, `tcg` or `none`.
+    /// The accelerator that executed the guest: `kvm`, `tcg` or `none`.
     pub accelerator: String,
     /// Tells whether layers and engine were simulated twins: no figure is real then.
     pub simulated: bool,
@@ -69,29 +69,29 @@ pub struct View {
     pub complete: bool,
     /// Tells whether its files are as the run left them: `whole`, `broken`, or `none` when nobody can tell.
     pub seal: &'static str,
-    /// What was found and how surely, after what must be known before.
+    /// Caveats that come before any figure, then the result and how sure it is, in sentences.
     pub summary: String,
     /// The answer to what was asked, in at most [`HEADLINE_WORDS`] words; `None` where no figure is asked that it could tell of.
     pub headline: Option<String>,
-    /// What was counted that tells why; `None` where nothing was.
+    /// The reasons of a change that the counters give; `None` where there are none.
     pub why: Option<Why>,
     /// One sentence for each variant against the base, without intervals and p-values.
     pub verdicts: Vec<Sentence>,
-    /// What must be known before any figure is read.
+    /// Notes that come before any figure.
     pub banners: Vec<Banner>,
-    /// What the doctor noticed, worst first.
+    /// The doctor's findings, worst first.
     pub findings: Vec<Finding>,
     /// Experiment, seed, date, command, ...: name and value.
     pub run: Vec<(String, String)>,
     /// The virtual machine: QEMU, kernel, disks: name and value; empty where there was none.
     pub lab: Vec<(String, String)>,
-    /// How the measured loads were driven: name and text.
+    /// Facts about how the measured loads were driven: name and text.
     pub driven: Vec<(String, String)>,
     /// The machines.
     pub machine: Vec<MachineRow>,
     /// Names of the measured stages in their order.
     pub stages: Vec<String>,
-    /// Of each variant, what began after its first measured stage.
+    /// The stages that began after the first measured one, for each variant.
     pub starts: Vec<Vec<StageStart>>,
     /// The variants in order; the first is the base of comparisons.
     pub variants: Vec<Variant>,
@@ -99,13 +99,13 @@ pub struct View {
     pub figures: Vec<FigureRow>,
     /// Rows that have many like them, in one table each: what is asked first.
     pub grids: Vec<Grid>,
-    /// What each factor does, and what two of them do together.
+    /// The effects of each factor, and of each two of them together.
     pub effects: Vec<EffectRow>,
-    /// How throughput went on within the runs.
+    /// The course of throughput within the runs.
     pub courses: Vec<CourseRow>,
-    /// What was expected, and what became of it.
+    /// The expectations, with their outcomes.
     pub expectations: Vec<Expectation>,
-    /// What its source reported beside what was found here.
+    /// Figures that the experiment's source reported, beside those found here.
     pub reported: Vec<Reported>,
     /// The thesis table: how throughput was spread over the intervals.
     pub spread: Vec<SpreadRow>,
@@ -125,30 +125,30 @@ pub struct View {
     pub single_threads: Vec<String>,
     /// Percent of one CPU below which there are more threads of a kind than it takes, and above which a kind wants one more.
     pub thread_marks: Option<(f64, f64)>,
-    /// What the samplers cost.
+    /// The cost of the samplers.
     pub samplers: Vec<SamplerRow>,
-    /// Where the lab's time went: what, and seconds since the command.
+    /// The lab's time line: steps, each with the seconds since the command.
     pub lab_times: Vec<(String, f64)>,
     /// The states that layers were brought to.
     pub states: Vec<StateRow>,
     /// The cells in the order they ran.
     pub cells: Vec<Cell>,
-    /// How it was decided how many repeats were needed; `None` where the number was fixed.
+    /// The decision on the number of repeats; `None` where the number was fixed.
     pub sequential: Option<Sequential>,
-    /// What the metrics shown mean.
+    /// The meaning of the metrics shown.
     pub glossary: Vec<Term>,
 }
 
-/// How it was decided how many repeats were needed.
+/// The decision on the number of repeats of a run that could stop early.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sequential {
     /// After which repeats there were to be looks.
     pub planned: SequentialFacts,
     /// After which there were.
     pub looks: Vec<u32>,
-    /// Where it stopped and why; `None` where it was cut off before.
+    /// The look at which the run stopped, and the reason; `None` where it was cut off before.
     pub stopped: Option<StoppedFacts>,
-    /// Where it stopped and why, in a sentence.
+    /// The same in a sentence.
     pub text: String,
 }
 
@@ -197,9 +197,9 @@ pub struct Sentence {
 pub struct Banner {
     /// Two or three words.
     pub title: String,
-    /// What it means for the figures.
+    /// The consequence for the figures.
     pub text: String,
-    /// What QEMU or the guest's kernel said about it, in its own words.
+    /// The original message of QEMU or of the guest's kernel about it.
     pub raw: Option<String>,
 }
 
@@ -227,13 +227,13 @@ pub struct Variant {
     pub devices: BTreeMap<String, String>,
     /// Its stages in words.
     pub stages: Vec<String>,
-    /// What its measured stages worked on, by their names.
+    /// The targets of its measured stages, by the stages' names.
     pub targets: BTreeMap<String, Vec<TargetFacts>>,
     /// The points of its sweeps, each with the name of the stage that measured it.
     pub points: Vec<(String, SweepFacts)>,
     /// Content of what its measured stages wrote; of one stage it may stand alone without a name.
     pub content: Vec<Content>,
-    /// What verification found in all its cells, those that failed among them; `None` when none of them was verified.
+    /// The findings of verification in all its cells, failed ones included; `None` when no cell was verified.
     pub verified: Option<VerifyFigures>,
 }
 
@@ -242,9 +242,9 @@ pub struct Variant {
 pub struct Content {
     /// Name of the stage; `None` where the experiment measures only one.
     pub stage: Option<String>,
-    /// What was asked for.
+    /// The content that was asked for.
     pub asked: Option<AskedContent>,
-    /// What was achieved, each the median over the repeats, with its interval.
+    /// The content that was achieved: of each figure the median over the repeats, with its interval.
     pub achieved: BTreeMap<String, Figure>,
 }
 
@@ -264,11 +264,11 @@ pub struct Figure {
 /// One figure over all variants.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FigureRow {
-    /// What it is of.
+    /// Scope of the figure.
     pub scope: Scope,
     /// Id of the metric, its key in JSON.
     pub metric: String,
-    /// What people call it.
+    /// Its name for people.
     pub label: String,
     /// Unit of the stored numbers.
     pub unit: Unit,
@@ -334,7 +334,7 @@ pub struct ThreadKindRow {
     pub busiest: Vec<Option<(f64, usize)>>,
 }
 
-/// What one sampler cost.
+/// The cost of one sampler.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SamplerRow {
     /// The probe's id.
@@ -362,11 +362,11 @@ pub struct Cell {
     pub repeat: u32,
     /// `done`, `failed`, ...
     pub state: String,
-    /// What disturbed it, each in a few words.
+    /// Disturbances while it ran, each in a few words.
     pub disturbed: Vec<String>,
-    /// What the machine that ran it did meanwhile, the guest in the lab.
+    /// CPU time taken by others, and pressure, on the machine that ran it (in the lab: the guest) meanwhile.
     pub machine: Option<MachineLoad>,
-    /// What the lab's host did meanwhile.
+    /// The same on the lab's host.
     pub host: Option<MachineLoad>,
     /// Why it failed.
     pub reason: Option<String>,
@@ -379,11 +379,11 @@ pub struct Cell {
 /// One step that was executed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// What it was for.
+    /// Its purpose.
     pub about: String,
-    /// What a person would type.
+    /// The command that a person would type.
     pub command: String,
-    /// How long it took, nanoseconds.
+    /// Its duration, nanoseconds.
     pub duration_ns: u64,
     /// Why it failed.
     pub error: Option<String>,

@@ -23,10 +23,10 @@ impl Line {
     }
 }
 
-/// How the series of one line of a chart look.
+/// The look of the series that belong to one line of a chart.
 #[derive(Debug, Clone)]
 pub struct Look {
-    /// What a legend calls it.
+    /// Its name in the legend.
     pub name: String,
     /// Variant whose colour it has.
     pub variant: Option<usize>,

@@ -1,5 +1,5 @@
-//! What happened, in sentences: built from the figures that the experiment asks about. The page says what differs and by how
-//! much; the terminal says the same and how surely.
+//! The result in sentences, built from the figures that the experiment asks about. The page tells the differences and their size;
+//! the terminal tells also how sure they are.
 
 use analysis::{Analysis, MetricComparison};
 use results::model::{Accelerator, SweepFacts};
@@ -13,7 +13,7 @@ use crate::wording;
 /// Clauses of a headline.
 const HEADLINE: usize = 3;
 
-/// What nobody asked about is told when it differs by more than this share.
+/// Share by which a figure that nobody asked about must differ to be told.
 const UNTOLD: f64 = 0.03;
 
 /// A variant's name, told from the words around it: it may be any word.
@@ -21,10 +21,10 @@ fn quoted(name: &str) -> String {
     format!("“{name}”")
 }
 
-/// How much a sentence says.
+/// The detail of a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Detail {
-    /// What differs, and by how much.
+    /// The differences and their size.
     Short,
     /// Also how surely: interval, verdict, p and runs.
     Sure,

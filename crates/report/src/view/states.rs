@@ -12,9 +12,9 @@ pub struct StateRow {
     pub stage: String,
     /// The layer, and the state that it was to be in.
     pub state: String,
-    /// What had to hold.
+    /// The condition that had to hold.
     pub asked: String,
-    /// What was read.
+    /// The value that was read.
     pub read: String,
     /// Tells whether it held.
     pub met: bool,

@@ -11,9 +11,9 @@ use super::{Axis, Cell, Chart, FigureRow, Mark, Part, Scale, Series, Shape};
 const MOST: usize = 3;
 /// Fewer repeats are in the tables.
 const REPEATS: usize = 3;
-/// How their ids begin.
+/// The beginning of their ids.
 const ID: &str = "strip-";
-/// How one is read.
+/// Text that tells how to read a strip.
 const READING: &str = "Each point is one cell, in the order in which they ran. A trend is drift, two levels are a machine with two moods, one point \
                        far out is a run that met something.";
 

@@ -1,4 +1,4 @@
-//! What the load saw over time: throughput and latency of each interval, each repeat and their median.
+//! Charts of the load over time: throughput and latency of each interval, each repeat and their median.
 
 use std::collections::BTreeSet;
 

@@ -27,7 +27,7 @@ const PART: f64 = 0.15;
 /// Percent of a limit from which on it is told as a reason.
 const LIMIT: f64 = 50.0;
 
-/// What a disk counts, and how a sentence calls it.
+/// Counters of a disk, each with its word in a sentence.
 const COUNTS: [(&str, &str); 3] =
     [("device_reads", "reads"), ("device_writes", "writes"), ("device_flushes", "flushes")];
 /// CPU of everything for an I/O; of a command what the kernel took.
@@ -161,7 +161,7 @@ impl Sides<'_> {
         values.map(|figure| figure.median).reduce(|a, b| a + b)
     }
 
-    /// What more, or less, reached the disk, the most first.
+    /// Returns which counts of I/Os that reached the disk rose (for a change to the worse) or fell (to the better), the largest change first.
     fn counts(&self) -> Vec<Cause> {
         let new = self.change.variant;
         let mut all: Vec<(f64, Cause)> = Vec::new();

@@ -48,9 +48,9 @@ fn a_chart_is_not_drawn_before_it_is_seen() {
     assert!(dom.contains("<svg class=\"sketch\""), "the sketch stands in for it");
 }
 
-/// What `expression` says in a page that is `width` pixels wide, once all its charts are drawn.
+/// Returns the value of `expression` in a page that is `width` pixels wide, once all its charts are drawn.
 ///
-/// No window is as narrow as a telephone, so the page stands in a frame, which sends the answer out.
+/// A browser's window cannot be as narrow as a telephone, so the page stands in a frame, which sends the answer out.
 fn asked(browser: &Path, page: &str, width: u32, expression: &str) -> String {
     let home = tempfile::tempdir().unwrap();
     let inner = home.path().join("inner.html");

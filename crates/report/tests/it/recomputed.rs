@@ -197,7 +197,7 @@ impl Given {
         }
     }
 
-    /// What was saved since allocation, at the tenth sample.
+    /// Checks the saving since allocation at the tenth sample.
     fn saving(&self, chart: &Value) {
         let (rows, start) = self.of("vdo", 1);
         let stats = |row: &Row| match row {

@@ -1,11 +1,11 @@
-//! What is said of a result: on the page what differs, on the terminal also how surely.
+//! The sentences about a result: the page tells the differences, the terminal tells also how sure they are.
 
 use results::ResultSet;
 use results::model::{Accelerator, CellState};
 
 use crate::given;
 
-/// What the terminal says, and what the page says first.
+/// Returns the terminal's summary and the page's first sentence.
 fn said(result: &ResultSet) -> (String, String) {
     let view = given::view(result);
     (view.summary, view.verdicts[0].text.clone())

@@ -1,4 +1,4 @@
-//! What sources found beside what was found here.
+//! The page that holds the figures of sources against those found here.
 
 use report::sources::{MARK, markdown};
 use results::model::{

@@ -1,4 +1,4 @@
-//! What an experiment wants to be seen first: charts that the page has anyway, or others made of the same parts.
+//! The pictures of an experiment, which its page shows first: charts that the page has anyway, or others made of the same parts.
 
 mod bars;
 mod series;

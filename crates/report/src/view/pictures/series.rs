@@ -1,4 +1,4 @@
-//! What a layer says over time, of every variant that has a layer of that name: lines of its charts, or its metrics from one sample to
+//! Pictures of a layer over time, for every variant with a layer of that name: lines of its charts, or its metrics from one sample to
 //! the next.
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use crate::view::repeats::{Line, Look, with_median};
 use crate::view::samples::line_within;
 use crate::view::{Axis, Chart, Part, Scale, Series, Shape};
 
-/// What one name of `series` stands for.
+/// The meaning of one name in `series`.
 #[derive(Clone, Copy)]
 enum Drawn {
     /// A line of a chart of the layer's kind.
