@@ -1,4 +1,4 @@
-//! What content costs: nanoseconds for a block of 4 KiB, into one hot block and over 128 blocks.
+//! Cost of content: nanoseconds for a block of 4 KiB, into one hot block and over 128 blocks.
 //! `cargo bench -p content`; the least of 9 repeats is printed.
 
 use std::hint::black_box;

@@ -15,7 +15,7 @@ use content::{BlockLayout, ContentId, Generator};
 const BLOCK: usize = 4096;
 /// 64-bit words of a block.
 const WORDS: usize = BLOCK / 8;
-/// What a fair source hardly ever exceeds, standard deviations.
+/// Deviation that a fair source hardly ever exceeds, standard deviations.
 const LIMIT: f64 = 5.5;
 /// Lags that are looked at, in lanes.
 const LAGS: usize = 32;
@@ -109,7 +109,7 @@ impl Planes {
     }
 }
 
-/// How far a chi-square of counts that should be equal lies from its mean, in standard deviations.
+/// Returns the distance of a chi-square of counts that should be equal from its mean, in standard deviations.
 fn even(counts: impl Iterator<Item = u64> + Clone) -> f64 {
     let (n, sum) = counts.clone().fold((0.0, 0.0), |(n, sum), c| (n + 1.0, sum + c as f64));
     let mean = sum / n;

@@ -1,8 +1,8 @@
-//! How far LZ4 is to compress blocks: `2.5x`, `60%`, `none`, or a distribution of sizes.
+//! The compression asked of LZ4: `2.5x`, `60%`, `none`, or a distribution of sizes.
 
 use units::{Percent, QuantityError};
 
-/// How far the kernel's LZ4 compresses blocks.
+/// Compression of the blocks by the kernel's LZ4.
 #[derive(Debug, Clone, Default)]
 pub enum Compress {
     /// Not at all.

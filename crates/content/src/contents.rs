@@ -17,7 +17,7 @@ use crate::texture::{Body, Textures};
 use crate::written::Written;
 use crate::{ContentError, ContentId, ContentKind, ContentSpec, Domain, Parts, Scope};
 
-/// What a content is for.
+/// The use of a content: the target (or stage) it is for, with its jobs and blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
     /// Number of the target (or of the stage, where stages share a seed), below [`Parts::GENERATORS`]. Contents with other
@@ -265,7 +265,7 @@ impl Contents {
         }
     }
 
-    /// What the bytes of `ids` grow from.
+    /// Computes the roots from which the bytes of `ids` grow.
     #[inline]
     pub(crate) fn roots<const N: usize>(&self, ids: &[ContentId; N], roots: &mut [Root; N]) {
         self.0.filler.roots(ids, roots);

@@ -1,4 +1,4 @@
-//! What each key of a content takes.
+//! The keys of a content, with the values that each takes and an example.
 
 use units::Key;
 

@@ -1,10 +1,10 @@
-//! How far back duplicates reach, and how unequally often contents come again.
+//! Distances of duplicates from the content that they repeat, and the popularity of contents.
 
 use units::QuantityError;
 
 use crate::keys::unknown;
 
-/// How far back a duplicate reaches: in distinct blocks, that is in blocks with new content written since the content was
+/// Distance of a duplicate: in distinct blocks, that is in blocks with new content written since the content was
 /// last written, itself not counted (1: no other new content in between).
 #[derive(Debug, Clone, PartialEq)]
 pub enum Distance {
@@ -87,7 +87,7 @@ units::as_text!(
     "a distance: \"previous\", \"recent\", \"all\" or \"1..100=30,100..10000=70\""
 );
 
-/// How unequally often contents come again.
+/// Popularity of contents: equal or unequal numbers of duplicates for each.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Popularity {
     /// All equally often.

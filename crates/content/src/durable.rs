@@ -1,14 +1,14 @@
-//! What it costs VDO's packer that writes are made durable.
+//! The cost of durable writes to the saving of VDO's packer.
 
 use reduce::BLOCK;
 
 use crate::spec::ContentSpec;
 use crate::warning::Warning;
 
-/// What costs less than this many points is not worth a word.
+/// Least cost that is worth a warning, percentage points.
 const POINTS: f64 = 0.1;
 
-/// How writes are made durable, as far as VDO's packer is concerned.
+/// The way in which writes are made durable, as far as it matters to VDO's packer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durable {
     /// A flush follows every so many written blocks, zero blocks and duplicates included.

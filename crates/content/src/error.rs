@@ -32,23 +32,23 @@ pub enum ContentError {
     /// LZ4 cannot give this size.
     #[error("content cannot be compressed {asked}: LZ4 would have to make {bytes} B of {unit} B")]
     Unreachable {
-        /// What was asked for.
+        /// The compression that was asked for.
         asked: Compress,
         /// The LZ4 size that this means, bytes.
         bytes: usize,
         /// The block, bytes.
         unit: usize,
-        /// The nearest that can be had.
+        /// The nearest compression that can be had.
         nearest: Compress,
     },
     /// No packer can save this much.
     #[error("content cannot let VDO save {asked}: {why}")]
     SavingUnreachable {
-        /// What was asked for.
+        /// The saving that was asked for.
         asked: Percent,
         /// The most that can be had.
         nearest: Percent,
-        /// What keeps it from more.
+        /// The reason why it cannot save more.
         why: &'static str,
     },
     /// Two keys that cannot stand together.
@@ -64,13 +64,13 @@ pub enum ContentError {
     /// A block that is no power of two from 512 B to 64 MiB.
     #[error("content has block = {block}: it has to be a power of two from 512 B to 64 MiB")]
     Block {
-        /// What was asked for.
+        /// The block that was asked for.
         block: Bytes,
     },
     /// A shift that leaves duplicates in line with blocks, or no byte of them.
     #[error("content has misaligned = {by}: duplicates are to start inside of a block of {block}")]
     Misaligned {
-        /// What was asked for.
+        /// The shift that was asked for.
         by: Bytes,
         /// The block.
         block: Bytes,
@@ -81,7 +81,7 @@ pub enum ContentError {
         crate::BlockLayout::GRAIN
     )]
     Chunk {
-        /// What was asked for, bytes.
+        /// The chunk that was asked for, bytes.
         chunk: u64,
         /// The block, bytes.
         block: u64,
@@ -103,7 +103,7 @@ pub enum ContentError {
     ProfileUnread {
         /// Its name.
         profile: String,
-        /// What the system says.
+        /// The system's message.
         why: String,
     },
     /// A profile of another version.
@@ -123,7 +123,7 @@ pub enum ContentError {
     ProfileDamaged {
         /// Its name.
         profile: String,
-        /// What is wrong with it.
+        /// The fault in it.
         why: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What a content will be measured to be, from its spec alone.
+//! The figures that a content will be measured to have, from its spec alone.
 
 use reduce::{BLOCK, fragments_per_block};
 use serde::{Deserialize, Serialize};
@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use crate::ContentSpec;
 use crate::sizes::Sizes;
 
-/// What written content will be measured to be, when the request is met.
+/// The figures that written content will be measured to have, when the request is met.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Expected {
     /// Duplicates among all written blocks (live scope: among all that addresses hold), percent.
     pub duplicate_percent: f64,
-    /// What LZ4 saves on distinct blocks that are not zero, percent.
+    /// Saving of LZ4 on distinct blocks that are not zero, percent.
     pub lz4_saving_percent: f64,
     /// Mean LZ4 size of distinct blocks that are not zero, bytes.
     pub lz4_size_mean_bytes: f64,
@@ -21,7 +21,7 @@ pub struct Expected {
     pub zero_percent: f64,
     /// Blocks that VDO's packer puts into one physical block, where all have one size; 1 when it can do nothing.
     pub fragments_per_block: u32,
-    /// What VDO's packer saves on distinct blocks that are not zero, written once and without flushes, percent;
+    /// Saving of VDO's packer on distinct blocks that are not zero, written once and without flushes, percent;
     /// `None` for blocks that are not of 4096 bytes.
     pub packer_saving_percent: Option<f64>,
 }

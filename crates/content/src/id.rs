@@ -6,7 +6,7 @@
 
 use units::Seed;
 
-/// What a block holds. Equal ids are equal bytes within a load; other ids are other bytes.
+/// The id of a block's content. Within a load, equal ids are equal bytes and other ids are other bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentId(pub u64);
 
@@ -15,7 +15,7 @@ impl ContentId {
     pub const ZERO: Self = Self(0);
 }
 
-/// What kind of content an id stands for.
+/// The kind of content that an id stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ContentKind {
     /// Written for the first time when its turn came (and as duplicates later).
@@ -35,7 +35,7 @@ impl ContentKind {
 pub struct Parts {
     /// Which generator made it: that of a target or of a stage, below [`Parts::GENERATORS`].
     pub generator: u16,
-    /// What kind of content.
+    /// The kind of content.
     pub kind: ContentKind,
     /// Written scope: the job whose content it is, 0 where jobs share theirs. Live scope: the place of its size among all
     /// sizes, in 4096ths.

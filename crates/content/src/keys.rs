@@ -3,31 +3,31 @@
 use serde::{Deserialize, Serialize};
 use units::{Bytes, QuantityError};
 
-/// What the shares of duplicates and of zero blocks are of.
+/// The blocks that the shares of duplicates and of zero blocks are counted among.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
-    /// Of what is written, in the order of writing.
+    /// All blocks that are written, in the order of writing.
     #[default]
     Written,
-    /// Of what the addresses hold, however often they are overwritten.
+    /// The blocks that the addresses hold, however often they are overwritten.
     Live,
 }
 
-/// Whose content duplicates may be of.
+/// The jobs whose content a duplicate may repeat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Domain {
-    /// Of the same job.
+    /// Content of the same job.
     #[default]
     Job,
-    /// Of all jobs on the same target.
+    /// Content of all jobs on the same target.
     Target,
-    /// Of all jobs on all targets of the load.
+    /// Content of all jobs on all targets of the load.
     All,
 }
 
-/// Where in a compressible block its random bytes stand.
+/// Places of the random bytes in a compressible block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Texture {
     /// Random bytes, then zeros.

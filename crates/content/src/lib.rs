@@ -1,8 +1,8 @@
-//! What written bytes are: content ids, how often they come again, and the bytes that each stands for.
+//! The content of written bytes: content ids, how often each comes again, and the bytes that it stands for.
 //!
 //! Every block is a pure function of a 64-bit [`ContentId`] and of the [`ContentSpec`]. [`Contents`] are made of a spec
 //! once for a target; a [`Source`] of them says which id a job writes next, so that the shares of duplicates, of
-//! zero blocks and of LZ4 sizes are exact, and fills buffers with what the ids stand for.
+//! zero blocks and of LZ4 sizes are exact, and fills buffers with the bytes of these ids.
 
 mod compress;
 mod contents;

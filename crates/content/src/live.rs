@@ -17,7 +17,7 @@ const REFERENCES: u64 = 32;
 /// References to a physical block that VDO can count.
 const COUNTED: u64 = 254;
 
-/// What an address is to hold.
+/// The content that an address is to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LiveBlock {
     /// Zeros.

@@ -13,7 +13,7 @@ use crate::strata::{STRATUM, Strata};
 /// A content or a duplicate, as it is numbered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Numbered {
-    /// Of a near pair.
+    /// One of a near pair.
     Near(u64),
     /// One of the others.
     Other(u64),

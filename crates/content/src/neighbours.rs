@@ -68,7 +68,7 @@ pub(crate) fn in_order(
     all
 }
 
-/// What the next stratum goes on from.
+/// The state that one stratum leaves to the next.
 #[derive(Clone)]
 struct State {
     /// Classes of the last blocks.

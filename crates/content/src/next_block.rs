@@ -1,11 +1,11 @@
-//! What the next block in the order of writing holds, and the content id that this means.
+//! The content of the next block in the order of writing, and its content id.
 
 use crate::{ContentId, Parts};
 
 /// Positions that are looked up together. Blocks take longer with rows of 8 and of 32.
 pub(crate) const ROW: usize = 16;
 
-/// What one written block is to hold.
+/// The content that one written block is to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NextBlock {
     /// Zeros.

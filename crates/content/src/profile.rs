@@ -10,7 +10,7 @@ use crate::sequences::ProfileTexture;
 /// The longest profile that is read, bytes; `fathom estimate` writes some 300 KB at most.
 const LONGEST: u64 = 16 << 20;
 
-/// How far some data dedupes and compresses.
+/// The reducibility of some data: its duplicates and its compression.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
@@ -22,13 +22,13 @@ pub struct Profile {
     pub blocks: ProfileBlocks,
     /// LZ4 sizes of the distinct blocks that are not zero.
     pub sizes: Vec<ProfileSize>,
-    /// How sizes follow each other, of the blocks that `packer_saving_percent` is of. From version 2 on.
+    /// Counts of which size follows which, among the blocks that `packer_saving_percent` is of. From version 2 on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbours: Option<ProfileNeighbours>,
     /// Contents that come more than once.
     pub reuse: Vec<ProfileReuse>,
-    /// What VDO's packer saves on the distinct blocks in their own order, written once and without flushes, percent;
-    /// but for those of `sizes` that are near; tells how far blocks of like sizes stand together.
+    /// Saving of VDO's packer on the distinct blocks in their own order, written once and without flushes, percent;
+    /// without those of `sizes` that are near. It tells how far blocks of like sizes stand together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packer_saving_percent: Option<f64>,
     /// The work that LZ4 has with its blocks. From version 3 on.
@@ -44,9 +44,9 @@ pub struct ProfileBlocks {
     pub total: u64,
     /// Zero.
     pub zero: u64,
-    /// Of a content that an earlier block has.
+    /// Blocks with a content that an earlier block has.
     pub duplicate: u64,
-    /// Of a content that no earlier block has.
+    /// Blocks with a content that no earlier block has.
     pub unique: u64,
 }
 
@@ -58,7 +58,7 @@ pub struct ProfileSize {
     pub lz4_bytes: u32,
     /// Distinct blocks of this size.
     pub blocks: u64,
-    /// Of these, those whose content came again while VDO's packer still held it, which stored it whole. From version 2 on.
+    /// Those of `blocks` whose content came again while VDO's packer still held it: the packer stored it whole. From version 2 on.
     #[serde(default, skip_serializing_if = "none")]
     pub near: u64,
 }
@@ -75,7 +75,7 @@ fn none(count: &u64) -> bool {
     *count == 0
 }
 
-/// How LZ4 sizes follow each other, in a few classes.
+/// Counts of which LZ4 size follows which, in a few classes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProfileNeighbours {
@@ -124,7 +124,7 @@ impl Profile {
     pub const VERSION: u32 = PROFILE_VERSIONS.1;
     /// The oldest version that is read.
     pub const OLDEST: u32 = PROFILE_VERSIONS.0;
-    /// How every profile that was written begins.
+    /// The beginning of every profile that was written.
     pub const MARK: &str = "{\n  \"fathom_profile\": ";
 
     /// Reads a profile.

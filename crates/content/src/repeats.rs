@@ -1,4 +1,4 @@
-//! How contents of a profile come again: some at once, the others as far away as in the data.
+//! The duplicates of a profile's contents: some come at once, the others as far away as in the data.
 
 use units::Seed;
 
@@ -21,17 +21,17 @@ pub(crate) struct Repeats {
     streams: Streams,
 }
 
-/// How the contents of a profile are shared out.
+/// The division of a profile's contents into those that come again at once, those that come again later, and all others.
 #[derive(Debug, Clone)]
 pub(crate) struct Shared {
     /// Zero blocks, new blocks and duplicates.
     pub shares: Shares,
     /// Contents that come again at once.
     pub near: Near,
-    /// Of these, contents that the packer held, and contents that it cannot take.
+    /// Contents of `near` that the packer held, and contents of `near` that it cannot take.
     pub held: f64,
     pub whole: f64,
-    /// How the others come again.
+    /// Contents that come again later.
     repeated: Vec<Repeated>,
     /// All others.
     others: f64,

@@ -61,7 +61,7 @@ pub(crate) struct Rounds {
 struct Beginning {
     /// Duplicates that are of contents of the beginning.
     duplicates: u64,
-    /// How many contents these are.
+    /// Contents that these duplicates are of.
     contents: u64,
     /// Duplicates between one content that joins and the next.
     step: u64,
@@ -107,7 +107,7 @@ pub(crate) struct Cursor {
     number: u64,
     first: u64,
     contents: u64,
-    /// Where the pass that `order` is of begins in the round, and how long it is: 0 before there is one.
+    /// The pass that `order` is of: its start in the round, and its length; 0 before there is one.
     pass: (u64, u64),
     order: Permutation,
     ranks: Permutation,

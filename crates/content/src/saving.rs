@@ -1,4 +1,4 @@
-//! What VDO's packer saves, solved for what blocks have to be.
+//! Saving of VDO's packer, solved for the LZ4 sizes and shares that blocks have to have.
 //!
 //! Blocks whose LZ4 size lies in (4060/(k+1), 4060/k] share a physical block by k. Written once, that saves 1 - 1/k
 //! of them. Under random overwrites a shared block stays until its last fragment is dead: k fragments with independent

@@ -62,7 +62,7 @@ impl Share {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Turns {
     share: u64,
-    /// What of a turn has been saved up, as a fraction of 2^64.
+    /// The part of a turn that has been saved up, as a fraction of 2^64.
     fraction: u64,
 }
 

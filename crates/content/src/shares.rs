@@ -7,7 +7,7 @@ use crate::share::{Share, Turns};
 pub(crate) struct Shares {
     only_zeros: bool,
     zero: Share,
-    /// Of the blocks that are not zero.
+    /// Share of duplicates among the blocks that are not zero.
     again: Share,
 }
 
@@ -83,9 +83,9 @@ impl Shares {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Block {
     Zero,
-    /// How many new ones stand before it.
+    /// A new block, with the number of new blocks before it.
     New(u64),
-    /// How many duplicates stand before it, and how many new blocks.
+    /// A duplicate, with the numbers of duplicates and of new blocks before it.
     Again {
         duplicates: u64,
         new: u64,

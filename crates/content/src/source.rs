@@ -1,4 +1,4 @@
-//! What one job writes: which id comes next.
+//! Sources: the content of one job's writes, id after id.
 
 use std::sync::atomic::Ordering;
 
@@ -21,7 +21,8 @@ impl Contents {
     }
 }
 
-/// What one job writes: content ids in order, and the bytes that they stand for. Deterministic from what it is made of.
+/// The content of one job's writes: content ids in order, and the bytes that they stand for. It is deterministic: it follows from
+/// what it is made of alone.
 ///
 /// With [`crate::Domain::Job`], each job refers to its own blocks only. So the share of duplicates is right (within one
 /// block a job) whatever the jobs' speeds are, and jobs that stop at different moments leave no duplicate without its
@@ -35,7 +36,7 @@ pub struct Source {
     /// End of the positions that are this job's.
     end: u64,
     place: Cursor,
-    /// What the written scope holds next.
+    /// The next blocks of the written scope.
     ahead: LookAhead,
 }
 

@@ -1,4 +1,4 @@
-//! What content is asked for.
+//! The content that is asked for.
 
 use reduce::BLOCK;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use units::{Bytes, Percent};
 
 use crate::{Compress, ContentError, Distance, Domain, Popularity, ProfileSource, Scope, Texture};
 
-/// How far back duplicates reach unless told otherwise, in distinct blocks.
+/// Reach of duplicates unless told otherwise, in distinct blocks.
 const WINDOW: u64 = 16_384;
 
 /// The content of written blocks, as asked for.
@@ -15,23 +15,23 @@ const WINDOW: u64 = 16_384;
 pub struct ContentSpec {
     /// Duplicates of earlier blocks: share of all written blocks, or of all that addresses hold (see `scope`).
     pub dedupe: Percent,
-    /// What shares are of.
+    /// The blocks that shares are counted among.
     #[serde(skip_serializing_if = "is_default")]
     pub scope: Scope,
-    /// How far back duplicates reach; within the window when `None`. Written scope only.
+    /// Distance of duplicates; within the window when `None`. Written scope only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distance: Option<Distance>,
-    /// How far back a duplicate of the distance `recent` may reach, in distinct blocks; 16384 when `None`.
+    /// Reach of a duplicate of the distance `recent`, in distinct blocks; 16384 when `None`.
     pub window: Option<u64>,
-    /// How unequally often contents come again.
+    /// Popularity of contents: equal or unequal numbers of duplicates for each.
     #[serde(skip_serializing_if = "is_default")]
     pub popularity: Popularity,
-    /// Whose content duplicates may be of.
+    /// The jobs whose content a duplicate may repeat.
     #[serde(skip_serializing_if = "is_default")]
     pub domain: Domain,
-    /// How far LZ4 compresses the blocks that are not zero.
+    /// Compression by LZ4 of the blocks that are not zero.
     pub compress: Compress,
-    /// What VDO's packer is to save on distinct blocks that are not zero. In the live scope: after random overwrites.
+    /// Saving that VDO's packer is to reach on distinct blocks that are not zero. In the live scope: after random overwrites.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vdo_saving: Option<Percent>,
     /// The texture of a compressible block; tail when `None`.

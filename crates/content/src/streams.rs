@@ -18,7 +18,7 @@ const COARSE: f64 = 4.0;
 /// Attempts to find a content that belongs to no stream.
 const TRIED: u64 = 512;
 
-/// How far apart copies are.
+/// Distance between copies of a content.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Apart {
     /// So many distinct blocks, nearest and farthest.

@@ -6,7 +6,7 @@ use crate::fill::{BlockLayout, Generator};
 use crate::texts::{TEXTS, TextWriter, Texts};
 use crate::{ContentId, ContentSpec, ProfileSource, Texture};
 
-/// How far the LZ4 size of a block may lie from the one asked for, bytes.
+/// Largest distance of a block's LZ4 size from the one asked for, bytes.
 pub(crate) const TOLERANCE: usize = 3;
 /// Fewest random bytes: the head that identifies a block.
 const LEAST: usize = 16;

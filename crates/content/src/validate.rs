@@ -1,4 +1,4 @@
-//! Whether a content can be written, and what is doubtful about it.
+//! Checks that a content can be written, and warns about doubtful requests.
 
 use reduce::BLOCK;
 use units::{Bytes, Percent};
@@ -18,7 +18,7 @@ const MOST_REFERENCES: u64 = 254;
 const RECORD: u64 = 128 * Bytes::KIB;
 /// Largest block.
 const LARGEST: u64 = 64 * Bytes::MIB;
-/// What the beginning of a load may cost the packer before it is worth a word, points.
+/// Largest cost of the beginning of a load to the packer's saving that needs no warning, percentage points.
 const SHORT_POINTS: f64 = 0.5;
 
 impl ContentSpec {

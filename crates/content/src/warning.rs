@@ -2,13 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What is doubtful about a content. Typed, so that it can be stored beside the result.
+/// A doubt about a content. Typed, so that it can be stored beside the result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Warning {
     /// LZ4 compresses the blocks, but VDO's packer saves nothing: two of them do not fit into one physical block.
     CompressNotPackable {
-        /// What was asked for.
+        /// The compression that was asked for.
         asked: String,
         /// The LZ4 size of a block, bytes.
         lz4_bytes: usize,
@@ -41,9 +41,9 @@ pub enum Warning {
     FlushesCost {
         /// New blocks between two flushes, or writes between two with FUA.
         every_blocks: u64,
-        /// What the packer saves without flushes, percent.
+        /// Saving of the packer without flushes, percent.
         without_percent: f64,
-        /// What it saves with them, about, percent.
+        /// Saving of the packer with them, about, percent.
         with_percent: f64,
     },
     /// Duplicates come so soon that VDO still has their content under way, and stores it whole.
@@ -52,7 +52,7 @@ pub enum Warning {
         nearest_blocks: u64,
         /// Distinct blocks that VDO needs.
         enough_blocks: u64,
-        /// What the packer saves when they come no sooner, percent.
+        /// Saving of the packer when they come no sooner, percent.
         without_percent: f64,
     },
     /// A load is so short that the few contents which its beginning repeats, and which VDO stores whole, show.
@@ -61,9 +61,9 @@ pub enum Warning {
         contents: u64,
         /// Distinct blocks that are written in all.
         distinct_blocks: u64,
-        /// What was asked of the packer, percent.
+        /// Saving that was asked of the packer, percent.
         without_percent: f64,
-        /// What it saves of these, percent.
+        /// Saving that the packer reaches, percent.
         with_percent: f64,
     },
     /// Sizes of a distribution lie where LZ4 cannot have them.

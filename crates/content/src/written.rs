@@ -12,7 +12,7 @@ use crate::shares::{Block, Shares};
 use crate::streams::Streams;
 use crate::{ContentId, ContentSpec, Distance, Popularity, ProfileSource};
 
-/// How the content of a duplicate is found.
+/// The rule by which a duplicate finds its content.
 #[derive(Debug, Clone)]
 enum References {
     Previous,

@@ -14,7 +14,7 @@ pub(crate) const BASE_KEYS: [u128; 4] = [
     0x4528_21e6_38d0_1377_be54_66cf_34e9_0c6c,
     0xc0ac_29b7_c97c_50dd_3f84_d5b5_b547_0917,
 ];
-/// What is added to each half of a counter from one to the next: dense and odd.
+/// Number that is added to each half of a counter to get the next counter: dense and odd.
 pub(crate) const STEP: [u64; 2] = [0x9216_d5d9_8979_fb1b, 0xd131_0ba6_98df_b5ad];
 /// Keys of the two rounds from counter to stem.
 pub(crate) const STEM_KEYS: [u128; 2] =
@@ -41,7 +41,7 @@ pub(crate) const BATCH: usize = KINDS * COUNTERS * size_of::<Lane>();
 /// packer keeps bins with such smaller blocks for long, because it writes out the fullest bin first.
 pub(crate) const LAST: u8 = 0xa5;
 
-/// How lanes grow: each kind from the one before it in its chain, the first from the stem. Encryption and decryption take turns.
+/// Chains of lane kinds: a lane grows from the one of the kind before it, the first from the stem. Encryption and decryption take turns.
 pub(crate) const CHAINS: [[usize; KINDS / 2]; 2] = [[0, 3, 4, 7], [1, 2, 5, 6]];
 
 /// The kind that lanes of `kind` are made from; `None` for the stem.

@@ -101,9 +101,9 @@ pub(super) fn makes_the_bytes(
 pub struct Mismatch {
     /// Offset of the first wrong byte in the block.
     pub offset: usize,
-    /// What stands there.
+    /// The byte that stands there.
     pub found: u8,
-    /// What should.
+    /// The byte that should stand there.
     pub expected: u8,
 }
 

@@ -1,4 +1,4 @@
-//! What the bytes are, on every path.
+//! The bytes of blocks, on every code path.
 
 use super::fan::*;
 use super::generator::*;

@@ -16,7 +16,7 @@ fn spec(dedupe: f64, zero: f64, compress: &str) -> ContentSpec {
     }
 }
 
-/// What `blocks` blocks of `jobs` jobs, `turn` blocks at a time, turn out to be.
+/// Measures `blocks` blocks that several jobs write in turn, each as many at a time as its entry in `turns` says.
 fn achieved(spec: &ContentSpec, blocks: u64, turns: &[usize], budget: usize) -> Achieved {
     let jobs = turns.len() as u32;
     let mut sources: Vec<_> = (0..jobs).map(|job| Source::new(spec, Seed(7), job, jobs)).collect();

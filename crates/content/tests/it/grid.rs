@@ -6,7 +6,7 @@ use content::{BLOCK, ContentSpec, Source};
 use reduce::{Fingerprint, Lz4, Packer};
 use units::{Percent, Seed};
 
-/// What written blocks turn out to be, all of them looked at, in the order of writing.
+/// The figures of written blocks: all of them are looked at, in the order of writing.
 #[derive(Debug, Default, PartialEq)]
 pub struct Found {
     pub blocks: f64,

@@ -101,7 +101,7 @@ fn too_small_a_target_for_a_pool_is_refused() {
     assert_eq!(error.key(), "dedupe");
 }
 
-/// What VDO holds: which physical block each content lies in, and how many addresses refer to it.
+/// A model of VDO: the physical block that each content lies in, and the number of addresses that refer to it.
 #[derive(Default)]
 struct Packed {
     bins: Bins,
