@@ -8,7 +8,7 @@ use crate::{Comparison, Sources};
 /// Version of [`Answer`] as JSON.
 pub const SCHEMA: u32 = 1;
 
-/// What an estimate found. No data is `null`, never 0.
+/// The result of an estimate. No data is `null`, never 0.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// Version of this form.
@@ -17,29 +17,29 @@ pub struct Answer {
     pub complete: bool,
     /// Tells whether the LZ4 size of every content was taken.
     pub exact: bool,
-    /// What was named.
+    /// The paths that were named.
     pub paths: Vec<String>,
     /// Bytes that were read.
     pub bytes: u64,
     /// Time it took, nanoseconds.
     pub elapsed_ns: u64,
-    /// What was met on the way.
+    /// Files, links, holes and troubles that were met on the way.
     pub sources: Sources,
     /// Blocks of 4 KiB.
     pub blocks: Blocks,
-    /// What was sampled, and how far that may be off.
+    /// The samples that were taken, and the errors that follow from sampling.
     pub sampled: Sampled,
-    /// What LZ4 saves on distinct blocks that are not zero, percent.
+    /// Saving of LZ4 on distinct blocks that are not zero, percent.
     pub lz4_saving_percent: Option<f64>,
-    /// What VDO makes of it.
+    /// The saving of VDO, with its parts.
     pub vdo: VdoAnswer,
-    /// What compressing file systems make of it.
+    /// The saving of compressing file systems.
     pub comparison: Comparison,
     /// A volume for this data.
     pub sizing: Option<Sizing>,
-    /// How sizes, distances and references are spread.
+    /// Histograms of sizes, distances and references.
     pub spread: Spread,
-    /// Where the savings lie.
+    /// The blocks of each directory, which tell where the savings lie.
     pub directories: Vec<Directory>,
     /// A partition that begins off the blocks of 4 KiB, so that what it holds is cut in other places than its file system cuts it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,7 +74,7 @@ pub struct Blocks {
     pub unique: u64,
 }
 
-/// What was sampled. Errors are half the width of the 95 % interval.
+/// The samples that were taken. Errors are half the width of the 95 % interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Sampled {
     /// One content in so many was followed; 1 when all were.
@@ -87,7 +87,7 @@ pub struct Sampled {
     pub saving_error_points: f64,
 }
 
-/// What VDO makes of the data.
+/// The saving of VDO on the data, with its parts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct VdoAnswer {
     /// Blocks saved, of all blocks, zeros among them, percent.
@@ -117,25 +117,25 @@ pub struct IndexAnswer {
     pub duplicates_missed: u64,
 }
 
-/// What the packer does.
+/// The effect of the packer.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct PackerAnswer {
     /// Stored blocks that share a physical block.
     pub fragments: u64,
     /// Physical blocks with fragments.
     pub compressed_blocks: u64,
-    /// What packing saves on stored blocks, percent.
+    /// Saving of packing on stored blocks, percent.
     pub saving_percent: Option<f64>,
     /// Blocks that could have been packed, but were written again meanwhile.
     pub cancelled: u64,
 }
 
-/// How something is spread: so many from here up to the next.
+/// A bar of a histogram: reaches from `from` up to the next bar.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Count {
     /// From here on.
     pub from: u64,
-    /// How many.
+    /// Number of blocks or contents in the bar.
     pub count: u64,
 }
 
@@ -163,6 +163,6 @@ pub struct Directory {
     pub duplicate: u64,
     /// All others.
     pub unique: u64,
-    /// What LZ4 saves on the unique blocks, percent.
+    /// Saving of LZ4 on the unique blocks, percent.
     pub lz4_saving_percent: Option<f64>,
 }

@@ -1,14 +1,14 @@
-//! How far the packer is off because not every size was taken, found by taking every size in some stretches.
+//! Error of the modelled packer where not every size was taken, found by taking every size in some stretches.
 //!
-//! Where a size was not taken, the model lets one of the last that were taken pass through the packer in its place. What that
-//! does depends on how like each other neighbours are, which nobody can know beforehand. So in some stretches of the data,
+//! Where a size was not taken, the model lets one of the last that were taken pass through the packer in its place. The effect
+//! depends on how like each other neighbours are, which nobody can know beforehand. So in some stretches of the data,
 //! spread evenly, every size is taken. There the packer runs with the true sizes, and again as the model would have run it,
 //! once for each sample that could have been drawn: every size is then in exactly one of these, so that the means are
 //! equal and the difference is the packer's alone. Its mean over the stretches corrects the model's figure, and the
-//! scatter of the stretches gives the error of that. How far the samples are from each other is what drawing one of them is off by.
+//! scatter of the stretches gives the error of that mean. The scatter of the samples among each other is the error of drawing one of them.
 //!
 //! A stretch meets a packer that has gone through it once before: bins are then as full when it begins as when it ends. A packer that
-//! begins empty packs better than one in the middle of its data, and what its open bins are worth at the end is a guess.
+//! begins empty packs better than one in the middle of its data, and the worth of its open bins at the end is a guess.
 
 use reduce::{Ongoing, RECENT_SIZES};
 
@@ -31,7 +31,7 @@ struct Stratum {
     drawn: f64,
     /// Blocks and off of the last stretch.
     previous: Option<[f64; 2]>,
-    /// What a stretch differs by from the one before: squares of blocks, blocks times off, squares of off.
+    /// Sums over stretches of their differences from the stretch before: squares of blocks, blocks times off, squares of off.
     steps: [f64; 3],
 }
 
@@ -44,7 +44,7 @@ pub struct Calibration {
     blocks: Vec<(u64, u16)>,
 }
 
-/// What is to be added to the physical blocks for each stored block, and how far that and the model are off.
+/// The correction of the physical blocks for each stored block, with its error and that of the model.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Correction {
     /// Physical blocks for each stored one.

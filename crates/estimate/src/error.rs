@@ -33,9 +33,9 @@ pub enum Error {
     Image {
         /// The image.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault in it.
         what: String,
-        /// What to do about it.
+        /// The remedy.
         help: String,
     },
     /// The file that an image rests on is not there.
@@ -51,7 +51,7 @@ pub enum Error {
     /// Sizes that no volume can have.
     #[error("{what}")]
     Size {
-        /// What is wrong.
+        /// The fault.
         what: String,
     },
     /// The kernel gives no thread.

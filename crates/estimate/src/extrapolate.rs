@@ -23,7 +23,7 @@ const BAR: usize = 128;
 /// Missed duplicates that are worth a larger index, share of all blocks.
 const WORTH: f64 = 0.005;
 
-/// What a scan counted, for the answer to be made of.
+/// The counts of a scan, from which the answer is made.
 pub struct Parts {
     pub whole: Whole,
     pub names: Vec<String>,

@@ -1,7 +1,7 @@
-//! What a deduplicating, compressing volume would save on given data, and how large it has to be.
+//! Estimates what a deduplicating, compressing volume would save on given data, and the size that it needs.
 //!
 //! [`estimate`] reads files, trees, devices, images or standard input once, in order, and puts every block into the model
-//! of a volume ([`reduce::Model`]); [`size`] answers the second question without data. Nothing is written.
+//! of a volume ([`reduce::Model`]); [`size`] gives the size of a volume without reading data. Nothing is written.
 #![forbid(unsafe_code)]
 
 mod answer;

@@ -1,7 +1,7 @@
-//! How the LZ4 sizes of blocks that follow each other go together, for the profile.
+//! Joint distribution of the LZ4 sizes of consecutive blocks, for the profile.
 //!
-//! What is counted are pairs of blocks that follow each other into VDO's packer and stay there. A block whose content comes again while
-//! the packer holds it leaves: it is told apart, with its size.
+//! It counts pairs of blocks that follow each other into VDO's packer and stay there. A block whose content comes again while
+//! the packer holds it leaves the packer: it is counted apart, by its size.
 
 use std::collections::VecDeque;
 
@@ -23,7 +23,7 @@ const SOON: usize = 8;
 pub struct Neighbours {
     held: VecDeque<Held>,
     last: Option<usize>,
-    /// How often the second step came right after the first.
+    /// Weight of the pairs in which the second size step came right after the first.
     pairs: Box<[f64]>,
     /// Near blocks by their size.
     pub near: Box<[f64]>,

@@ -9,7 +9,7 @@ use crate::ladder;
 use crate::neighbours::Neighbours;
 use crate::worker::Done;
 
-/// What one directory holds. Where contents are sampled, duplicates and unique blocks stand for all.
+/// The blocks of one directory. Where contents are sampled, duplicates and unique blocks stand for all.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct DirectoryCounts {
     /// All blocks.
@@ -28,11 +28,11 @@ pub struct DirectoryCounts {
 pub struct Whole {
     /// Counts.
     pub figures: Figures,
-    /// What the packer's figure is to be corrected by.
+    /// The correction of the packer's figure.
     pub correction: Correction,
-    /// How sizes follow each other.
+    /// Counts of which LZ4 size follows which.
     pub neighbours: Neighbours,
-    /// Of contents, one in 2^this was followed.
+    /// log2 of the number of contents among which one was followed.
     pub shift: u32,
     /// Bytes that went through.
     pub bytes: u64,

@@ -94,7 +94,7 @@ fn other_sure(answer: &Answer) -> String {
     }
 }
 
-/// What is saved by records of which there is another.
+/// Returns the saving by records of which there is another, as text; empty where nobody counted them.
 fn same(answer: &Answer) -> String {
     answer.comparison.dedupe.map_or_else(String::new, |dedupe| {
         let (saved, table) = (percent(dedupe.saving_percent), bytes(dedupe.table_bytes as f64));

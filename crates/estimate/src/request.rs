@@ -1,4 +1,4 @@
-//! What is asked of an estimate.
+//! Requests for estimates.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use reduce::Policy;
 
 use crate::sizing;
 
-/// What is to be estimated.
+/// The request for an estimate: the data to read, and how to read it.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
     /// Files, directories, block devices, images; `-` for standard input.
@@ -21,7 +21,7 @@ pub struct Request {
     pub policy: Policy,
     /// Workers; all cores when `None`.
     pub workers: Option<usize>,
-    /// What the volume to be sized leaves free, and more.
+    /// Wishes for the volume to be sized, such as the share to leave free.
     pub wishes: sizing::Wishes,
 }
 

@@ -26,10 +26,10 @@ const AHEAD: usize = 16;
 const WAITING: usize = 1024;
 /// Nobody wants to hear how far it is before this.
 const QUIET: Duration = Duration::from_secs(2);
-/// How often progress is told.
+/// Time between two reports of progress.
 const TELL: Duration = Duration::from_millis(250);
 
-/// How far it is.
+/// Progress of a scan.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
     /// Bytes that were read.
@@ -42,12 +42,12 @@ pub struct Progress {
     pub remaining_ns: Option<u64>,
 }
 
-/// What all threads share.
+/// The state that all threads share.
 struct Shared<'a> {
     request: &'a Request,
     interrupt: &'a Interrupt,
     jobs: Queue,
-    /// What is done, on its way to the model.
+    /// Finished jobs on their way to the model.
     done: Mutex<Vec<Done>>,
     order: Mutex<OrderedModel>,
     tally: Arc<Tally>,

@@ -1,4 +1,4 @@
-//! How large a volume has to be, how it should be set up, and what memory it takes.
+//! Sizing of a volume: its physical and logical size, its set-up, and the memory that it takes.
 
 use reduce::BLOCK;
 use reduce::index::{Geometry, IndexMemory};
@@ -20,7 +20,7 @@ const FEWEST_SLABS: u64 = 8;
 /// Slabs above which larger ones are taken: half of what is possible, so that the volume can grow.
 const MANY_SLABS: u64 = space::MOST_SLABS / 2;
 
-/// What somebody wants of a volume.
+/// Wishes for a volume.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wishes {
     /// Share of the blocks for data that is to stay free.
@@ -33,18 +33,18 @@ impl Default for Wishes {
     }
 }
 
-/// What a volume is to be sized for.
+/// The data and the wishes that a volume is to be sized for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ask {
     /// Data to be written.
     pub data: Bytes,
-    /// What of it is stored.
+    /// The part of the data that is stored.
     pub stored: Bytes,
     /// Files, when a file system is to be on the volume; `None` for a bare volume.
     pub files: Option<u64>,
     /// The index, when it is known which is good; otherwise one that remembers all data.
     pub index: Option<Geometry>,
-    /// What is wanted.
+    /// Wishes for the volume.
     pub wishes: Wishes,
 }
 
@@ -53,15 +53,15 @@ pub struct Ask {
 pub struct Sizing {
     /// Data to be written.
     pub data_bytes: u64,
-    /// What of it is stored.
+    /// The part of the data that is stored, bytes.
     pub stored_bytes: u64,
-    /// What an XFS takes beside data: its log, inodes, directories. `null` for a bare volume.
+    /// Space that an XFS takes beside data, bytes: its log, inodes, directories. `null` for a bare volume.
     pub file_system_bytes: Option<u64>,
     /// The logical size: data and file system.
     pub logical_bytes: u64,
     /// Pages of the block map.
     pub block_map_bytes: u64,
-    /// What else the volume takes: index, journals, reference counts, what is left of the last slab.
+    /// Other space that the volume takes, bytes: index, journals, reference counts, the unused rest of the last slab.
     pub overhead_bytes: u64,
     /// Share of the blocks for data that stays free.
     pub headroom_percent: f64,
@@ -71,17 +71,17 @@ pub struct Sizing {
     pub index_memory_bytes: u64,
     /// Tells whether it is sparse.
     pub index_sparse: bool,
-    /// What it takes on the device.
+    /// Space that the index takes on the device, bytes.
     pub index_disk_bytes: u64,
     /// Data that it remembers.
     pub index_window_bytes: u64,
     /// A slab.
     pub slab_bytes: u64,
-    /// How many there are.
+    /// Number of slabs.
     pub slabs: u64,
     /// Memory that the running volume takes, index and caches among it.
     pub memory_bytes: u64,
-    /// How lvm makes it.
+    /// The lvm command that makes the volume.
     pub command: String,
 }
 

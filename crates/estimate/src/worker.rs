@@ -1,4 +1,4 @@
-//! What every core does: read a job, tell zero blocks from others, name these, take sizes where they are wanted.
+//! The work of every core: reads a job, tells zero blocks from others, computes fingerprints of the others, takes sizes where they are wanted.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -89,7 +89,7 @@ pub struct Run {
     pub data: u32,
 }
 
-/// What a worker found in one job.
+/// The result of one job.
 #[derive(Debug, Default)]
 pub struct Done {
     /// The job's number.
@@ -104,21 +104,21 @@ pub struct Done {
     pub stretch: Option<u64>,
 }
 
-/// What of a piece nobody wrote.
+/// The parts of a piece that nobody wrote.
 #[derive(Debug, Default)]
 struct Blanks {
     blocks: u32,
     bytes: u64,
 }
 
-/// What one thread reads, fingerprints and compresses with.
+/// The working memory and counters with which one thread reads, fingerprints and compresses.
 pub struct Worker<'a> {
     exact: bool,
     remembered: &'a SizeCache,
     tally: &'a Tally,
     lz4: Lz4,
     room: Vec<u8>,
-    /// Where whole pages begin in `room`, as reading past the page cache wants it.
+    /// Offset of the first whole page in `room`, which reading past the page cache needs.
     start: usize,
     /// The name of the record that blocks are read of, as far as they were.
     record: u64,

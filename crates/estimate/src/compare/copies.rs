@@ -29,7 +29,7 @@ pub struct RecordDedupe {
     pub table_bytes: u64,
 }
 
-/// How often records come.
+/// Copies of each record.
 #[derive(Debug, Clone, Default)]
 pub struct Copies {
     /// One name in 2^this is followed.

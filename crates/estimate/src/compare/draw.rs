@@ -19,7 +19,7 @@ const SUPPOSED_PAIRS: f64 = 2.0;
 /// Pairs of records after which older ones count half: data changes.
 const FORGOTTEN: f64 = 256.0;
 
-/// How far records are off what is foretold, as all workers saw it so far.
+/// Scatter of the records around their predicted size, as seen so far by all workers.
 #[derive(Debug, Default)]
 pub struct Scatter(Mutex<Seen>);
 
@@ -63,7 +63,7 @@ impl Scatter {
     }
 }
 
-/// What becomes of a record.
+/// The result of the draw for a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drawn {
     /// It is compressed, and stands for itself.
@@ -82,7 +82,7 @@ pub struct Draw {
     length: u64,
     left: u64,
     until: u64,
-    /// How far the last compressed record was off.
+    /// Differences of the last compressed record from its prediction, for both compressors.
     last: Option<[f64; 2]>,
 }
 

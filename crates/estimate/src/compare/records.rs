@@ -30,7 +30,7 @@ pub struct Comparison {
     pub zstd: Other,
     /// Records that this rests on.
     pub records: u64,
-    /// What whole records that are stored once save, without compression; `None` where nobody counted them.
+    /// Saving by storing equal whole records once, without compression; `None` where nobody counted them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dedupe: Option<RecordDedupe>,
 }

@@ -1,4 +1,4 @@
-//! What of a file was never written: holes, and space that was only set aside. Both read as zeros and are none that anybody wrote.
+//! Parts of a file that were never written: holes, and space that was only set aside. Both read as zeros, but nobody wrote these zeros.
 
 use std::fs::File;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! What is read, at an offset: a file as it was found, a device, an image, bytes that were read already.
+//! Sources that can be read at an offset: a file as it was found, a device, an image, bytes that were read already.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -24,7 +24,7 @@ pub enum Source {
     File(Tracked),
     /// A block device, read past the page cache.
     Device(File, PathBuf),
-    /// What a guest sees in an image.
+    /// An image: the bytes that a guest sees in it.
     Image(Image),
     /// The bytes of something else from this one on.
     From(Arc<Source>, u64),

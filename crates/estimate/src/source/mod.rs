@@ -1,4 +1,4 @@
-//! Where bytes come from: files, devices, images, standard input.
+//! Sources of bytes: files, devices, images, standard input.
 
 mod blank;
 mod file;
@@ -29,11 +29,11 @@ pub const JOB: usize = 256 << 10;
 /// Bytes of one source that lie together, in one directory.
 #[derive(Debug)]
 pub struct Piece {
-    /// Where they come from.
+    /// The source that they come from.
     pub source: Arc<Source>,
     /// From where on.
     pub offset: u64,
-    /// How many.
+    /// Number of bytes.
     pub length: usize,
     /// The directory that they count for.
     pub directory: u32,

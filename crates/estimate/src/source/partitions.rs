@@ -20,7 +20,7 @@ pub struct OffBlocks {
     pub partition: u32,
     /// Its beginning, bytes.
     pub start: u64,
-    /// Where partitions begin, this one and the others, bytes, in order.
+    /// Beginnings of all partitions, this one and the others, bytes, in order.
     pub cuts: Vec<u64>,
 }
 

@@ -40,14 +40,14 @@ pub struct Image {
     level2: Mutex<(u64, Arc<Vec<u64>>)>,
 }
 
-/// What an image rests on.
+/// The backing file of an image.
 #[derive(Debug)]
 enum Base {
     Raw(RawBase),
     Qcow2(Image),
 }
 
-/// What a cluster holds.
+/// The content of a cluster.
 enum Cluster {
     /// Nothing of its own: what the backing file has there, or zeros.
     None,

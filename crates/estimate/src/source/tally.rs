@@ -1,4 +1,4 @@
-//! What was met on the way: counted, and the first few by name.
+//! Tally of the sources that a scan met: counts, and the first few troubles by name.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -14,13 +14,13 @@ const NAMED: usize = 20;
 /// One thing that could not be read, or not surely, or was left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trouble {
-    /// What it was.
+    /// Path of the file, directory or device.
     pub path: String,
-    /// What happened.
+    /// The trouble, in words.
     pub what: String,
 }
 
-/// How many files, links, holes and troubles a scan met.
+/// Numbers of files, links, holes and troubles that a scan met.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Sources {
     /// Files that were read; a file with several names counts once.

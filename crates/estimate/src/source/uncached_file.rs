@@ -14,7 +14,7 @@ use rustix::io::{Errno, ReadWriteFlags, preadv2};
 /// Files larger than this are read without the kernel's own reading ahead, which would make the next part look as if it had been there.
 const LARGE: u64 = 128 << 10;
 
-/// What statfs(2) calls tmpfs and ramfs.
+/// Types of tmpfs and ramfs, as statfs(2) numbers them.
 const MEMORY: [u32; 2] = [0x0102_1994, 0x8584_58f6];
 
 /// A file that is read without filling the page cache.

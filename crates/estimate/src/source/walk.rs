@@ -67,7 +67,7 @@ pub struct Walk<'a> {
 /// A directory on the way down.
 struct Listing {
     path: PathBuf,
-    /// Where its names are looked up, when it is held open.
+    /// The open directory in which its names are looked up, when it is held open.
     open: Option<SharedDirectory>,
     entries: std::vec::IntoIter<CString>,
     directory: u32,

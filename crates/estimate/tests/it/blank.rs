@@ -1,4 +1,4 @@
-//! What was never written is no block, whatever the file system and however much space it has; zeros that were written are.
+//! Space that was never written counts as no block, on any file system and however much is set aside; zeros that were written do count.
 
 use std::fs::{self, File};
 use std::io::Read;

@@ -10,7 +10,7 @@ use super::{block, estimate, of, request};
 
 const CLUSTER: usize = 65_536;
 
-/// What a cluster of the guest is to be.
+/// The content that a cluster of the guest is to have.
 pub enum Cluster {
     None,
     Zero,
@@ -18,7 +18,7 @@ pub enum Cluster {
     Packed(Vec<u8>),
 }
 
-/// How an image packs clusters, as its header tells.
+/// Compression method of an image's clusters, as its header tells it.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Packer {
     Deflate,

@@ -27,7 +27,7 @@ pub fn block(id: u64, random: usize) -> Vec<u8> {
     block
 }
 
-/// What is asked for when nothing else is said.
+/// Creates the request for `paths` with defaults for everything else.
 pub fn request(paths: &[&Path]) -> Request {
     Request { paths: paths.iter().map(|p| p.to_path_buf()).collect(), ..Request::default() }
 }
