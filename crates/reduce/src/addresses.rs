@@ -1,4 +1,4 @@
-//! What each address holds, two bits each: set by the writers, read by the census.
+//! A map of what each address holds, two bits each: set by the writers, read by the census.
 //!
 //! The census sees a sample of contents. When a sampled content is overwritten by one outside the sample, the census is not told, but the
 //! writer marks the address, and the census finds the mark.
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Addresses in one word.
 const EACH: u64 = 32;
 
-/// What an address holds.
+/// The kind of block that an address holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum AddressState {
@@ -32,7 +32,7 @@ pub struct AddressCounts {
     pub data: u64,
 }
 
-/// What each address holds. Several threads may set it at once, without a lock.
+/// The states of all addresses. Several threads may set it at once, without a lock.
 #[derive(Debug, Default)]
 pub struct Addresses {
     words: Box<[AtomicU64]>,

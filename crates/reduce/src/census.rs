@@ -35,7 +35,7 @@ const OFTEN: u64 = 4;
 const PARTS: usize = 16;
 const LEAST_PART: usize = 32;
 
-/// What is known of one content.
+/// A content of the sample: its pick and the number of its copies.
 struct Seen {
     pick: u64,
     copies: u64,
@@ -57,9 +57,9 @@ pub struct Census {
     zeros: u64,
     /// Duplicates set aside while every block was seen; not part of the sample.
     aside: u64,
-    /// What the addresses hold, when the callers say where blocks go.
+    /// Contents that the addresses hold, when the callers say where blocks go.
     live: Option<Live>,
-    /// How many halvings larger the sample of live blocks may be.
+    /// log2 of how many times as large as the sample of written blocks that of live blocks may be.
     ahead: u32,
 }
 
@@ -282,8 +282,8 @@ impl Census {
         }
     }
 
-    /// What the packer saves on all contents in their order. Where only a sample of sizes is known: its saving in random order, plus
-    /// what the order gained or lost in the first blocks.
+    /// Measures the saving of the packer on all contents in their order. Where only a sample of sizes is known, this is their saving in random
+    /// order, plus the gain or loss that the order brought in the first blocks.
     fn measure_packer(&self, achieved: &mut Achieved, sizes: &[usize], left_out: f64) {
         let beginning = self.beginning.sizes();
         let in_order = packed(beginning.iter().map(|&(_, size)| size));

@@ -19,7 +19,7 @@ pub const LIVE_ADDRESSES: usize = 1 << 17;
 /// Addresses of one content that are enough to know whether it is still there.
 const ENOUGH: usize = 64;
 
-/// Where a block went.
+/// Place of a written block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
     /// Its address, in blocks, as [`Addresses`] counts them.
@@ -37,7 +37,7 @@ struct LastContent {
     level: u32,
 }
 
-/// What the addresses hold.
+/// Figures of the blocks that the addresses hold.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(crate) struct LiveFigures {
     /// Blocks that they hold, zero blocks among them.

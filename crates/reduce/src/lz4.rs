@@ -53,7 +53,7 @@ pub struct Lz4 {
     "liblz4 gave {size} as a compressed size; this build's liblz4 is not the one it was made for"
 )]
 pub struct Lz4Error {
-    /// What it gave.
+    /// The size that it returned.
     pub size: i32,
 }
 

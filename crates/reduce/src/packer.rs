@@ -15,12 +15,12 @@ pub fn uniform_saving_percent(lz4_bytes: usize) -> f64 {
     100.0 * (1.0 - 1.0 / f64::from(fragments_per_block(lz4_bytes)))
 }
 
-/// What became of the fragments.
+/// Counts of blocks by the way in which the packer stored them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Packed {
     /// Blocks given to the packer.
     pub blocks: u64,
-    /// Of these, fragments stored in a shared physical block.
+    /// Fragments stored in a shared physical block.
     pub fragments: u64,
     /// Physical blocks with fragments.
     pub packed_blocks: u64,

@@ -28,7 +28,7 @@ const RUN: usize = 64;
 pub struct Sizer {
     table: Box<Places>,
     slots: Box<Slots>,
-    /// What [`is_noise`] has seen.
+    /// For each hash, bits of the last word that had it; see [`is_noise`].
     seen: Box<[u16; ENTRIES]>,
     /// Tells whether the last block had no match at all: blocks of noise come in rows.
     noise: bool,

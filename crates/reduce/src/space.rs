@@ -68,7 +68,7 @@ impl SlabBits {
     }
 }
 
-/// Where the blocks of a device go when it is formatted.
+/// The division of a formatted device's blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VolumeLayout {
     /// Blocks of the device.

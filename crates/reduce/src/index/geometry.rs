@@ -1,4 +1,4 @@
-//! How large an index is: in memory, on disk, and in blocks that it remembers.
+//! The size of an index: in memory, on disk, and in blocks that it remembers.
 
 use crate::BLOCK;
 
@@ -76,7 +76,7 @@ impl Geometry {
         self.dense_base() * if self.sparse { 10 } else { 1 }
     }
 
-    /// Of these, the newest, of which every name is in memory.
+    /// Number of the newest chapters of which every name is in memory.
     pub fn dense_chapters(self) -> u64 {
         if self.sparse { self.dense_base() / 2 } else { self.chapters() }
     }

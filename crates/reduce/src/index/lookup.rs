@@ -5,11 +5,11 @@ use std::collections::{HashMap, VecDeque};
 use super::{Chapter, DedupeWindow, Geometry};
 use crate::{BLOCK, Fingerprint};
 
-/// What an index knows of a fingerprint. It is advice: the block there may have changed since, so whoever has both at
+/// The answer of an index to a fingerprint. It is advice: the block there may have changed since, so a caller that has both blocks at
 /// hand compares them with [`Advice::confirmed`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Advice<P> {
-    /// Where the block was when the record was made.
+    /// Place of the block when the record was made.
     pub place: P,
 }
 

@@ -10,7 +10,7 @@ const SAMPLE_RATE: u64 = 32;
 /// Sparse chapters whose names are all in memory at a time (UDS, `config.c`).
 const CACHED_CHAPTERS: usize = 7;
 
-/// Where the window of an index stands. It holds no records: whoever holds them keeps the chapter of each.
+/// The position of an index's window. It holds no records: whoever holds them keeps the chapter of each.
 #[derive(Debug, Clone)]
 pub struct DedupeWindow {
     geometry: Geometry,

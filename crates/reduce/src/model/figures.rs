@@ -1,10 +1,10 @@
-//! What a model counted.
+//! The counts of a model.
 
 use super::table::Entry;
 use crate::BLOCK;
 use crate::index::{Geometry, IndexMemory};
 
-/// How many recent sizes are kept: a block without a size borrows one of them on its way through the packer.
+/// Number of recent sizes that are kept: a block without a size borrows one of them on its way through the packer.
 pub const RECENT_SIZES: usize = 8;
 /// Steps of `2^n` in distances.
 const STEPS: usize = 48;
@@ -45,7 +45,7 @@ impl NeighbourVariance {
     }
 }
 
-/// What a model counted. Where contents or sizes were sampled, counts stand for all.
+/// The counts of a model. Where contents or sizes were sampled, counts stand for all.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figures {
     /// Zero blocks.
@@ -56,9 +56,9 @@ pub struct Figures {
     pub unique: u64,
     /// All other blocks that are not zero.
     pub duplicates: u64,
-    /// Of the duplicates, those that the index did not find.
+    /// Duplicates that the index did not find.
     pub missed: u64,
-    /// Of the duplicates, those stored again because their block could take no more references.
+    /// Duplicates stored again because their block could take no more references.
     pub capped: u64,
     /// Blocks that were stored: unique, missed and capped ones.
     pub stored: u64,
@@ -84,7 +84,7 @@ pub struct Figures {
     pub compressed_blocks: u64,
     /// Copies that left the packer because their content was written again meanwhile.
     pub cancelled: u64,
-    /// What the last sized copies cost.
+    /// Costs of the last sized copies.
     near: NeighbourVariance,
     /// Sums over sized copies: of weights, and of what they add to the variance.
     weights: f64,
@@ -174,12 +174,12 @@ impl Figures {
         }
     }
 
-    /// What a sized copy costs, that stands for `weight` copies.
+    /// Notes the cost of a sized copy that stands for `weight` copies.
     ///
-    /// A copy without a size gets one of the last [`RECENT_SIZES`] that were taken, so the figure goes along with the data, and is off by what
-    /// differs among neighbours alone. Of copies picked one in w, each lends its size d times: w - 1 times on average, with a variance
-    /// of (w - 1) (7 + w) / 8, as the gaps between picked ones are geometric and one of 8 is drawn. The figure is then off by d
-    /// times what the picked one differs from its neighbours, and by what the w - 1 others do.
+    /// A copy without a size gets one of the last [`RECENT_SIZES`] that were taken. So the figure follows the data, and is off only by the
+    /// differences among neighbours. Where one copy in w is picked, each picked copy lends its size d times: w - 1 times on average, with a
+    /// variance of (w - 1) (7 + w) / 8, as the gaps between picked ones are geometric and one of 8 is drawn. The figure is then off by d
+    /// times the difference of the picked one from its neighbours, and by the differences of the w - 1 others.
     /// (Where the data changes, the last sizes are late by 4 w copies on average. Over all changes that sums up to 4 w copies at
     /// most, which is below 0.01 % of what comes before the sample gets so thin.)
     pub(super) fn note_cost(&mut self, weight: f64, cost: f64) {
@@ -190,7 +190,7 @@ impl Figures {
         self.variance += (lent + weight - 1.0) * off;
     }
 
-    /// What can be said of contents only at the end, from all of them.
+    /// Computes the figures that need all contents at the end: references, reuse, and the error of the share of duplicates.
     pub(super) fn sum_up(&mut self, entries: &[Entry], shift: u32) {
         let each = (1u64 << shift) as f64;
         let counted = (self.unique + self.duplicates) as f64;

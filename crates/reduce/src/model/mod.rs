@@ -20,7 +20,7 @@ pub const REFERENCES: u32 = 254;
 /// The chapter of a content that the index never took.
 const NEVER: u32 = u32::MAX;
 
-/// How the volume is set up, and how much memory the model may take.
+/// The set-up of the volume, and the memory that the model may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
     /// The dedupe index.
@@ -55,7 +55,7 @@ pub struct WrittenBlock {
     pub size_shift: u8,
 }
 
-/// What became of a block.
+/// The outcome of a written block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockOutcome {
     /// The sample leaves it out.

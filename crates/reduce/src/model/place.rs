@@ -1,7 +1,7 @@
-//! Where stored copies are: alone in a physical block, together with others, or still in the packer.
+//! Places of stored copies: alone in a physical block, together with others, or still in the packer.
 //!
-//! The packer pairs what comes within some dozens of blocks of each other, so it has to be fed as many fragments, as near
-//! to each other, as in truth. Where a size was not taken, or a copy stands for several that the sample left out, it gets
+//! The packer pairs what comes within some dozens of blocks of each other, so the model has to feed it as many fragments, as near
+//! to each other, as VDO does. Where a size was not taken, or a copy stands for several that the sample left out, the copy gets
 //! the size of one of the last blocks whose size is known.
 
 use super::figures::{Figures, RECENT_SIZES};
@@ -26,7 +26,7 @@ pub struct Places {
     early: u64,
 }
 
-/// What is known of each.
+/// The state of the stored copies, by their number.
 #[derive(Debug, Clone, Default)]
 struct Stored {
     /// The number of the first copy in the same physical block.

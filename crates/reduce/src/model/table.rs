@@ -10,7 +10,7 @@ const LARGEST_BITS: u32 = 32;
 /// The strictest sample: one content in 2^24.
 pub const MOST_SHIFT: u32 = 24;
 
-/// What is known of one content. Aligned, so that none lies across two lines of the cache.
+/// The entry of one content. Aligned, so that none lies across two lines of the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[repr(align(32))]
 pub struct Entry {
@@ -20,15 +20,15 @@ pub struct Entry {
     pub last: u64,
     /// The chapter of its record in the index.
     pub chapter: u32,
-    /// How often it was written.
+    /// Number of times that it was written.
     pub copies: u32,
-    /// Where its last stored copy is.
+    /// Place of its last stored copy.
     pub place: u32,
     /// Mean of log2 of its distances, in 1/1024.
     pub distance: u16,
 }
 
-/// Where a content is.
+/// A slot of the hash table: points to the entry of a content.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[repr(align(8))]
 struct Slot {

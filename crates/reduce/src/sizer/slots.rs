@@ -5,7 +5,7 @@ use crate::BLOCK;
 
 /// log2 of the entries in the table of positions.
 pub(super) const HASH_BITS: u32 = 13;
-/// What a word is multiplied with for its hash.
+/// Factor that a word is multiplied with for its hash.
 pub(super) const MULTIPLIER: u32 = 2_654_435_761;
 /// Length of the text: a block, and behind it everything that a 16-bit position could reach, so that no access needs a bounds check. The
 /// bytes behind the block do not matter.
