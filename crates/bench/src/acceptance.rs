@@ -1,4 +1,4 @@
-//! What else the method says, beside the truth: changes within a run, steady states, effects of factors.
+//! Conditions beside verdicts that the method must meet in simulations: changes within a run, steady states, effects of factors.
 
 use stats::factorial::{Factor, effects, judge_effects};
 use stats::simulated_tails::Tails;
@@ -11,15 +11,15 @@ use crate::verdicts::{ENOUGH, Met, slack};
 /// One figure of simulated series or experiments, and what it has to be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Acceptance {
-    /// What is simulated, and what is counted.
+    /// The simulation, and the quantity that is counted in it.
     pub what: String,
-    /// What was found: a share, or a level.
+    /// The result: a share, or a level.
     pub found: f64,
-    /// What was wanted before it was measured.
+    /// The bound that was wanted before it was measured.
     pub wanted: Bound,
-    /// What is reached where that is missed, and why.
+    /// The value that is reached where the wanted bound is missed, and the reason.
     pub limit: Option<(f64, &'static str)>,
-    /// How many simulations it was found in; 0 where these are so many that the bound counts as it stands.
+    /// Number of simulations behind the result; 0 where these are so many that the bound counts as it stands.
     pub times: u32,
 }
 

@@ -1,4 +1,4 @@
-//! What can be typed after `fathom-bench`.
+//! The command line of `fathom-bench`.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use units::{Bytes, Nanos};
 #[derive(Debug, Parser)]
 #[command(name = "fathom-bench", version, max_term_width = 100)]
 pub enum Cli {
-    /// How long the lab takes from the command to the first step of a plan.
+    /// The time that the lab takes from the command to the first step of a plan.
     Lab(LabArgs),
     /// The load engine beside fio: same targets, same depths, interleaved repeats.
     Engine(EngineArgs),
@@ -49,7 +49,7 @@ pub enum Peer {
     Fio,
 }
 
-/// What the engine is measured on in the lab.
+/// The target that the engine is measured on in the lab.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum LabTarget {
     /// A VDO volume.
@@ -169,7 +169,7 @@ pub struct FloorArgs {
     /// Through the page cache instead of past it.
     #[arg(long)]
     pub buffered: bool,
-    /// How long [default: submitted once].
+    /// Run time [default: I/Os are submitted once].
     #[arg(long)]
     pub duration: Option<Nanos>,
 }
@@ -177,7 +177,7 @@ pub struct FloorArgs {
 /// `fathom-bench turns`
 #[derive(Debug, Args)]
 pub struct TurnsArgs {
-    /// How often each load is run.
+    /// Number of runs of each load.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: u32,
     /// Arguments of `fathom load`, for each load, with `--then` between them.
@@ -326,7 +326,7 @@ pub struct VerdictsArgs {
     /// With --lab: two guests, three repeats, less data.
     #[arg(long, requires = "lab", conflicts_with = "simulated")]
     pub quick: bool,
-    /// How many experiments for each line.
+    /// Number of experiments for each line.
     #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(100..=10_000_000))]
     pub experiments: u32,
     /// Print the tables of docs/method.md, each between its marks.
@@ -345,7 +345,7 @@ pub struct VerdictsArgs {
 /// `fathom-bench lab`
 #[derive(Debug, Args)]
 pub struct LabArgs {
-    /// How many guests of each kind to start.
+    /// Number of guests of each kind to start.
     #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: u32,
     /// Packages of commands that every second guest gets on a compressed read-only image.

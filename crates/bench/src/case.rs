@@ -1,4 +1,4 @@
-//! What is compared: one access pattern, mix and depth on one target.
+//! The cases of a comparison: each is one access pattern, mix and depth on one target.
 
 use serde::{Deserialize, Serialize};
 
@@ -172,7 +172,7 @@ fn first_cpu() -> Option<usize> {
     (0..rustix::thread::CpuSet::MAX_CPU).find(|&cpu| allowed.is_set(cpu))
 }
 
-/// What is compared without a target: every pattern at one depth, two at others.
+/// Adds the cases without a target: every pattern at one depth, two at others.
 fn of_null(quick: bool, add: &mut impl FnMut(Access, Mix, u32)) {
     add(Access::Uniform, Mix::Reads, 1);
     add(Access::Uniform, Mix::Reads, 128);

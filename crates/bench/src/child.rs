@@ -14,12 +14,12 @@ use sys::interrupt::{Interrupt, Level};
 use crate::BenchError;
 use crate::cpu::{CpuReading, CpuUse};
 
-/// How often the interrupt is looked at. Each look wakes a CPU that the child may just have left idle, and lets the kernel
-/// move the child's threads there: not often.
+/// Time between two looks at the interrupt. Each look wakes a CPU that the child may just have left idle, and lets the kernel
+/// move the child's threads there, so looks are rare.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
-/// How often the child's end is looked at where the kernel does not tell of it.
+/// Time between two looks at whether the child has ended, where the kernel does not tell of it.
 const POLL: Duration = Duration::from_millis(20);
-/// How much of what a failed program said is kept, bytes.
+/// Length of the end of a failed program's output that is kept, bytes.
 const SAID: usize = 800;
 
 /// A command line, as a person would type it.
@@ -59,7 +59,7 @@ impl std::fmt::Display for Line {
     }
 }
 
-/// What a program printed and what it cost.
+/// The output of a program, with its run time and CPU time.
 #[derive(Debug, Clone)]
 pub struct Ran {
     /// Standard output.

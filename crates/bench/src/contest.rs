@@ -44,17 +44,17 @@ impl ContestantKind {
 /// One run of one contestant.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
-    /// What it says of itself.
+    /// Figures that it reports of itself.
     pub said: ReportedFigures,
-    /// Where CPU time went meanwhile.
+    /// CPU time meanwhile: of the child, of the kernel's threads, of all others.
     pub used: CpuUse,
     /// CPU time of all its threads per I/O, starting left out, microseconds.
     pub cpu_per_io_us: f64,
     /// The same with kernel threads and interrupts, microseconds. On a busy machine others' are in it.
     pub system_per_io_us: f64,
-    /// What others used of all CPUs, 0 to 1.
+    /// Share of all CPUs that others used, 0 to 1.
     pub foreign_share: f64,
-    /// How often the run was repeated because others disturbed it.
+    /// Number of times that the run was repeated because others disturbed it.
     pub again: u32,
 }
 

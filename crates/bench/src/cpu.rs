@@ -1,4 +1,4 @@
-//! Where CPU time went: in our child, in the kernel's threads, in everything else.
+//! CPU time by who used it: our child, the kernel's threads, everything else.
 
 use std::time::Duration;
 

@@ -12,7 +12,7 @@ use crate::goal::Summary;
 
 /// Depths that are compared.
 pub const DEPTHS: [u32; 4] = [1, 2, 8, 32];
-/// How far a guest's median may be from the model, percent.
+/// Largest distance of a guest's median from the model that is accepted, percent.
 pub const MOST_PERCENT: f64 = 5.0;
 /// The disks' size: large enough that what was read ahead is of no use.
 const SIZE: u64 = 256 << 30;
@@ -38,9 +38,9 @@ pub struct Compared {
     pub think_ns: u64,
     /// I/Os a second of the model with that time between two requests.
     pub model_iops: f64,
-    /// What the guest measured, over repeats.
+    /// I/Os a second that the guest measured, over repeats.
     pub guest_iops: Summary,
-    /// How far the guest's median is from the model, percent of it; `None` where nothing was measured.
+    /// Distance of the guest's median from the model, percent of the model; `None` where nothing was measured.
     pub off_percent: Option<f64>,
 }
 
@@ -51,12 +51,12 @@ impl Compared {
     }
 }
 
-/// How late replies to a disk were.
+/// Lateness of the replies that a disk gave.
 #[derive(Debug, Clone, Serialize)]
 pub struct Late {
     /// The disk.
     pub like: String,
-    /// What its server said at its end.
+    /// The statistics that its server gave at its end.
     pub served: disk::front::ServingStats,
 }
 

@@ -11,7 +11,7 @@ use units::{Better, Test};
 
 /// The share that does not matter.
 pub const THRESHOLD: f64 = 0.03;
-/// A replayed claim is wrong, and may be so in this share.
+/// Highest accepted share of replayed experiments that find a difference: each such claim is wrong.
 const MOST_REPLAYED: f64 = 0.05;
 /// Guests differ where this is less likely by chance.
 const GUESTS_DIFFER: f64 = 0.01;
@@ -38,18 +38,18 @@ const METRICS: [Metric; 4] = [
     }),
 ];
 
-/// How much is run.
+/// The number and size of the runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Extent {
     /// Fresh guests.
     pub guests: usize,
     /// Repeats of both variants in each.
     pub repeats: u32,
-    /// What each cell writes, MiB.
+    /// Data that each cell writes, MiB.
     pub written_mib: u32,
 }
 
-/// What 20 pairs need: 16 degrees of freedom within four guests.
+/// The full extent: 20 pairs, which have 16 degrees of freedom within four guests.
 pub const FULL: Extent = Extent { guests: 4, repeats: 5, written_mib: 128 };
 /// A short form of it, whose figures are rough.
 pub const QUICK: Extent = Extent { guests: 2, repeats: 3, written_mib: 32 };
@@ -74,7 +74,7 @@ pub fn experiment(extent: &Extent) -> String {
     text
 }
 
-/// What the machine can resolve in one metric.
+/// The difference that the machine can resolve in one metric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Resolved {
     /// Id of the metric.
@@ -93,15 +93,15 @@ pub struct Resolved {
     pub half_width: f64,
     /// Tells whether that is below the threshold: else this machine cannot resolve it.
     pub resolves: bool,
-    /// What ran second in a repeat over what ran first, with its 95 % interval.
+    /// Ratio of the second cell of a repeat to its first, with its 95 % interval.
     pub order: [f64; 3],
-    /// How much a cell follows the one before it: the correlation of neighbours.
+    /// Correlation of each cell with the one before it.
     pub neighbours: f64,
-    /// How likely the guests' means are so far apart by chance.
+    /// Probability that chance alone sets the guests' means so far apart.
     pub guests_p: f64,
     /// The adjusted p-value of a difference between the two equal variants, over all metrics.
     pub difference_p: f64,
-    /// Of the replayed experiments at a ratio of 1 the share that finds a difference that matters.
+    /// Share of the replayed experiments at a ratio of 1 that find a difference that matters.
     pub replayed_equal: f64,
     /// The same at 1.03, the border.
     pub replayed_border: f64,

@@ -1,8 +1,8 @@
-//! What can go wrong when a comparison is set up or run.
+//! Errors of setting up or running a comparison.
 
 use std::path::PathBuf;
 
-/// What can go wrong when a comparison is set up or run.
+/// An error of setting up or running a comparison.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
     /// A program is not there.
@@ -13,7 +13,7 @@ pub enum BenchError {
     Start {
         /// The program.
         program: PathBuf,
-        /// What the system said.
+        /// The system's message.
         source: std::io::Error,
     },
     /// A program failed.
@@ -21,27 +21,27 @@ pub enum BenchError {
     Failed {
         /// Its command line.
         line: String,
-        /// How it ended.
+        /// Its exit status.
         status: String,
         /// The end of what it said.
         said: String,
     },
-    /// What a program printed is not what it should be.
+    /// The output of a program is not as it should be.
     #[error("{line} printed something that cannot be read: {why}")]
     Output {
         /// Its command line.
         line: String,
-        /// What is wrong with it.
+        /// The fault in it.
         why: String,
     },
     /// A target could not be made or taken away.
     #[error("Cannot {what} {target}")]
     Target {
-        /// What was tried.
+        /// The action that was tried.
         what: &'static str,
         /// The target or the file in the way.
         target: String,
-        /// What the system said.
+        /// The system's message.
         source: std::io::Error,
     },
     /// A target of the user's own cannot be read.
@@ -49,7 +49,7 @@ pub enum BenchError {
     Unreadable {
         /// The target.
         path: PathBuf,
-        /// What the system said.
+        /// The system's message.
         source: std::io::Error,
     },
     /// A target of the user's own is too small.
@@ -68,7 +68,7 @@ pub enum BenchError {
     Content {
         /// The file.
         path: PathBuf,
-        /// What the system or the generator said.
+        /// The message of the system or of the generator.
         source: std::io::Error,
     },
     /// The user wants it to stop.

@@ -1,4 +1,4 @@
-//! What is to be reached, and whether it was.
+//! Goals, and the verdicts on whether they were reached.
 
 use serde::{Deserialize, Serialize};
 use stats::Figure;
@@ -9,7 +9,7 @@ use crate::target::{Target, TargetKind};
 /// An interval of a ratio that is wider than this share of its median decides nothing "within noise".
 const WIDEST: f64 = 0.3;
 
-/// What a figure, or its ratio to a peer's, must be.
+/// The bound on a figure, or on its ratio to a peer's.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Goal {
@@ -23,7 +23,7 @@ pub enum Goal {
     NotBelow(f64),
 }
 
-/// Whether a goal was reached.
+/// The verdict on a goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GoalVerdict {
@@ -102,15 +102,15 @@ impl Goal {
 /// A goal, and what was found.
 #[derive(Debug, Clone, Serialize)]
 pub struct Judged {
-    /// What it is about.
+    /// Its name.
     pub name: String,
-    /// What its figures are: `B/s`, `points`, or nothing for a ratio.
+    /// Unit of its figures: `B/s`, `points`, or nothing for a ratio.
     pub unit: &'static str,
-    /// What is to be reached.
+    /// The goal.
     pub goal: Goal,
-    /// What was.
+    /// The figure that was measured.
     pub found: Summary,
-    /// Tells whether it is enough.
+    /// The verdict on the goal.
     pub word: GoalVerdict,
 }
 

@@ -1,4 +1,4 @@
-//! What a case's runs say: who takes part in the repeats, and how ours stands beside fio and beside the calls alone.
+//! Decisions from a case's runs: which contestants take part in the repeats, and how ours stands beside fio and beside the calls alone.
 
 use stats::Figure;
 
@@ -11,7 +11,7 @@ use crate::outcome::{CaseOutcome, Floor, Ratio, Side, TrialRun};
 use crate::repeats::ratio;
 use crate::target::Target;
 
-/// A fio may be the cheapest only when it reaches this share of the fastest one's IOPS: idling is cheap too.
+/// Only fio runs with at least this share of the fastest run's IOPS compete on CPU cost: idling is cheap too.
 const CHEAP_BUT_FAST: f64 = 0.8;
 /// The same where others take the CPU away, so that IOPS say little.
 const CHEAP_WHILE_DISTURBED: f64 = 0.3;

@@ -13,7 +13,7 @@ use crate::fio::Fio;
 use crate::suite::{Pace, Suite};
 use crate::target::Target;
 
-/// Where the device of null_blk is when its module is loaded.
+/// Path of null_blk's device once its module is loaded.
 const NULL_BLOCK: &str = "/dev/nullb0";
 /// The target that needs no stack: what it is called, and the module that makes it.
 pub const NULL: &str = "null_blk";
@@ -26,12 +26,12 @@ pub const DEADLINE: Duration = Duration::from_secs(3600);
 /// Bytes of the target that are used.
 const SIZE: u64 = 256 << 20;
 
-/// What is to be compared on a stack that is up.
+/// The comparison to be made on a stack that is up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GuestComparison {
-    /// What the target is called in tables; [`NULL`] for the null block device.
+    /// Name of the target in tables; [`NULL`] for the null block device.
     pub layer: String,
-    /// How long and how often.
+    /// Lengths and number of the runs.
     pub pace: Pace,
     /// Only these depths; empty: all.
     pub depths: Vec<u32>,

@@ -1,4 +1,4 @@
-//! What a comparison found, case by case, as it is printed and kept (`bench.json`).
+//! The outcome of a comparison, case by case, as it is printed and kept (`bench.json`).
 
 use serde::{Deserialize, Serialize};
 use stats::Figure;
@@ -63,7 +63,7 @@ pub struct TrialRun {
     pub name: String,
     /// Its command line.
     pub line: String,
-    /// What the short round measured; `None` when it failed.
+    /// The figures of the short round; `None` when it failed.
     pub sample: Option<Sample>,
     /// Why it failed.
     pub error: Option<String>,
@@ -110,9 +110,9 @@ pub struct Ratio {
     pub against: String,
     /// Median of the ratios within each repeat, with its interval.
     pub ratio: Figure,
-    /// What it should be.
+    /// The goal for the ratio.
     pub goal: Option<Goal>,
-    /// Tells whether it is.
+    /// Verdict on the goal.
     pub word: Option<GoalVerdict>,
 }
 
@@ -157,7 +157,7 @@ pub struct CaseOutcome {
     pub system: Ratio,
     /// IOPS against the fastest fio.
     pub iops: Ratio,
-    /// Where the calls alone stand; `None` where they did not take part.
+    /// The calls alone beside both engines; `None` where they did not take part.
     #[serde(default)]
     pub floor: Option<Floor>,
     /// Runs that others disturbed, of all.
@@ -184,7 +184,7 @@ pub fn spread(figure: &Figure) -> String {
     format!("{} [{}, {}]", part(figure.median), part(figure.low), part(figure.high))
 }
 
-/// What a comparison found.
+/// The outcome of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// Version of the layout.
@@ -195,7 +195,7 @@ pub struct Outcome {
     pub machine: String,
     /// The targets.
     pub targets: Vec<Target>,
-    /// What was left out, and why.
+    /// The parts that were left out, each with the reason.
     #[serde(default)]
     pub left_out: Vec<String>,
     /// The cases that were done.
@@ -203,7 +203,7 @@ pub struct Outcome {
     /// Cases that failed, and why.
     #[serde(default)]
     pub failed: Vec<String>,
-    /// What verification of reads costs; `None` where it was not measured.
+    /// Cost of verification of reads; `None` where it was not measured.
     #[serde(default)]
     pub verified: Option<Verified>,
     /// fio's figures against the proportions that are known of it.
@@ -228,15 +228,15 @@ impl Outcome {
 /// One proportion between two figures of fio.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Proportion {
-    /// What it is.
+    /// The figure, and the two points whose ratio it is.
     pub about: String,
-    /// What is known of fio.
+    /// The proportion that is known of fio.
     pub expected: f64,
-    /// What was measured here.
+    /// The proportion that was measured here.
     pub measured: f64,
     /// Tells whether the two agree within a factor of 1.6.
     pub agrees: bool,
-    /// What else than fio the figure hangs on: why another machine may differ.
+    /// The things beside fio that the figure depends on: the reasons why another machine may differ.
     #[serde(default)]
     pub hangs_on: String,
 }

@@ -16,7 +16,7 @@ use crate::repeats::order;
 /// The whole comparison, in the directory above those of its cases.
 pub const WHOLE: &str = "bench.json";
 
-/// What is known of the run besides its figures.
+/// Facts of the run besides its figures.
 #[derive(Debug, Clone)]
 pub struct About {
     /// The command line.
@@ -25,7 +25,7 @@ pub struct About {
     pub tool_version: String,
     /// The machine.
     pub machine: MachineFacts,
-    /// What executed a guest: `none` on the host, else `kvm` or `tcg`.
+    /// The accelerator that executed a guest, `kvm` or `tcg`; `none` on the host.
     pub accelerator: String,
 }
 

@@ -1,8 +1,8 @@
-//! What a contestant says of itself, whoever it is.
+//! Figures that a contestant reports of itself, in one form for all contestants.
 
 use serde::{Deserialize, Serialize};
 
-/// What one run did, by the contestant's own account.
+/// The figures of one run, by the contestant's own account.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ReportedFigures {
     /// I/Os that completed without error.
@@ -27,7 +27,7 @@ pub struct ReportedFigures {
     pub errors: u64,
     /// CPU time per I/O by its own account, microseconds. fio counts the job's thread only.
     pub own_cpu_per_io_us: Option<f64>,
-    /// What drove the load (`io_uring`), where it chooses itself.
+    /// Backend that drove the load (`io_uring`), where the contestant chooses it itself.
     pub backend: Option<String>,
     /// The share of I/Os at whose submission as many were in flight as were asked for, where the program tells: fio does up
     /// to a depth of 63, in classes of powers of two.

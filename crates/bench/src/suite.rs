@@ -15,7 +15,7 @@ use crate::repeats::order;
 use crate::target::{Target, TargetKind};
 use crate::{BenchError, child};
 
-/// How often the start of a contestant of the repeats is measured; the least counts.
+/// Number of times that the start of a contestant of the repeats is measured; the least counts.
 const STARTS: usize = 3;
 /// About how long a program takes to start and to end, milliseconds.
 const START: u64 = 90;
@@ -24,7 +24,7 @@ const OURS: u64 = 4;
 /// Who takes part in the repeats of every case: ours and two of fio's.
 const CONTESTANTS: u64 = 3;
 
-/// How long and how often.
+/// Lengths and number of the runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Pace {
     /// Milliseconds of a run in the short round.
@@ -33,7 +33,7 @@ pub struct Pace {
     pub run: u64,
     /// Repeats.
     pub repeats: usize,
-    /// How often a disturbed run is repeated at most.
+    /// Most times that a disturbed run is repeated.
     pub patience: u32,
 }
 
@@ -42,7 +42,7 @@ impl Pace {
     pub const QUICK: Self = Self { short: 250, run: 700, repeats: 3, patience: 0 };
     /// For a guest, perhaps an emulated one: starting a program takes a second of CPU there, and must not drown the load.
     pub const LAB: Self = Self { short: 1500, run: 4000, repeats: 4, patience: 0 };
-    /// What the figures need: less than half an hour in all.
+    /// The pace that the figures need: less than half an hour in all.
     pub const FULL: Self = Self { short: 350, run: 1100, repeats: 5, patience: 1 };
 
     /// About how long one case takes on a quiet machine.
@@ -56,7 +56,7 @@ impl Pace {
     }
 }
 
-/// What a comparison tells while it runs.
+/// An event that a comparison tells while it runs.
 #[derive(Debug)]
 pub enum Event<'a> {
     /// A case begins.
@@ -65,7 +65,7 @@ pub enum Event<'a> {
         name: String,
         /// Its place, from 1.
         index: usize,
-        /// How many there are.
+        /// Number of cases.
         of: usize,
         /// About how long the rest takes.
         left: Duration,
@@ -74,7 +74,7 @@ pub enum Event<'a> {
     Run {
         /// Who ran.
         name: String,
-        /// What it did.
+        /// Its figures.
         sample: &'a Sample,
     },
     /// A case is done.
@@ -83,20 +83,20 @@ pub enum Event<'a> {
     Note(String),
 }
 
-/// What is compared, and how.
+/// The contents of a comparison: programs, targets, cases, and the pace.
 #[derive(Debug, Clone)]
 pub struct Suite {
     /// The programs.
     pub programs: Programs,
     /// The targets that the cases name.
     pub targets: Vec<Target>,
-    /// What is compared.
+    /// The cases to compare.
     pub cases: Vec<Case>,
-    /// How long and how often.
+    /// Lengths and number of the runs.
     pub pace: Pace,
     /// Fathom's backends that are tried beside `auto` in the short round.
     pub backends: Vec<String>,
-    /// What was left out before it began, and why.
+    /// The parts that were left out before it began, each with the reason.
     pub left_out: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What the load goes to: made for the comparison and taken away again, or the user's own, which is only read.
+//! Targets of the load: made for the comparison and taken away again, or the user's own, which is only read.
 
 use std::fs;
 use std::io::{Seek, SeekFrom};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::BenchError;
 
-/// What a target is.
+/// The kind of a target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetKind {
@@ -23,16 +23,16 @@ pub enum TargetKind {
     File,
     /// A file on tmpfs.
     Tmpfs,
-    /// What the user named.
+    /// A target that the user named.
     Own,
 }
 
-/// What the load goes to.
+/// A target of the load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
-    /// What it is.
+    /// Its kind.
     pub kind: TargetKind,
-    /// What it is called in tables.
+    /// Its name in tables.
     pub name: String,
     /// Its path; `None` for nothing at all.
     pub path: Option<String>,
@@ -100,7 +100,7 @@ impl Target {
     }
 }
 
-/// What can be made, by the name that the user gives it.
+/// The targets that can be made, by the name that the user gives.
 const MADE: [(&str, TargetKind); 5] = [
     ("null", TargetKind::Null),
     ("loop", TargetKind::Loop),
@@ -162,7 +162,7 @@ pub struct TargetMaker {
     pub memory: PathBuf,
 }
 
-/// Where tmpfs is mounted on every Linux.
+/// Directory where tmpfs is mounted on every Linux.
 const MEMORY: &str = "/dev/shm";
 
 impl TargetMaker {

@@ -3,7 +3,7 @@
 use stats::simulation::{Noise, Repeats, Sample, Shares, Simulated};
 use units::{Seed, Test};
 
-/// What is asked of the share of a verdict.
+/// The bound on the share of a verdict.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Wanted {
     /// Neither `better` nor `worse` more often than this.
@@ -14,7 +14,7 @@ pub enum Wanted {
     Better(f64),
 }
 
-/// What the method reaches where it misses what was wanted before anything was measured, and why: a limit of the method, not an aim.
+/// Shares that the method reaches where it misses those wanted before anything was measured, and the reason: a limit of the method, not an aim.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limit {
     /// Each false side at most.
@@ -25,7 +25,7 @@ pub struct Limit {
     pub why: &'static str,
 }
 
-/// What became of a condition.
+/// The outcome of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Met {
     /// It is as was wanted.
@@ -54,11 +54,11 @@ pub struct Condition {
     pub noise: &'static str,
     /// The experiments.
     pub simulated: Simulated,
-    /// What must come out.
+    /// The bound that must hold.
     pub wanted: Wanted,
     /// The mean number of repeats may be at most this.
     pub most_repeats: Option<f64>,
-    /// What is known to be missed.
+    /// The limit where the method is known to miss the condition.
     pub limit: Option<Limit>,
 }
 

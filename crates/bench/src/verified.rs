@@ -1,13 +1,13 @@
-//! What verification of reads costs: ours (recomputing content) beside fio's crc32c, on tmpfs, synchronously.
+//! Cost of verification of reads: ours (recomputing content) beside fio's crc32c, on tmpfs, synchronously.
 //!
 //! Each side writes a file of its own in its own way, then reads it in random order with and without verification.
-//! The cost is the difference, so that what reading itself costs cancels. That is a small number beside two large ones, and a
+//! The cost is the difference, so that the cost of reading itself cancels. That is a small number beside two large ones, and a
 //! machine's slow half-seconds are larger than both. So all reads are of a part of the files that the nearest caches hold, where
-//! reading costs little and much the same each time; and ours are loads of some milliseconds, by turns in one process, so that
-//! what is compared lies side by side. fio has no such turns: its runs with and without verification follow each other.
+//! reading costs little and much the same each time; and our loads take some milliseconds, by turns in one process, so that
+//! the loads to compare run side by side. fio has no such turns: its runs with and without verification follow each other.
 //!
-//! Ours is measured twice on the same blocks: where all that was written follows from the load that wrote it, so that nothing is
-//! held for each block, and where a table holds what each block must be, as after random overwrites.
+//! Ours is measured in two ways on the same blocks: without a table, as all that was written follows from the load that wrote it, so that
+//! nothing is held for each block; and with a table that holds the expected content of each block, as it is needed after random overwrites.
 
 use std::path::Path;
 
@@ -33,10 +33,10 @@ const PART: u64 = 512 << 10;
 /// A turn of a load of ours, milliseconds, and turns of each load in a repeat.
 const TURN: u64 = 20;
 const TURNS: usize = 20;
-/// How often starting is measured.
+/// Number of times that starting is measured.
 const STARTS: usize = 5;
 
-/// What verification cost.
+/// Cost of verification of reads, ours beside fio's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verified {
     /// Command lines: ours, loads without verification, with, and with a table by turns; fio's without and with.
@@ -47,23 +47,23 @@ pub struct Verified {
     pub fio_us: Figure,
     /// Ours over fio's, of medians.
     pub ratio: Figure,
-    /// What it should be.
+    /// The goal for the ratio.
     pub goal: Goal,
-    /// Tells whether it is.
+    /// Verdict on the goal.
     pub word: GoalVerdict,
     /// Ours with a table.
     #[serde(default)]
     pub with_table: Option<Cost>,
 }
 
-/// What one way of verifying cost.
+/// Cost of one way of verifying.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cost {
     /// Per read, microseconds of CPU time.
     pub ours_us: Figure,
     /// Over fio's, of medians.
     pub ratio: Figure,
-    /// Tells whether it is what it should be.
+    /// Verdict on the goal.
     pub word: GoalVerdict,
 }
 
@@ -182,7 +182,7 @@ fn unlike(summary: &Value, has_table: bool) -> Option<String> {
     })
 }
 
-/// What verification cost in each repeat, microseconds of CPU time per read.
+/// Cost of verification in each repeat, microseconds of CPU time per read.
 #[derive(Debug, Clone, Default)]
 struct Costs {
     /// Ours where nothing is held for each block.

@@ -1,4 +1,4 @@
-//! What `fathom-bench engine` does alike here and in guests: how long, where to, and what is said of it.
+//! The parts of `fathom-bench engine` that are the same here and in guests: pace, directory of the results, and summary.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

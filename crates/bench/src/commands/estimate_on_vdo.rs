@@ -37,7 +37,7 @@ struct Compared {
     error_points: f64,
 }
 
-/// What the profile makes of it.
+/// The figures of the data that the profile reproduces.
 #[derive(Debug, Serialize)]
 struct Reproduced {
     blocks: u64,

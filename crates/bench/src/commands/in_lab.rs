@@ -23,7 +23,7 @@ use cli::terminal::{Text, say, say_text};
 
 /// The experiment whose stacks are raised: a linear volume, and VDO.
 const EXPERIMENT: &str = "vdo-vs-plain";
-/// How long one look at the link may take.
+/// Longest wait in one look at the link.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Runs the comparison in one guest for each layer.

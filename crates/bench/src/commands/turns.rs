@@ -12,7 +12,7 @@ use cli::engine_failure;
 use cli::failure::Failure;
 use cli::terminal::json;
 
-/// What parts one load's arguments from the next one's.
+/// Separator between the arguments of one load and of the next.
 const THEN: &str = "--then";
 
 pub fn turns(args: &TurnsArgs) -> Result<ExitCode, Failure> {

@@ -16,7 +16,7 @@ use crate::child::{Line, run};
 use crate::content::grid::Ask;
 use crate::fio::Fio;
 
-/// What a file holds.
+/// Measured duplicates and savings of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Found {
     /// Blocks of 4096 bytes.
@@ -25,22 +25,22 @@ pub struct Found {
     pub zero_percent: f64,
     /// Blocks whose bytes came before, percent of all; zero blocks are neither unique nor duplicates.
     pub duplicate_percent: f64,
-    /// What the kernel's LZ4 saves on the distinct blocks, percent.
+    /// Saving of the kernel's LZ4 on the distinct blocks, percent.
     pub lz4_percent: Option<f64>,
-    /// What VDO's packer saves on the distinct blocks in the order of the file, simulated, percent.
+    /// Saving of VDO's packer on the distinct blocks in the order of the file, simulated, percent.
     pub packer_percent: Option<f64>,
-    /// What both save together, and zero blocks, percent.
+    /// Saving of duplicates, packer and zero blocks together, percent.
     pub saving_percent: f64,
 }
 
 /// One ask, and what came of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Accuracy {
-    /// What was asked for. fio knows no packer: it is asked to compress by as much.
+    /// The ask. fio knows no packer: it is asked to compress by as much.
     pub ask: Ask,
-    /// What Fathom's generator wrote.
+    /// Figures of the file that Fathom's generator wrote.
     pub fathom: Found,
-    /// What fio wrote.
+    /// Figures of the file that fio wrote.
     pub fio: Option<Found>,
 }
 

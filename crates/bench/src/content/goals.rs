@@ -1,12 +1,12 @@
-//! What the generator must reach beside plain stores and beside fio, and whether its best path does.
+//! Goals of the generator beside plain stores and beside fio, and the verdicts on its best path.
 
 use crate::content::peer::PeerSpeed;
 use crate::content::speed::{Speed, WrittenKind};
 use crate::goal::{Goal, Judged};
 
-/// Of plain stores into one block that stays in the nearest cache.
+/// Goal into one block that stays in the nearest cache, as a share of the speed of plain stores.
 const HOT: f64 = 0.6;
-/// Of plain stores into many buffers.
+/// Goal into many buffers, as a share of the speed of plain stores.
 const MANY: f64 = 0.8;
 /// The goal of plain stores, of natural blocks: what is copied is read as well, and 2 MiB of texts are in no nearest cache.
 const NATURAL: f64 = 0.15;

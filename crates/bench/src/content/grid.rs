@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct Ask {
     /// Duplicates, percent of all written blocks.
     pub duplicate_percent: f64,
-    /// What VDO's packer saves on the others, percent.
+    /// Saving of VDO's packer on the others, percent.
     pub packer_percent: f64,
 }
 
@@ -16,7 +16,7 @@ pub const DUPLICATES: [f64; 5] = [0.0, 25.0, 50.0, 75.0, 90.0];
 /// Savings of the packer of the full grid, percent.
 pub const SAVINGS: [f64; 6] = [0.0, 33.0, 50.0, 66.0, 80.0, 92.0];
 
-/// What is written for an ask is a multiple of this, bytes.
+/// Stretch of written data, bytes: every ask writes a multiple of it.
 const STRETCH: u64 = 8 << 20;
 
 /// Every pair of `duplicates` and `savings`.

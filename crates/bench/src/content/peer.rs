@@ -1,4 +1,4 @@
-//! What fio needs to make the bytes it writes: CPU time of its null engine, whose I/Os do nothing.
+//! CPU time that fio needs to make the bytes it writes: measured with its null engine, whose I/Os do nothing.
 
 use serde::{Deserialize, Serialize};
 use stats::Figure;

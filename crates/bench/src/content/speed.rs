@@ -24,7 +24,7 @@ const SLICES: std::ops::RangeInclusive<usize> = 4..=64;
 /// Time of a contestant in a repeat, after the least number of slices.
 const TIME: Duration = Duration::from_millis(2);
 
-/// What is written.
+/// The kind of content that is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WrittenKind {
@@ -65,7 +65,7 @@ impl WrittenKind {
     }
 }
 
-/// Where to.
+/// The buffers that are written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Place {
     /// Number of buffers, filled in turn.
@@ -94,7 +94,7 @@ impl std::fmt::Display for Place {
 enum Contestant {
     /// One value into every byte, by the widest stores of the processor.
     Stores,
-    /// What a job makes of its content, by a path.
+    /// A job fills blocks with its content, by a path.
     Fill(Path, WrittenKind),
     /// The generator compares what is there, by a path.
     Check(Path),
@@ -107,9 +107,9 @@ pub struct Speed {
     pub path: String,
     /// `fill`, or `check` for comparing what is there with what should be.
     pub what: String,
-    /// What was written; `None` for stores.
+    /// The content that was written; `None` for stores.
     pub content: Option<WrittenKind>,
-    /// Where to.
+    /// The buffers that were written to.
     pub place: Place,
     /// Bytes per second of one core: median over repeats, with its interval.
     pub bytes_per_second: Figure,

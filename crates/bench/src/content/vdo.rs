@@ -11,10 +11,10 @@ use crate::content::grid::Ask;
 const ALLOCATED: &str = "allocated";
 const SETTLED: &str = "stage_settled";
 
-/// What VDO made of one ask.
+/// The blocks that VDO stored of one ask, and the shares that follow.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Stored {
-    /// What was asked for.
+    /// The ask.
     pub ask: Ask,
     /// Blocks written.
     pub written_blocks: f64,
@@ -26,9 +26,9 @@ pub struct Stored {
     pub packed_blocks: f64,
     /// Duplicates, percent of what was written: what was stored neither whole nor as a fragment.
     pub duplicate_percent: f64,
-    /// What the packer saved on the others, percent.
+    /// Saving of the packer on the others, percent.
     pub packer_percent: f64,
-    /// What VDO saved of all that was written, percent.
+    /// Saving of VDO on all that was written, percent.
     pub saving_percent: f64,
     /// The largest distance from what was asked for, percentage points: of duplicates, of the packer's saving less its tail,
     /// of the whole saving.

@@ -19,14 +19,14 @@ use crate::repeats::{order, ratio};
 
 pub use tree::{Tree, TreeError};
 
-/// Where duperemove stands among the contestants.
+/// Index of duperemove among the contestants.
 const PEER: usize = 4;
 
-/// What the estimate must read by default, bytes per second for each core.
+/// Speed that the estimate must reach by default, bytes per second for each core.
 const SPEED: f64 = 1.25e9;
-/// What its sample may be off, by its own account, points.
+/// Largest error that its sample may state, points.
 const ERROR: f64 = 0.2;
-/// What `--exact` must reach of LZ4 alone.
+/// Share of the speed of LZ4 alone that `--exact` must reach.
 const EXACT: f64 = 0.9;
 
 /// Why it could not be measured.
@@ -43,7 +43,7 @@ pub enum Error {
 /// One contestant's figures, one for each repeat.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Contestant {
-    /// What it is.
+    /// Its name.
     pub name: String,
     /// Its command line, where it is a program of its own.
     pub command: Option<String>,
@@ -53,7 +53,7 @@ pub struct Contestant {
     pub cpu_s: Vec<Option<f64>>,
 }
 
-/// What was measured.
+/// The figures of a comparison of estimates.
 #[derive(Debug, Clone, Serialize)]
 pub struct EstimateComparison {
     /// The tree: where its files came from.
@@ -72,9 +72,9 @@ pub struct EstimateComparison {
     pub reading_over_lz4: Summary,
     /// `--exact` over LZ4 that reads the files itself, by wall time.
     pub exact_over_reading: Summary,
-    /// What is to be reached, and whether it was.
+    /// The goals, with the verdict on each.
     pub goals: Vec<Judged>,
-    /// What `--exact` and the sample say VDO saves, percent, and the error that the sample states, points.
+    /// Saving of VDO by `--exact` and by the sample, percent, and the error that the sample states, points.
     pub saving_percent: [Option<f64>; 3],
     /// Tells whether it was stopped before all repeats were done.
     pub interrupted: bool,
@@ -82,7 +82,7 @@ pub struct EstimateComparison {
     pub left_out: Vec<String>,
 }
 
-/// How a contestant goes through the tree.
+/// The way in which a contestant goes through the tree.
 enum Way {
     /// As a program of its own.
     Program(Line),
@@ -189,7 +189,7 @@ pub fn measure(
     })
 }
 
-/// What one way took, seconds, and what it said.
+/// Wall and CPU time that one way took, seconds, and its output.
 struct Ran {
     wall: f64,
     cpu: f64,

@@ -21,7 +21,7 @@ const STRETCH: u64 = 16 << 20;
 /// Data that is estimated and written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Corpus {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// An image of whole blocks of 4 KiB.
     pub image: PathBuf,
@@ -33,7 +33,7 @@ pub struct Corpus {
     pub profile: PathBuf,
 }
 
-/// What a volume does with data, in percent of all its blocks.
+/// Shares of saved, duplicate and packed blocks of a volume, in percent of all its blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Shares {
     /// Blocks saved.
@@ -62,7 +62,7 @@ impl Shares {
     }
 }
 
-/// What VDO's counters grew by.
+/// Growth of VDO's counters.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Growth {
     /// `dataBlocksUsed`.
@@ -95,12 +95,12 @@ impl Growth {
     }
 }
 
-/// What VDO stored of one corpus.
+/// Growth of VDO's counters by the data of one corpus.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Stored {
-    /// Of the corpus itself.
+    /// By the corpus itself.
     pub original: Growth,
-    /// Of what its profile made of it.
+    /// By the data that its profile reproduces.
     pub reproduced: Growth,
 }
 

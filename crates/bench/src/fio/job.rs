@@ -1,4 +1,4 @@
-//! What fio is told: the candidates, and the job that all of them run.
+//! Command lines of fio: the candidates, and the job that all of them run.
 
 use crate::child::Line;
 use crate::fio::Fio;
@@ -87,7 +87,7 @@ pub fn candidates(depth: u32, null: bool) -> Vec<Candidate> {
     all
 }
 
-/// What fio is to do, without how it drives it.
+/// The load that fio is given, the same for every candidate that drives it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FioJob {
     /// The file or device; `None` for the null engine.

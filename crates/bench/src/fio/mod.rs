@@ -18,9 +18,9 @@ pub use output::parse;
 pub struct Fio {
     /// The program.
     pub path: PathBuf,
-    /// What it says of its version (`fio-3.33`).
+    /// Version as it reports it (`fio-3.33`).
     pub version: String,
-    /// Where it comes from: a Debian package with its version, or built by hand.
+    /// Its origin: a Debian package with its version, or built by hand.
     pub build: String,
 }
 

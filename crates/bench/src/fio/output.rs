@@ -1,4 +1,4 @@
-//! What fio says: its JSON, of which only what is compared is read.
+//! Reads fio's JSON, of which only the compared figures are taken.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What can be typed after `fathom-bench`, as far as it starts no guest and asks no peer.
+//! Commands of `fathom-bench`, as far as they start no guest and ask no peer.
 
 use std::path::Path;
 

@@ -9,9 +9,9 @@ use walk::files;
 
 /// Compressible, with mixed sizes.
 const TREE: [&str; 3] = ["fs", "kernel", "lib"];
-/// What the corpus with duplicates repeats.
+/// Trees that the corpus with duplicates repeats.
 const REPEATED: [&str; 5] = ["net/core", "net/ipv4", "net/ipv6", "net/netfilter", "net/mac80211"];
-/// Of which each file comes twice in a row.
+/// A tree of which each file comes twice in a row.
 const TWICE: &str = "include/uapi";
 /// Amid what is compressed already.
 const AMID: &str = "Documentation/admin-guide";

@@ -1,10 +1,10 @@
-//! What the lab tells of real dm-vdo: what was asked for and what was estimated beside what it stored.
+//! Results of the lab with real dm-vdo: the asked and the estimated figures beside those that it stored.
 
 use crate::corpora::corpora;
 use crate::program::{fathom_in, fresh, ready, text};
 
-/// Where duplicates and packing come together this also holds that duplicates keep off blocks that VDO has under way
-/// (`docs/content.md`). The whole grid of thirty is `fathom-bench content --lab`.
+/// Checks the shares and savings that real VDO reaches. Where duplicates and packing come together this also holds that duplicates keep off
+/// blocks that VDO has under way (`docs/content.md`). The whole grid of thirty is `fathom-bench content --lab`.
 #[test]
 fn real_vdo_stores_the_share_of_duplicates_and_the_packers_saving_that_were_asked_for() {
     let Some(_turn) = ready("real_vdo_stores_the_share") else { return };

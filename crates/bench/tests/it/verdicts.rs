@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::program::{expect, fathom_in};
 
-/// What stands between marks in a text: the marks, heads of tables and first columns, which no chance changes.
+/// Returns the parts of a text that stand between marks: the marks, heads of tables and first columns, which no chance changes.
 fn skeleton(text: &str) -> Vec<String> {
     let mut inside = false;
     let mut lines = Vec::new();
