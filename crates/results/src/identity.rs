@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path};
 
 use crate::model::{CellEntry, CellRecord, Manifest, Row};
+use crate::read::CellData;
 use crate::whole;
 
 /// Finds what is wrong with the list of cells in itself, so that no figure can be told to be of a cell; `None` where nothing is.
@@ -62,6 +63,19 @@ pub(crate) fn foreign(
         ));
     }
     rows.iter().any(|row| is_of_another(row, record)).then(|| "rows.log is of another cell".into())
+}
+
+/// Finds an earlier cell that `cell` is a copy of, whatever else its record says: to the nanosecond no two cells take place at the same
+/// times, but in virtual time.
+pub(crate) fn copied(manifest: &Manifest, cell: &CellData, before: &[CellData]) -> Option<String> {
+    let times = |cell: &CellData| {
+        let record = cell.record.as_ref().filter(|record| !record.stages.is_empty())?;
+        let stages = record.stages.iter().map(|stage| (stage.start_ns, stage.end_ns));
+        Some((record.start_ns, record.end_ns, stages.collect::<Vec<_>>()))
+    };
+    let own = times(cell).filter(|_| !manifest.simulated)?;
+    let twin = before.iter().find(|other| times(other).as_ref() == Some(&own))?;
+    Some(format!("cell.json has the times of cell {} to the nanosecond", twin.entry.index))
 }
 
 /// Finds a stage that is none of the plan's, or stands there again or in the place of another; points of a sweep come in any order.

@@ -172,7 +172,11 @@ pub fn open(dir: &Path) -> Result<ResultSet, ReadError> {
     let mut missing = Missing::default();
     let (mut cells, mut foreign) = (Vec::with_capacity(manifest.cells.len()), Vec::new());
     for entry in &manifest.cells {
-        let (cell, other) = read_cell(dir, &manifest, entry)?;
+        let (mut cell, mut other) = read_cell(dir, &manifest, entry)?;
+        if let Some(what) = identity::copied(&manifest, &cell, &cells) {
+            other = Some(format!("{CELLS}/{}/{what}", entry.folder));
+            cell = CellData::new(entry.clone(), None, Vec::new());
+        }
         missing.see(&cell, other.is_some());
         foreign.extend(other);
         cells.push(cell);
