@@ -32,9 +32,11 @@ build() {
     cargo build --release --locked --bin "$1" || return
     file=$(program "$1")
     # It has none where it was built before.
-    if readelf -SW "$file" | grep -q '\.debug_line'; then
-        objcopy --only-keep-debug "$file" "$file.debug" &&
-            objcopy --strip-all --add-gnu-debuglink="$file.debug" "$file"
+    if readelf -SW "$file" 2>/dev/null | grep -q '\.debug_line'; then
+        # In a file of its own, so that what is cut short is never the program.
+        { objcopy --only-keep-debug "$file" "$file.debug" &&
+            objcopy --strip-all --add-gnu-debuglink="$file.debug" "$file" "$file.stripped" &&
+            mv "$file.stripped" "$file"; } || { rm -f "$file.stripped"; say "The debug information stays in the program."; }
     fi
 }
 

@@ -29,6 +29,11 @@ for file in scripts/tests/*.sh; do
 done
 check_with clippy lints cargo clippy --release --locked --workspace --all-targets -- "${deny[@]}"
 check_tests cargo test --release --locked --workspace --no-fail-fast -- --show-output
+# Tests leave a program with faults on purpose where the README looks for the one without.
+shipped() {
+    build fathom && ! "$(program)" run --help | grep -e --inject
+}
+check shipped shipped
 RUSTDOCFLAGS="${deny[*]}" check documentation cargo doc --release --locked --workspace --no-deps
 
 echo

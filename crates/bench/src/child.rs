@@ -75,6 +75,7 @@ pub struct Ran {
 /// No other child of this process may end meanwhile: its CPU time would be taken for this one's.
 pub fn run(line: &Line, interrupt: &Interrupt) -> Result<Ran, BenchError> {
     let mut command = Command::new(&line.program);
+    command.env_remove("FATHOM_LOG");
     let arguments = line.arguments.iter().map(OsString::from);
     command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.env("LC_ALL", "C");

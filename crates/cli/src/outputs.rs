@@ -190,7 +190,11 @@ impl Output<'_> {
         }
         let whole = fs::canonicalize(self.path).unwrap_or_else(|_| self.path.to_owned());
         if self.begins_with_mark() {
-            return self.folder_is_writable(&whole);
+            // A log is added to, all others are replaced.
+            return match self.kind {
+                OutputKind::Log => self.writable(&whole),
+                _ => self.folder_is_writable(&whole),
+            };
         }
         if let Some(input) = within(&whole) {
             let why = format!("is a part of {}, {}", input.path.display(), input.what);
@@ -228,8 +232,11 @@ impl Output<'_> {
     }
 
     fn folder_is_writable(&self, place: &Path) -> Result<(), Failure> {
-        let folder = folder(place);
-        rustix::fs::access(folder, rustix::fs::Access::WRITE_OK)
+        self.writable(folder(place))
+    }
+
+    fn writable(&self, place: &Path) -> Result<(), Failure> {
+        rustix::fs::access(place, rustix::fs::Access::WRITE_OK)
             .map_err(|error| self.not_written(&error.into()))
     }
 

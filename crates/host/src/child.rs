@@ -89,6 +89,8 @@ pub(crate) fn plain(command: &mut Command) {
     command
         .env("PATH", format!("{path}:/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin"))
         .env("LC_ALL", "C")
+        // What is measured writes no log of ours.
+        .env_remove("FATHOM_LOG")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
 }

@@ -1,6 +1,6 @@
 //! Block devices that the steps of a cell name, and the check that each name still leads to the same one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -18,20 +18,32 @@ pub(crate) struct HeldDevices {
 
 impl HeldDevices {
     /// Holds those of `names` that lead to block devices, and no others. One that was held before may have another number by now, since its
-    /// layer made it anew, but not another UUID.
+    /// layer made it anew, but not another UUID, or, without one, other disks under it.
     ///
     /// # Errors
-    /// When a name leads to a device with another UUID than before.
-    pub(crate) fn hold(&mut self, names: &[String]) -> io::Result<()> {
-        let found = |name: &String| Some((name.clone(), HeldDevice::at(name).ok()?));
-        let held: BTreeMap<_, _> = names.iter().filter_map(found).collect();
-        let replaced = held.iter().find(|(name, now)| {
-            let before = self.before.get(*name).and_then(|before| before.uuid.as_ref());
-            before.is_some_and(|uuid| now.uuid.as_ref() != Some(uuid))
-        });
-        let replaced = replaced.map(|(name, now)| other(name, &self.before[name], now));
-        (self.held, self.before) = (held, BTreeMap::new());
-        replaced.map_or(Ok(()), Err)
+    /// When a name leads to another device than before, which is not held then, or one of `needed` leads nowhere.
+    pub(crate) fn hold(&mut self, names: &[String], needed: &[String]) -> io::Result<()> {
+        let before = std::mem::take(&mut self.before);
+        self.held.clear();
+        let mut wrong = None;
+        for name in names {
+            match (HeldDevice::at(name), before.get(name)) {
+                (Ok(now), Some(before)) if !before.is_made_anew_as(&now) => {
+                    wrong.get_or_insert_with(|| other(name, before, &now));
+                    // Whatever comes still finds that it is another one.
+                    self.held.insert(name.clone(), before.clone());
+                }
+                (Ok(now), _) => {
+                    self.held.insert(name.clone(), now);
+                }
+                (Err(error), _) if needed.contains(name) => {
+                    wrong.get_or_insert_with(|| lost(name, &error.to_string()));
+                    self.held.extend(before.get(name).map(|before| (name.clone(), before.clone())));
+                }
+                (Err(_), _) => {}
+            }
+        }
+        wrong.map_or(Ok(()), Err)
     }
 
     /// Lets all of them go, until they are held again: their layers are about to change them.
@@ -137,6 +149,22 @@ impl HeldDevice {
             && grounds.into_iter().all(|(held, now)| held.is(now))
     }
 
+    /// Tells whether `now` may be this device, made anew by its layer.
+    fn is_made_anew_as(&self, now: &Self) -> bool {
+        match &self.uuid {
+            Some(_) => self.uuid == now.uuid,
+            None => now.uuid.is_none() && self.disks() == now.disks(),
+        }
+    }
+
+    /// Returns the numbers of the disks at the bottom.
+    fn disks(&self) -> BTreeSet<u64> {
+        match self.below[..] {
+            [] => BTreeSet::from([self.rdev]),
+            _ => self.below.iter().flat_map(Self::disks).collect(),
+        }
+    }
+
     /// Returns what it is, and what it stands on, in words.
     pub(crate) fn show(&self) -> String {
         let uuid = self.uuid.as_ref().map_or_else(String::new, |uuid| format!(" (UUID {uuid})"));
@@ -218,19 +246,28 @@ mod tests {
         assert!(on(vec![device(8, "", Some(1))]).is(&on(vec![device(8, "", Some(1))])));
         assert!(!on(vec![device(8, "", Some(1))]).is(&on(vec![device(9, "", Some(2))])));
         assert!(!on(vec![device(8, "", Some(1))]).is(&on(Vec::new())));
+        let held_as = |uuid| device(5, uuid, Some(7));
         let from = |offset: &str| HeldDevice {
             part: vec![Some("/disk".into()), Some(offset.into())],
             ..device(7, "", Some(1))
         };
         assert!(from("0").is(&from("0")) && !from("0").is(&from("4096")));
+        let over =
+            |disk| HeldDevice { below: vec![device(disk, "", Some(1))], ..device(9, "", Some(3)) };
+        let again = HeldDevice { rdev: 10, sequence: Some(4), ..over(1) };
+        assert!(over(1).is_made_anew_as(&again) && !over(2).is_made_anew_as(&again));
+        assert!(!over(1).is(&again) && !held_as("LVM-a").is_made_anew_as(&held_as("LVM-b")));
         assert_eq!(from("4096").show(), "device 0:7 on /disk from byte 4096");
     }
 
     #[test]
     fn what_is_no_block_device_is_not_held() {
         let mut devices = HeldDevices::default();
-        devices.hold(&["/dev/null".into(), "/dev/fathom-no-such-node".into()]).unwrap();
+        let names = ["/dev/null".to_owned(), "/dev/fathom-no-such-node".to_owned()];
+        devices.hold(&names, &[]).unwrap();
         devices.check().unwrap();
         assert_eq!(devices.number(Path::new("/dev/null")), None);
+        let error = devices.hold(&names, &names[1..]).unwrap_err().to_string();
+        assert!(error.contains("/dev/fathom-no-such-node is no longer"), "{error}");
     }
 }

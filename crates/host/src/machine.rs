@@ -123,8 +123,8 @@ pub trait Machine: Send {
     /// Holds those of `names` that lead to block devices, and no others: from now on each has to lead to the same one.
     ///
     /// # Errors
-    /// When one that was let go is another device by now.
-    fn hold(&mut self, _names: &[String]) -> io::Result<()> {
+    /// When one that was let go is another device by now, or one of `needed` is not there.
+    fn hold(&mut self, _names: &[String], _needed: &[String]) -> io::Result<()> {
         Ok(())
     }
 
@@ -297,6 +297,10 @@ impl Machine for RealMachine {
         let mut removed = Vec::new();
         let mut failed = None;
         for node in nodes.iter().filter(|node| there.contains(node)) {
+            if let Err(error) = self.held.check_named(&format!("/dev/mapper/{node}")) {
+                failed = Some(error);
+                continue;
+            }
             match dm.remove(node) {
                 Ok(()) => {
                     // Where no udev does it, the node in /dev stays; where one does, this finds nothing.
@@ -353,8 +357,8 @@ impl Machine for RealMachine {
         mounts.into_iter().try_for_each(HeldMount::check)
     }
 
-    fn hold(&mut self, names: &[String]) -> io::Result<()> {
-        self.held.hold(names)
+    fn hold(&mut self, names: &[String], needed: &[String]) -> io::Result<()> {
+        self.held.hold(names, needed)
     }
 
     fn release(&mut self) {

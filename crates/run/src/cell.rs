@@ -118,7 +118,12 @@ impl<'a> Running<'a> {
     }
 
     fn raise(&mut self) -> Result<(), Stop> {
-        self.steps(&self.plan.up)?;
+        for step in &self.plan.up {
+            let done = self.steps(std::slice::from_ref(step));
+            // What it made is ours from here on, also where it failed and is taken down.
+            let held = self.executor.hold(&self.plan.up, &[]).map_err(|error| stopped(&error));
+            done.and(held)?;
+        }
         self.hold()
     }
 

@@ -157,7 +157,7 @@ impl Earlier {
         // Read back, as the manifest was: numbers may lose a last digit on the way.
         let json = serde_json::to_string(plan).unwrap_or_default();
         let same_plan = serde_json::from_str(&json).is_ok_and(|plan: serde_json::Value| {
-            without_time(plan) == without_time(manifest.plan_document.clone())
+            without_time(plan) == without_time(renamed(&manifest.plan_document))
         });
         let now = format!("that of fathom {}", start.tool_version);
         let was = if same_plan {
@@ -218,7 +218,13 @@ pub(crate) fn identity(facts: &DeviceFacts) -> Option<Identity> {
     serde_json::from_value(facts.identity.clone()).ok()
 }
 
-/// A plan's document without the time of a run that takes as many repeats as are needed.
+/// Returns the document of a plan with what earlier versions called trees by its name of today.
+fn renamed(plan: &serde_json::Value) -> serde_json::Value {
+    let text = plan.to_string().replace("\"trees\":", "\"corpora\":").replace("{tree.", "{corpus.");
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+/// Returns the document of a plan without the time of a run that takes as many repeats as are needed.
 fn without_time(mut plan: serde_json::Value) -> serde_json::Value {
     if let Some(time) = plan.pointer_mut("/facts/sequential/time") {
         *time = serde_json::Value::Null;

@@ -14,14 +14,15 @@ impl Executor {
     /// the device that it leads to now. What has no name yet is not held.
     ///
     /// # Errors
-    /// When one that was let go is another device by now.
+    /// When one that was let go is another device by now, or one of `others` is not there.
     pub fn hold(&mut self, steps: &[Step], others: &[&str]) -> Result<(), StepError> {
+        let needed: Vec<_> = others.iter().filter_map(|name| self.resolve(name).ok()).collect();
         let actions = steps.iter().flat_map(|step| step.undo.iter().chain([&step.action]));
         let texts = actions.map(Action::show).chain(others.iter().map(|&name| name.to_owned()));
         let texts: Vec<_> = texts.filter_map(|text| self.resolve(&text).ok()).collect();
         let names: BTreeSet<_> = texts.iter().flat_map(|text| nodes_in(text)).collect();
         let names: Vec<_> = names.into_iter().map(str::to_owned).collect();
-        let held = self.machine.hold(&names);
+        let held = self.machine.hold(&names, &needed);
         held.map_err(|source| StepError::Replaced {
             about: "hold the devices of the stack".into(),
             source,

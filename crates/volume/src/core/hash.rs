@@ -170,7 +170,7 @@ impl Hash {
         if self.locks.get(&vio.print).is_some_and(|lock| lock.agent == vio.id) {
             self.locks.remove(&vio.print);
         }
-        let before = self.index.insert(vio.print, vio.new);
+        let before = self.deduplication.then(|| self.index.insert(vio.print, vio.new)).flatten();
         self.asked.updated += u64::from(before.is_some_and(|before| before != vio.new));
         if let Some(pbn) = vio.pin {
             post.physical(ToPhysical::Unpin(pbn));
