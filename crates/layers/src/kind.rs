@@ -45,6 +45,11 @@ impl Threads {
         let kind = name.trim_end_matches(|c: char| c.is_ascii_digit());
         self.does.iter().find(|(known, _)| *known == kind).map(|(_, does)| *does)
     }
+
+    /// A thread with its work first: `looks for duplicates (hashQ0)`; `None` where nobody told it.
+    pub fn told(&self, name: &str) -> Option<String> {
+        self.does(name).map(|does| format!("{does} ({name})"))
+    }
 }
 
 /// A part of what is counted of all, that a layer counts by itself: of the reads of a disk those that it needs for its own work.

@@ -91,10 +91,7 @@ pub fn headline_does(id: &str) -> Option<(&'static str, &'static str)> {
 
 /// A thread of a layer with its work first: `looks for duplicates (hashQ0)`; the name alone where nobody told it.
 pub fn thread(name: &str) -> String {
-    match kinds().iter().find_map(|kind| kind.threads.does(name)) {
-        Some(does) => format!("{does} ({name})"),
-        None => name.to_owned(),
-    }
+    kinds().iter().find_map(|kind| kind.threads.told(name)).unwrap_or_else(|| name.to_owned())
 }
 
 fn headlines() -> impl Iterator<Item = Headline> {

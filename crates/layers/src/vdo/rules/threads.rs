@@ -3,9 +3,9 @@
 use units::Unit;
 
 use super::super::keys::KEYS;
-use super::super::threads::{BUSY_PERCENT, IDLE_PERCENT, REQUESTS, is_of};
+use super::super::threads::{BUSY_PERCENT, DOES, IDLE_PERCENT, REQUESTS, is_of};
 use super::figures::{least_slab_mib, size, stats};
-use crate::registry::thread;
+use crate::kind::Threads;
 use crate::rule::{
     Check, LayerRule, MeasuredStage, Observation, RuleFacts, Span, Threshold, ThresholdTest, figure,
 };
@@ -22,6 +22,12 @@ const KINDS: [(&str, &str); 6] = [
 
 fn threads<'a>(facts: &RuleFacts<'a>, stage: &MeasuredStage<'a>) -> Option<Span<'a>> {
     stage.load_span(&format!("{}.threads", facts.layer))
+}
+
+/// Returns a thread with its work first, as far as that is told.
+fn thread(name: &str) -> String {
+    let known = Threads { does: DOES, ..Threads::NONE };
+    known.told(name).unwrap_or_else(|| name.to_owned())
 }
 
 /// CPU of a thread, percent of one.
