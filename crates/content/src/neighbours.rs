@@ -20,6 +20,9 @@ const TRIED: u32 = 7;
 /// The largest share: beyond, a stratum is one run for each class.
 const MOST: f64 = 0.98;
 
+/// Near contents for each block beyond which no order is searched: the few blocks between them then change little of what is saved.
+const CROWDED: f64 = 16.0;
+
 /// Near contents, which leave the packer again, between the blocks that are put in order.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Between<'a> {
@@ -42,6 +45,10 @@ pub(crate) fn in_order(
     let mut so_far = State { past: Vec::new(), packed: Ongoing::default(), near: 0.0, rng };
     let mut all = Vec::with_capacity(STRATA * STRATUM as usize);
     for _ in 0..STRATA {
+        if between.each > CROWDED {
+            all.extend(chain.stratum(0.0, &mut so_far.past, &mut so_far.rng));
+            continue;
+        }
         let (mut low, mut high) = (0.0, MOST);
         let mut best: Option<(f64, Vec<u32>, State)> = None;
         for tried in 0..TRIED {
@@ -179,6 +186,13 @@ mod tests {
         let upto_bytes = vec![1000, 1500, 2000, 2500, 3000, 3500, 4096];
         let follows = vec![vec![100; upto_bytes.len()]; upto_bytes.len()];
         let neighbours = ProfileNeighbours { upto_bytes, follows };
+        // No order is searched where there are few blocks between near contents; what these are is not asked.
+        let between = Between { sizes: &[], each: 1000.0 };
+        let all = in_order(&sizes, between, &neighbours, ASKED[0]);
+        for stratum in all.chunks(STRATUM as usize) {
+            assert_eq!(stratum.iter().sum::<u32>(), sizes.iter().sum::<u32>());
+        }
+        assert_eq!(all.len(), STRATA * STRATUM as usize);
         for each in [0.0, 0.25] {
             let between = Between { sizes: &near_sizes, each };
             for saving in ASKED.map(|asked| asked / (1.0 + each)) {
