@@ -13,7 +13,7 @@ use std::sync::Arc;
 use reduce::{BLOCK, Lz4};
 use units::Seed;
 
-pub use copies::{RecordDedupe, TABLE_ENTRY_BYTES, named};
+pub use copies::{Copies, Named, RecordDedupe, TABLE_ENTRY_BYTES, UNNAMED, named};
 pub use draw::Scatter;
 use draw::{Draw, Drawn};
 pub use records::RECORD;

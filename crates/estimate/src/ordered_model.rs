@@ -249,7 +249,7 @@ mod tests {
             });
             let blocks: Vec<_> = blocks.collect();
             let runs = vec![crate::worker::Run { directory: 0, zeros: 0, data: JOB as u32 }];
-            order.take(Done { number: number as u64, bytes: 0, runs, blocks, stretch });
+            order.take(Done { number: number as u64, runs, blocks, stretch, ..Done::default() });
         }
         let whole = order.finish();
         let correction = whole.correction;

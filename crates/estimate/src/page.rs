@@ -78,7 +78,7 @@ fn tiles(answer: &Answer) -> Markup {
         (tile("Zero blocks", &share(blocks.zero), "stored by no layer that reduces"))
         (tile("Packing", &percent(vdo.packer.saving_percent), &format!("of stored blocks; LZ4 alone {}", percent(answer.lz4_saving_percent))))
         (tile("128 KiB, LZ4 / zstd", &format!("{} / {}", percent(answer.comparison.lz4.saving_percent), percent(answer.comparison.zstd.saving_percent)),
-            &format!("as btrfs or ZFS compress{}{}", other_sure(answer), same(answer))))
+            &format!("as btrfs or ZFS compress, without deduplication{}{}", other_sure(answer), same(answer))))
     } }
 }
 
@@ -98,7 +98,11 @@ fn other_sure(answer: &Answer) -> String {
 fn same(answer: &Answer) -> String {
     answer.comparison.dedupe.map_or_else(String::new, |dedupe| {
         let (saved, table) = (percent(dedupe.saving_percent), bytes(dedupe.table_bytes as f64));
-        format!("; same records alone: {saved} (table of ZFS: {table})")
+        let sure = match dedupe.error_points {
+            Some(error) if error > 0.0 => format!(" ± {} points", significant(error, 2)),
+            _ => String::new(),
+        };
+        format!("; same records alone: {saved}{sure} of all but zeros (table of ZFS: {table})")
     })
 }
 

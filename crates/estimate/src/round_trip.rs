@@ -32,7 +32,7 @@ fn estimate(blocks: &[(u64, u16)]) -> Estimate {
             data.map(|&(name, size)| WrittenBlock { name, lz4_bytes: Some(size), size_shift: 0 });
         let blocks: Vec<_> = data.collect();
         let runs = vec![Run { directory: 0, zeros, data: blocks.len() as u32 }];
-        order.take(Done { number, bytes: 0, runs, blocks, stretch: None });
+        order.take(Done { number, runs, blocks, ..Done::default() });
     }
     let parts = Parts {
         whole: order.finish(),

@@ -12,7 +12,7 @@ use reduce::BLOCK;
 use sys::interrupt::{Interrupt, Level};
 
 use crate::answer::PartitionOffBlocks;
-use crate::compare::{self, Records, Sampler, Scatter};
+use crate::compare::{self, Comparison, Copies, Records, Sampler, Scatter};
 use crate::extrapolate::{Estimate, Parts};
 use crate::ordered_model::OrderedModel;
 use crate::queue::{Queue, Taker};
@@ -56,6 +56,7 @@ struct Shared<'a> {
     all_records: Option<bool>,
     scatter: Arc<Scatter>,
     records: Mutex<Records>,
+    copies: Mutex<Copies>,
     sequences: Mutex<SequenceCounter>,
     bytes: AtomicU64,
 }
@@ -156,13 +157,14 @@ fn scan(
     shared.model(shared.order());
     let order = shared.order.into_inner().unwrap_or_else(PoisonError::into_inner);
     let records = shared.records.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let copies = shared.copies.into_inner().unwrap_or_else(PoisonError::into_inner);
     let sequences = shared.sequences.into_inner().unwrap_or_else(PoisonError::into_inner);
     let parts = Parts {
         whole: order.finish(),
         names: names.into_inner().unwrap_or_else(PoisonError::into_inner),
         complete: interrupt.level() == Level::None && shared.tally.sources().unreadable == 0,
         sources: shared.tally.sources(),
-        comparison: records.comparison(),
+        comparison: Comparison { dedupe: Some(copies.dedupe()), ..records.comparison() },
         sequences: sequences.classes(),
         elapsed: started.elapsed(),
     };
@@ -200,6 +202,7 @@ impl<'a> Shared<'a> {
             all_records: all_records(request, interrupt),
             scatter: Arc::default(),
             records: Mutex::default(),
+            copies: Mutex::default(),
             sequences: Mutex::default(),
             bytes: AtomicU64::new(0),
         }
@@ -219,7 +222,10 @@ impl<'a> Shared<'a> {
             if self.interrupt.level() != Level::None {
                 break;
             }
-            let done = worker.work(job);
+            let mut done = worker.work(job);
+            let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
+            done.records.drain(..).for_each(|record| copies.note(record));
+            drop(copies);
             self.bytes.fetch_add(done.bytes, Ordering::Relaxed);
             self.hand_in(done);
         }

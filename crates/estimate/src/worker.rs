@@ -100,6 +100,8 @@ pub struct Done {
     pub runs: Vec<Run>,
     /// Blocks that are not zero, in order.
     pub blocks: Vec<WrittenBlock>,
+    /// Its records that hold more than zeros.
+    pub records: Vec<compare::Named>,
     /// The stretch in which the sizes of all blocks were taken, whether the sample has them or not.
     pub stretch: Option<u64>,
 }
@@ -140,7 +142,7 @@ impl<'a> Worker<'a> {
             lz4: Lz4::new(),
             room,
             start,
-            record: 0,
+            record: compare::UNNAMED,
             sampler,
             sequences: SequenceCounter::default(),
         }
@@ -164,14 +166,13 @@ impl<'a> Worker<'a> {
             let mut zeros = 0;
             for record in compare::parts(piece.offset, padded) {
                 let first = done.blocks.len();
-                self.record = 0;
+                self.record = compare::UNNAMED;
                 zeros += self.batches(record.clone(), [shift, taken], &mut done.blocks);
                 let foretold = self.foretold(record.clone(), &done.blocks[first..]);
                 let bytes = &self.room[self.start..][record.start..record.end.min(read)];
                 // What holds zeros alone takes no space.
                 if done.blocks.len() > first {
-                    let blocks = (record.len() / BLOCK) as u64;
-                    self.sampler.records.copies.note(self.record, blocks);
+                    done.records.push((self.record, (record.len() / BLOCK) as u8));
                 }
                 self.sampler.look(here + (record.start / BLOCK) as u64, bytes, foretold);
             }

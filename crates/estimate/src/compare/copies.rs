@@ -1,6 +1,7 @@
 //! Records that come again: what a file system saves that dedupes whole records, by reflinks or in a table, and how large the table is.
 //!
-//! Records are known by a name made of the names of their blocks. Of many, a sample by name is followed, in which each has all its copies.
+//! Records are known by a name made of the names of their blocks. All blocks are counted; what is found are the records that differ. Of many
+//! of these a sample by name is followed, which knows no heavy ones: each counts once, however often it comes.
 
 use std::collections::HashMap;
 
@@ -9,8 +10,8 @@ use serde::{Deserialize, Serialize};
 /// Half the width of an interval of 95 %, in standard errors.
 const SURE: f64 = 1.96;
 
-/// Records that a worker follows at most: 8 MiB.
-const MOST: usize = 1 << 17;
+/// Records that differ and are followed at most: as many as fill a table of 36 MiB, and 224 GiB of whole records.
+const MOST: usize = 7 << 18;
 /// Memory for an entry of ZFS' dedup table, bytes: one for each record that differs, however often it comes. (Oracle, "How to Determine
 /// Memory Requirements for ZFS Deduplication", 2014: about 320 bytes in core. OpenZFS shows 140 to 165 in `zpool status -D`, before what the
 /// cache that holds the table takes for its own order.)
@@ -19,7 +20,7 @@ pub const TABLE_ENTRY_BYTES: u64 = 320;
 /// The saving by whole records that are stored once, without compression.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RecordDedupe {
-    /// Blocks in records that came before, of all blocks, percent.
+    /// Blocks in records that came before, of all blocks in records that hold more than zeros, percent.
     pub saving_percent: Option<f64>,
     /// Half the width of its 95 % interval, points; 0 where all records were followed.
     pub error_points: Option<f64>,
@@ -29,14 +30,29 @@ pub struct RecordDedupe {
     pub table_bytes: u64,
 }
 
-/// Copies of each record.
-#[derive(Debug, Clone, Default)]
+/// A record: its name, and its blocks.
+pub type Named = (u64, u8);
+
+/// Which records differ.
+#[derive(Debug, Clone)]
 pub struct Copies {
-    /// One name in 2^this is followed.
+    /// Blocks of all records.
+    blocks: u64,
+    /// Records that are followed at most, and that one name in 2^this is.
+    most: usize,
     shift: u32,
-    /// By name: how often, and how many blocks a record has.
-    seen: HashMap<u64, [u64; 2]>,
+    /// Blocks of a record, by its name.
+    seen: HashMap<u64, u8>,
 }
+
+impl Default for Copies {
+    fn default() -> Self {
+        Self { blocks: 0, most: MOST, shift: 0, seen: HashMap::new() }
+    }
+}
+
+/// The name of a record without blocks. It is not 0, so that zero blocks at the beginning change it.
+pub const UNNAMED: u64 = 0x243f_6a88_85a3_08d3;
 
 /// Adds a block to the name of the record that it is in; 0 is the name of a zero block.
 #[inline]
@@ -46,51 +62,34 @@ pub fn named(record: u64, block: u64) -> u64 {
 
 impl Copies {
     /// Counts a record of so many blocks.
-    pub fn note(&mut self, name: u64, blocks: u64) {
-        self.count(name, [1, blocks]);
-    }
-
-    /// Adds what another worker counted.
-    pub fn add(&mut self, other: Self) {
-        self.tighten(other.shift);
-        other.seen.into_iter().for_each(|(name, counts)| self.count(name, counts));
-    }
-
-    fn count(&mut self, name: u64, [copies, blocks]: [u64; 2]) {
-        if !passes(name, self.shift) {
+    pub fn note(&mut self, (name, blocks): Named) {
+        self.blocks += u64::from(blocks);
+        // A tail is no whole record, whatever its blocks are.
+        let name = named(name, u64::from(blocks));
+        if !passes(name, self.shift) || self.seen.contains_key(&name) {
             return;
         }
-        let seen = self.seen.entry(name).or_insert([0, blocks]);
-        seen[0] += copies;
-        while self.seen.len() > MOST {
-            self.tighten(self.shift + 1);
-        }
-    }
-
-    fn tighten(&mut self, shift: u32) {
-        if shift > self.shift {
-            self.shift = shift;
+        while self.seen.len() >= self.most {
+            self.shift += 1;
+            let shift = self.shift;
             self.seen.retain(|&name, _| passes(name, shift));
+        }
+        if passes(name, self.shift) {
+            self.seen.insert(name, blocks);
         }
     }
 
     /// Returns what they say.
     pub fn dedupe(&self) -> RecordDedupe {
         let each = (1u64 << self.shift) as f64;
-        let sum = |part: fn(&[u64; 2]) -> u64| self.seen.values().map(part).sum::<u64>() as f64;
-        let (all, again) = (
-            sum(|[copies, blocks]| copies * blocks),
-            sum(|[copies, blocks]| (copies - 1) * blocks),
-        );
-        let share = again / all.max(1.0);
-        // Records that differ are clusters of their copies, the share a ratio of sums over them (Cochran, Sampling Techniques, 6.4).
-        let square = |[copies, blocks]: &[u64; 2]| {
-            ((copies - 1) as f64 - share * *copies as f64).powi(2) * (*blocks as f64).powi(2)
-        };
-        let squares: f64 = self.seen.values().map(square).sum();
-        let error = SURE * ((1.0 - 1.0 / each) * squares).sqrt() / all.max(1.0);
+        let sum = |power| self.seen.values().map(|&blocks| u64::from(blocks).pow(power)).sum();
+        let (stored, squares): (u64, u64) = (sum(1), sum(2));
+        let all = self.blocks.max(1) as f64;
+        let share = (1.0 - each * stored as f64 / all).clamp(0.0, 1.0);
+        // Each record that differs is in the sample or not, by chance alone (Cochran, Sampling Techniques, 5A.2).
+        let error = SURE * (each * (each - 1.0) * squares as f64).sqrt() / all;
         let distinct_records = (self.seen.len() as f64 * each) as u64;
-        let known = all > 0.0;
+        let known = self.blocks > 0;
         RecordDedupe {
             saving_percent: known.then_some(100.0 * share),
             error_points: known.then_some(100.0 * error),
@@ -110,22 +109,25 @@ mod tests {
     use super::*;
     use units::Seed;
 
+    fn name(id: u64) -> u64 {
+        named(UNNAMED, Seed(id).derive("block").0)
+    }
+
+    fn of(most: usize, records: impl Iterator<Item = Named>) -> RecordDedupe {
+        let mut copies = Copies { most, ..Copies::default() };
+        records.for_each(|record| copies.note(record));
+        copies.dedupe()
+    }
+
     #[test]
     fn records_that_come_again_are_counted_and_of_many_a_sample_tells_as_much() {
-        let name = |id: u64| named(named(0, Seed(id).derive("block").0), 0);
         assert_eq!(Copies::default().dedupe().saving_percent, None);
-        assert_ne!(named(named(0, 1), 0), named(named(0, 0), 1));
         for records in [1000, 1 << 19] {
-            let mut workers = [Copies::default(), Copies::default()];
-            for id in 0..records {
-                // A quarter comes three times, a tail of one block as often as a whole record.
-                let copies = if id % 4 == 0 { 3 } else { 1 };
-                let blocks = if id % 8 < 4 { 32 } else { 1 };
-                (0..copies).for_each(|at| workers[at % 2].note(name(id), blocks));
-            }
-            let [mut all, other] = workers;
-            all.add(other);
-            let found = all.dedupe();
+            // A quarter comes three times, a tail of one block as often as a whole record.
+            let times = |id: u64| if id.is_multiple_of(4) { 3 } else { 1 };
+            let blocks = |id: u64| if id % 8 < 4 { 32 } else { 1 };
+            let all = (0..3).flat_map(|copy| (0..records).filter(move |&id| copy < times(id)));
+            let found = of(1 << 17, all.map(|id| (name(id), blocks(id))));
             let (saving, error) = (found.saving_percent.unwrap(), found.error_points.unwrap());
             assert!((saving - 100.0 / 3.0).abs() <= error + 1e-9, "{saving} ± {error}");
             assert_eq!(error == 0.0, records == 1000);
@@ -134,5 +136,31 @@ mod tests {
             assert!(off.abs() < 0.02, "{off}");
             assert_eq!(found.table_bytes, 320 * found.distinct_records);
         }
+    }
+
+    #[test]
+    fn one_record_that_comes_very_often_is_within_the_error_whether_the_sample_has_it_or_not() {
+        let (once, often) = (40_000, 100_000);
+        let truth = 100.0 * (often - 1) as f64 / (once + often) as f64;
+        let outside = (0..20).filter(|seed| {
+            let ids = (1..=once).chain(std::iter::repeat_n(0, often));
+            let found = of(1 << 13, ids.map(|id| (name(seed << 32 | id as u64), 32)));
+            let error = found.error_points.unwrap();
+            assert!(error > 0.0 && error < 1.0, "{error}");
+            (found.saving_percent.unwrap() - truth).abs() > error
+        });
+        assert!(outside.count() <= 3);
+    }
+
+    #[test]
+    fn zero_blocks_change_the_name_of_a_record_wherever_they_are() {
+        let record =
+            |blocks: &[u64]| blocks.iter().fold(UNNAMED, |name, &block| named(name, block));
+        let names = [&[1][..], &[0, 1], &[0, 0, 1], &[1, 0], &[1, 0, 0], &[0, 0], &[0]];
+        let names: std::collections::HashSet<_> = names.map(record).into_iter().collect();
+        assert_eq!(names.len(), 7);
+        // A tail is no whole record, whatever its blocks are called.
+        let found = of(MOST, [(name(1), 1), (name(1), 32)].into_iter());
+        assert_eq!((found.saving_percent, found.distinct_records), (Some(0.0), 2));
     }
 }

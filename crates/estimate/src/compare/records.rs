@@ -6,7 +6,7 @@
 use reduce::BLOCK;
 use serde::{Deserialize, Serialize};
 
-use super::copies::{Copies, RecordDedupe};
+use super::copies::RecordDedupe;
 
 /// Bytes of a record, btrfs' largest and ZFS' default.
 pub const RECORD: usize = 128 << 10;
@@ -65,6 +65,8 @@ impl Record {
 /// The record that was drawn in a stratum.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Point {
+    /// The worker that drew it, by a number.
+    worker: u32,
     place: u64,
     /// Its blocks.
     blocks: u64,
@@ -84,9 +86,10 @@ pub struct Records {
     /// Blocks of all other records, and what is foretold of them: some of these were drawn.
     rest: u64,
     foretold: u64,
+    /// In the order of each worker.
     points: Vec<Point>,
-    /// Records that come again.
-    pub copies: Copies,
+    /// Workers that were added.
+    workers: u32,
 }
 
 impl Records {
@@ -106,28 +109,27 @@ impl Records {
     /// Counts a drawn one, for a stratum of so many blocks.
     pub fn point(&mut self, record: Record, stratum: u64, made: [u64; 2]) {
         let Record { place, blocks, .. } = record;
-        self.points.push(Point { place, blocks, stratum, off: record.off(made) });
+        self.points.push(Point { worker: 0, place, blocks, stratum, off: record.off(made) });
     }
 
-    /// Adds what another worker looked at.
+    /// Adds what a worker looked at.
     pub fn add(&mut self, other: Self) {
         self.count += other.count;
         self.blocks += other.blocks;
         self.made = [self.made[0] + other.made[0], self.made[1] + other.made[1]];
         self.rest += other.rest;
         self.foretold += other.foretold;
-        self.points.extend(other.points);
-        self.copies.add(other.copies);
+        self.workers += 1;
+        let worker = self.workers;
+        self.points.extend(other.points.into_iter().map(|point| Point { worker, ..point }));
     }
 
     /// Returns what they say.
-    pub fn comparison(mut self) -> Comparison {
-        self.points.sort_unstable_by_key(|point| point.place);
+    pub fn comparison(self) -> Comparison {
         let [lz4, zstd] = [0, 1].map(|at| self.other(at));
         let drawn = self.points.chunk_by(|one, next| one.place == next.place).count();
         let records = self.count + drawn as u64;
-        let dedupe = Some(self.copies.dedupe());
-        Comparison { record_bytes: RECORD as u64, lz4, zstd, records, dedupe }
+        Comparison { record_bytes: RECORD as u64, lz4, zstd, records, dedupe: None }
     }
 
     fn other(&self, at: usize) -> Other {
@@ -144,26 +146,29 @@ impl Records {
         }
     }
 
-    /// Returns how far records are off what is foretold, for each block, and the error of that. One is drawn in each stratum, so what counts is how
-    /// far a point is off the one before it: what changes slowly along the data does not.
+    /// Returns how far records are off what is foretold, for each block, and the error of that. One is drawn in each stratum of what a worker
+    /// meets, so what counts is how far a point is off the one before it of the same worker: what changes slowly along the data does not.
     fn off(&self, at: usize) -> (f64, f64) {
         let weights: f64 = self.points.iter().map(|point| point.stratum as f64).sum();
         if self.rest == 0 {
             return (0.0, 0.0);
         }
-        let [_, _, ..] = self.points[..] else { return (0.0, 1.0) };
+        let pairs = self.points.windows(2).filter(|pair| pair[0].worker == pair[1].worker);
+        let count = pairs.clone().count();
+        if count == 0 {
+            return (0.0, 1.0);
+        }
         let sum: f64 = self.points.iter().map(|point| point.stratum as f64 * point.off[at]).sum();
         let square = |stratum: u64| (stratum as f64).powi(2);
         // What was looked at of a stratum is not off.
         let spread = |point: &Point| {
             square(point.stratum) * (1.0 - point.blocks as f64 / point.stratum as f64).max(0.0)
         };
-        let differences = self.points.windows(2).map(|pair| {
+        let differences = pairs.map(|pair| {
             let weight = (spread(&pair[0]) + spread(&pair[1])) / 2.0;
             weight * (pair[1].off[at] - pair[0].off[at]).powi(2) / 2.0
         });
-        let points = self.points.len() as f64;
-        let scatter = differences.sum::<f64>() * points / (points - 1.0);
+        let scatter = differences.sum::<f64>() * self.points.len() as f64 / count as f64;
         // One more may be such as none was.
         let largest = self.points.iter().map(|point| point.stratum).max().unwrap_or(0);
         let variance = scatter + UNSEEN.powi(2) * square(largest);
