@@ -113,7 +113,7 @@ pub fn summary(answer: &Answer) -> Text {
     text += &line(
         "LZ4 / zstd, 128 KiB",
         &format!("{} / {}", percent(other.lz4.saving_percent), percent(other.zstd.saving_percent)),
-        &format!("as btrfs or ZFS compress{}", other_sure(other)),
+        &format!("as btrfs or ZFS compress, without deduplication{}", other_sure(other)),
     );
     if let Some(dedupe) = other.dedupe {
         text += &line("same records, 128 KiB", &percent(dedupe.saving_percent), &same(dedupe));
@@ -148,7 +148,7 @@ fn same(dedupe: estimate::RecordDedupe) -> String {
         _ => String::new(),
     };
     format!(
-        "shared by reflinks, or by ZFS' dedup with {} of memory for its table{sure}",
+        "of all but zeros{sure}, at least: duperemove at 128 KiB, or ZFS' dedup ({} of memory for its table)",
         bytes(dedupe.table_bytes as f64)
     )
 }
