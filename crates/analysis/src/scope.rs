@@ -1,5 +1,7 @@
 //! Scope of a figure: an operation, a layer or the whole load, of one stage.
 
+use std::collections::BTreeMap;
+
 /// Scope of a figure: the stage, and the part of it that the figure describes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Scope {
@@ -46,6 +48,17 @@ impl Scope {
         match &self.stage {
             None => name.to_owned(),
             Some(stage) => format!("{name} in {stage}"),
+        }
+    }
+
+    /// Returns this as a variant with these devices calls it, which has each by the name that all variants have in common. `None` where it
+    /// has a device of that name at another place.
+    pub fn under(&self, devices: &BTreeMap<String, String>) -> Option<Self> {
+        let Some(name) = self.as_layer() else { return Some(self.clone()) };
+        match devices.get(name) {
+            Some(own) => Some(Self { of: Of::Layer(own.clone()), ..self.clone() }),
+            None if devices.values().any(|own| own == name) => None,
+            None => Some(self.clone()),
         }
     }
 

@@ -55,12 +55,7 @@ impl VariantFigures {
     /// The scope under its own name: a device is called as this variant calls the one at its place. `None` where it has a device of that
     /// name at another place.
     pub fn own(&self, scope: &Scope) -> Option<Scope> {
-        let Some(name) = scope.as_layer() else { return Some(scope.clone()) };
-        match self.devices.get(name) {
-            Some(own) => Some(Scope { of: Of::Layer(own.clone()), ..scope.clone() }),
-            None if self.devices.values().any(|own| own == name) => None,
-            None => Some(scope.clone()),
-        }
+        scope.under(&self.devices)
     }
 
     /// The scope as all variants call it: a device by the name that those at its place have in common.

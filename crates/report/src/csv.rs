@@ -21,11 +21,11 @@ pub fn csv(view: &View) -> String {
             let figure = row.values.get(index).copied().flatten();
             let comparison = row.comparisons.get(index).and_then(Option::as_ref);
             let number = |value: Option<f64>| value.map(|v| v.to_string()).unwrap_or_default();
-            // A device under its own name, which need not be that of the base.
-            let own = variant.devices.get(name).filter(|_| scope == "layer");
+            // A device under its own name, which need not be that of the base; none where that one is at another place.
+            let Some(own) = row.scope.under(&variant.devices) else { continue };
             let fields = [
                 scope.to_owned(),
-                quoted(own.map_or(name, String::as_str)),
+                quoted(own.as_layer().unwrap_or(name)),
                 quoted(&row.metric),
                 unit(row.unit),
                 quoted(&variant.name),

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use stats::{Difference, Verdict};
 
 use crate::view::{
-    Cause, Cell, Content, CourseRow, Figure, FigureRow, Of, Sequential, Variant, View, Why,
+    Cause, Cell, Content, CourseRow, Figure, FigureRow, Of, Scope, Sequential, Variant, View, Why,
 };
 
 /// Version of the form of this document; grows with every change that a script could trip over. Keys that
@@ -192,11 +192,12 @@ fn figures(
     let (mut cpu, mut command, mut load) = (Map::new(), Map::new(), Map::new());
     for row in view.figures.iter().filter(|row| row.scope.stage.as_deref() == stage) {
         let value = row.values.get(index).and_then(Option::as_ref);
+        let own = row.scope.under(&variant.devices);
         let (group, name) = match &row.scope.of {
             Of::Operation(name) => (&mut operations, name),
-            // What this variant has not in its stack is not its own.
-            Of::Layer(common) => {
-                let name = variant.devices.get(common).unwrap_or(common);
+            // What this variant has not in its stack is not its own, nor what it has at another place.
+            Of::Layer(_) => {
+                let Some(Scope { of: Of::Layer(name), .. }) = &own else { continue };
                 if value.is_none() && !variant.stack.iter().any(|layer| layer.name == *name) {
                     continue;
                 }

@@ -31,9 +31,8 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
     charts.extend(strips::charts(set, analysis, &rows));
     let threads = layers::threads(set);
     charts.extend(layers::charts(set, &threads));
-    charts.extend(machine::charts(set));
-    charts.retain(|chart| !chart.is_of_a_moment());
-    let mut answers = pictures::first(set, &rows, &mut charts);
+    charts.extend(machine::charts(set).into_iter().filter(|chart| !chart.is_of_a_moment(true)));
+    let mut answers = pictures::first(set, &variants, &rows, &mut charts);
     if answers.is_empty() {
         answers.extend(pictures::of_commands(set, &rows, &mut charts));
     }

@@ -152,9 +152,10 @@ impl Chart {
         matches!(self.shape, Shape::Lines | Shape::Marked) && known && most >= LOW * least
     }
 
-    /// Tells whether so few points of time, or of which so few are more than nothing, say nothing of how it went on.
-    pub(super) fn is_of_a_moment(&self) -> bool {
-        let some = |s: &Series| s.y.iter().flatten().filter(|y| **y != 0.0).count();
+    /// Tells whether so few points of time say nothing of how it went on. Of a rate those count that are more than nothing; a level of nothing
+    /// says as much as any other.
+    pub(super) fn is_of_a_moment(&self, rate: bool) -> bool {
+        let some = |s: &Series| s.y.iter().flatten().filter(|y| !rate || **y != 0.0).count();
         let over_time = self.x.unit == units::Unit::Seconds && self.part != Part::Load;
         over_time && self.series.iter().all(|s| some(s) < POINTS)
     }

@@ -21,9 +21,12 @@ pub fn charts(set: &ResultSet, threads: &[ThreadRow]) -> Vec<Chart> {
     for (index, variant) in set.manifest.plan.variants.iter().enumerate() {
         for facts in &variant.stack {
             let Some(kind) = layers::kind(&facts.layer) else { continue };
-            let own =
-                kind.charts.iter().map(|described| chart(set, index, facts, described, &order));
-            charts.extend(own);
+            let own = kind
+                .charts
+                .iter()
+                .map(|described| (described.rate, chart(set, index, facts, described, &order)));
+            let told = own.filter(|(rate, chart)| !chart.is_of_a_moment(*rate));
+            charts.extend(told.map(|(_, chart)| chart));
         }
     }
     // What stayed where it was stands in the tables.

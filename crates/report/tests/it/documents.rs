@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use analysis::RunApart;
 use results::ResultSet;
 use results::model::{
-    Criterion, CriterionResult, JobSummary, MachineLoad, Proof, ProofOutcome, ProofRound,
-    ReportedSpread, Requirement, SequentialFacts, StateFigures, StopReason, StoppedFacts,
+    Criterion, CriterionResult, JobSummary, LayerFacts, MachineLoad, PictureFacts, Proof,
+    ProofOutcome, ProofRound, ReportedSpread, Requirement, SequentialFacts, Show, StateFigures,
+    StopReason, StoppedFacts,
 };
 use serde_json::Value;
 
@@ -141,6 +142,66 @@ fn each_job_stands_where_figures_stand_where_it_is_asked_for_and_the_slowest_alw
     assert!(json["variants"][0]["jobs"].is_null() && !csv.contains("\njob,"), "{csv}");
     assert!(text.contains("slowest job") && !text.contains("Jobs of"), "{text}");
     assert!(!page.contains("Each job by itself") && page.contains("slowest job, of the fastest"));
+}
+
+/// Three variants: one on a disk, one on another, and one on both.
+fn on_two_disks() -> ResultSet {
+    let mut set = given::variants(3);
+    let own: [&[(&str, &str)]; 3] =
+        [&[("data", "hdd")], &[("data", "ssd")], &[("origin", "hdd"), ("cache", "ssd")]];
+    for (variant, own) in set.manifest.plan.variants.iter_mut().zip(own) {
+        let top = variant.stack.pop().unwrap();
+        let device = variant.stack.pop().unwrap();
+        let named = |name: &str| LayerFacts { name: name.to_owned(), ..device.clone() };
+        variant.stack.extend(own.iter().map(|(_, name)| named(name)));
+        let on = own.iter().map(|(input, name)| ((*input).to_owned(), (*name).to_owned()));
+        variant.stack.push(LayerFacts { on: on.collect(), ..top });
+    }
+    for cell in &mut set.cells {
+        let own = match cell.entry.variant.as_str() {
+            "plain" => vec![("hdd", 100.0)],
+            "vdo" => vec![("ssd", 300.0)],
+            _ => vec![("hdd", 50.0), ("ssd", 200.0)],
+        };
+        let layers = &mut cell.record.as_mut().unwrap().layers;
+        layers.remove("data");
+        for (name, writes) in own {
+            let figure = [("device_writes".to_owned(), Some(writes))];
+            layers.insert(name.to_owned(), figure.into());
+        }
+    }
+    set
+}
+
+#[test]
+fn a_device_at_the_place_of_another_has_its_figures_once_under_its_own_name() {
+    let view = given::view(&on_two_disks());
+    let json = report::json::json(&view);
+    let layers = |index: usize| &json["variants"][index]["layers"];
+    assert_eq!(layers(0)["hdd"]["device_writes"]["median"], 100.0);
+    assert_eq!(layers(1)["ssd"]["device_writes"]["median"], 300.0, "{}", layers(1));
+    assert_eq!(layers(2)["ssd"]["device_writes"]["median"], 200.0);
+    let csv = report::csv::csv(&view);
+    let own = |line: &&str| line.starts_with("layer,ssd,device_writes,") && line.contains(",vdo,");
+    let lines: Vec<&str> = csv.lines().filter(own).collect();
+    assert!(matches!(lines[..], [line] if line.contains(",vdo,300,")), "{lines:?}");
+}
+
+#[test]
+fn a_picture_that_names_a_device_as_any_variant_does_shows_it() {
+    let mut set = on_two_disks();
+    set.manifest.plan.variants.truncate(2);
+    set.cells.retain(|cell| ["plain", "vdo"].contains(&cell.entry.variant.as_str()));
+    for name in ["hdd", "ssd"] {
+        let picture = given::picture(Show::Comparison);
+        let (metric, layer) = (Some("device_writes".to_owned()), Some(name.to_owned()));
+        set.manifest.plan.pictures = vec![PictureFacts { metric, layer, ..picture }];
+        let view = given::view(&set);
+        let shown = |chart: &report::view::Chart| {
+            view.answers.contains(&chart.id) && chart.id.starts_with("bars-device_writes")
+        };
+        assert!(view.charts.iter().any(shown), "{name}: {:?}", view.answers);
+    }
 }
 
 fn document() -> Value {

@@ -7,13 +7,18 @@ use analysis::asks;
 use results::model::{AskedMetric, PictureFacts, Show};
 use results::read::ResultSet;
 
-use super::{Chart, FigureRow, Of, curves, throughput};
+use super::{Chart, FigureRow, Of, Variant, curves, throughput};
 
 /// Ids of the charts that are seen first, in order; those that the page has not yet are added to `charts`.
-pub(super) fn first(set: &ResultSet, rows: &[FigureRow], charts: &mut Vec<Chart>) -> Vec<String> {
+pub(super) fn first(
+    set: &ResultSet,
+    variants: &[Variant],
+    rows: &[FigureRow],
+    charts: &mut Vec<Chart>,
+) -> Vec<String> {
     let mut ids = Vec::new();
     for picture in &set.manifest.plan.pictures {
-        for chart in drawn(set, rows, picture).into_iter().filter(Chart::has_points) {
+        for chart in drawn(set, variants, rows, picture).into_iter().filter(Chart::has_points) {
             if !ids.contains(&chart.id) {
                 ids.push(chart.id.clone());
             }
@@ -50,7 +55,12 @@ pub(super) fn of_commands(
     Some(id)
 }
 
-fn drawn(set: &ResultSet, rows: &[FigureRow], picture: &PictureFacts) -> Vec<Chart> {
+fn drawn(
+    set: &ResultSet,
+    variants: &[Variant],
+    rows: &[FigureRow],
+    picture: &PictureFacts,
+) -> Vec<Chart> {
     match picture.show {
         Show::IopsOverTime | Show::ThroughputOverTime | Show::LatencyOverTime => {
             throughput::of_picture(set, picture)
@@ -58,17 +68,19 @@ fn drawn(set: &ResultSet, rows: &[FigureRow], picture: &PictureFacts) -> Vec<Cha
         Show::LatencyBars => bars::latency(set, picture),
         Show::Series => series::charts(set, picture),
         Show::Curve => {
-            curves::of_picture(&set.manifest.plan, rows, picture, &|row| of(picture, row))
+            curves::of_picture(&set.manifest.plan, rows, picture, &|row| of(picture, variants, row))
         }
-        Show::Comparison => bars::comparison(set, rows, picture, &|row| of(picture, row)),
+        Show::Comparison => bars::comparison(set, rows, picture, &|row| of(picture, variants, row)),
         Show::Unknown => Vec::new(),
     }
 }
 
 /// Tells whether a row is of the figure that a picture names.
-fn of(picture: &PictureFacts, row: &FigureRow) -> bool {
+fn of(picture: &PictureFacts, variants: &[Variant], row: &FigureRow) -> bool {
     let PictureFacts { stage, operation, layer, .. } = picture.clone();
     let Some(metric) = picture.metric.clone() else { return false };
     let asked = AskedMetric { metric, stage, operation, layer, threshold: 0.0 };
-    asks(&asked, &row.scope, &row.metric)
+    // A device may be asked about by the name that any variant has for it.
+    let mut own = variants.iter().filter_map(|variant| row.scope.under(&variant.devices));
+    asks(&asked, &row.scope, &row.metric) || own.any(|own| asks(&asked, &own, &row.metric))
 }
