@@ -26,7 +26,7 @@ pub fn stacks(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
                      with their defaults." }
         div.stacks { @for group in &groups {
             figure {
-                figcaption { @if group.variants.len() > MANY { (group.variants.len()) " variants" } @else {
+                figcaption { @if group.variants.len() > MANY && !group.differences.is_empty() { (group.variants.len()) " variants" } @else {
                     @for index in &group.variants { span.whose { (dot(*index)) (name(view, *index)) " " } } } }
                 (drawing(group))
                 @if !group.stages.is_empty() { ol.soft.steps { @for stage in &group.stages { li { (stage) } } } }
@@ -37,7 +37,7 @@ pub fn stacks(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     folded(&id("stacks"), "Stacks and stages", &body)
 }
 
-/// Variants of one drawing that are named over it.
+/// Variants of one drawing that are named over it; more are named in the table of what differs, where there is one.
 const MANY: usize = 6;
 
 fn name(view: &View, index: usize) -> &str {

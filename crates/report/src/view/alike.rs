@@ -112,19 +112,46 @@ fn rename(stack: &mut [LayerFacts], place: usize) {
     }
 }
 
-/// Splits texts at their commas and returns the parts that all of them have, and for each text the other parts.
+/// Splits texts at their commas and returns the parts that all of them have, and for each text the other parts. A part that one has twice is
+/// common twice only where all have it twice.
 fn parts(texts: &[&str]) -> (String, Vec<String>) {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for text in texts {
-        for part in text.split(", ") {
-            *counts.entry(part).or_default() += 1;
-        }
-    }
-    let common = |part: &&str| counts.get(part).is_some_and(|n| *n >= texts.len());
-    let own = texts.iter().map(|text| {
-        let own: Vec<&str> = text.split(", ").filter(|part| !common(part)).collect();
-        own.join(", ")
+    let counts = texts.iter().map(|text| {
+        let mut own: BTreeMap<&str, usize> = BTreeMap::new();
+        text.split(", ").for_each(|part| *own.entry(part).or_default() += 1);
+        own
     });
-    let of_all = texts.first().map(|text| text.split(", ").filter(|p| common(p)));
-    (of_all.into_iter().flatten().collect::<Vec<_>>().join(", "), own.collect())
+    let common = counts.reduce(|mut all, own| {
+        all.retain(|part, count| {
+            *count = own.get(part).copied().unwrap_or(0).min(*count);
+            *count > 0
+        });
+        all
+    });
+    let common = common.unwrap_or_default();
+    // Of each text its parts, first those that are common.
+    let split = |text: &&str| -> (Vec<String>, Vec<String>) {
+        let mut left = common.clone();
+        text.split(", ").map(str::to_owned).partition(|part| match left.get_mut(part.as_str()) {
+            Some(count) if *count > 0 => {
+                *count -= 1;
+                true
+            }
+            _ => false,
+        })
+    };
+    let of_all = texts.first().map(|text| split(text).0).unwrap_or_default();
+    (of_all.join(", "), texts.iter().map(|text| split(text).1.join(", ")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parts;
+
+    #[test]
+    fn a_part_is_common_as_often_as_every_text_has_it() {
+        let (common, own) = parts(&["write, sync, sync", "write, read"]);
+        assert_eq!((common.as_str(), own), ("write", vec!["sync, sync".into(), "read".into()]));
+        let (common, own) = parts(&["write, sync, sync", "sync, write"]);
+        assert_eq!((common.as_str(), own), ("write, sync", vec!["sync".into(), String::new()]));
+    }
 }
