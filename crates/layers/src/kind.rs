@@ -59,6 +59,10 @@ pub struct Share {
     pub of: &'static str,
     /// The metrics of the layer that are the part, added up.
     pub metrics: &'static [&'static str],
+    /// The metric of the whole that the part is measured by: requests may have been merged, so bytes of a device.
+    pub within: &'static str,
+    /// What one of the part is of that, in its unit.
+    pub each: u64,
     /// The part in plain words: `VDO comparing duplicates with what it has stored`.
     pub words: &'static str,
     /// The layer's word for what is counted.

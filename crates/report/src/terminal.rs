@@ -117,6 +117,10 @@ fn why(out: &mut String, view: &View, width: usize, ink: &Ink) {
         );
         out.push('\n');
     }
+    let caveat =
+        "Counted, not proved: fathom doctor RESULT --prove tries what would take a limit away.";
+    out.push_str(&ink.paint(Tint::Dim, &format!("  {}", wrapped(caveat, width - 2, "  "))));
+    out.push('\n');
 }
 
 /// The expectations, and what became of them.

@@ -24,6 +24,10 @@ const FEW_EACH: f64 = 0.01;
 const FEW: f64 = 100.0;
 /// A part of a whole that is worth naming.
 const PART: f64 = 0.15;
+/// A part of an increase that makes it a layer's.
+const OWN: f64 = 0.5;
+/// A limit of the base that comes so near to the variant's is one of both.
+const ALIKE: f64 = 0.8;
 /// Percent of a limit from which on it is told as a reason.
 const LIMIT: f64 = 50.0;
 
@@ -89,7 +93,8 @@ pub fn why(
     let sides = Sides { rows: own.collect(), variants, change: &change, ios };
     let mut counted = sides.counts();
     let first = if counted.is_empty() { None } else { Some(counted.remove(0)) };
-    let limit = change.worse.then(|| limit(findings, &new.name)).flatten();
+    let limits = Limits { set, findings, stage: of_stage };
+    let limit = change.worse.then(|| limits.own(&base.name, &new.name)).flatten();
     let all = first.into_iter().chain(limit).chain(sides.cpu()).chain(counted);
     let causes: Vec<Cause> = all.take(MOST).collect();
     let said = does(change.row, change.ratio, Some(&named(&base.name)));
@@ -111,12 +116,9 @@ fn greatest(variants: usize, rows: &[FigureRow]) -> Option<Change<'_>> {
             let ratio = compared.ratio.filter(|ratio| *ratio > 0.0)?;
             let worse = (ratio > 1.0) == (row.better == Better::Lower);
             let told = ratio.ln().abs() > CHANGED.ln();
-            (told && compared.verdict != Some(Verdict::Same)).then_some(Change {
-                row,
-                variant,
-                ratio,
-                worse,
-            })
+            // What is open has no reason.
+            let decided = matches!(compared.verdict, Some(Verdict::Better | Verdict::Worse));
+            (told && decided).then_some(Change { row, variant, ratio, worse })
         })
     });
     let all: Vec<Change> = changes.collect();
@@ -171,8 +173,10 @@ impl Sides<'_> {
             let (of_base, of_new) = self.ios.unwrap_or((1.0, 1.0));
             let (each_before, each_after) = (before / of_base, after / of_new);
             let least = if self.ios.is_some() { FEW_EACH } else { FEW };
-            let more = each_after > MORE * each_before && each_after >= least;
-            let less = each_before > MORE * each_after && each_before >= least;
+            // What comes by time and not by I/O is more for each where I/Os are fewer: an effect.
+            let more = each_after > MORE * each_before && after > CHANGED * before;
+            let less = each_before > MORE * each_after && before > CHANGED * after;
+            let (more, less) = (more && each_after >= least, less && each_before >= least);
             if if self.change.worse { more } else { less } {
                 let cause = self.count(metric, name, (before, after), each_after / each_before);
                 all.push(((each_after - each_before).abs(), cause));
@@ -188,21 +192,43 @@ impl Sides<'_> {
             .map(|index| self.variants.get(index).map_or("", |variant| variant.name.as_str()));
         let each = if self.ios.is_some() { " for each I/O" } else { "" };
         let [was, is] = [before, after].map(|count| grouped(count.round() as u64));
-        let mut text = if ratio.is_finite() && (0.01..100.0).contains(&ratio) {
-            format!("{} times the {name} reached the disk{each}", factor(ratio))
+        let disk = if [0, self.change.variant].iter().any(|one| self.disks(*one) > 1) {
+            "disks"
         } else {
-            format!("{is} {name} reached the disk, where {base} had {was}")
+            "disk"
         };
-        let mut counters = format!("{name}: {new} {is}, {base} {was}");
-        if let Some((part, share)) = self.part(metric, after).filter(|_| self.change.worse) {
-            text.push_str(&format!("; {} {}", of_them(part / after), share.words));
-            counters.push_str(&format!("; {}: {}", share.counter, grouped(part.round() as u64)));
+        let mut text = if ratio.is_finite() && (0.01..100.0).contains(&ratio) {
+            format!("{} times the {name} reached the {disk}{each}", factor(ratio))
+        } else {
+            format!("{is} {name} reached the {disk}, where {base} had {was}")
+        };
+        let [was_each, is_each] = match self.ios {
+            Some((of_base, of_new)) => [before / of_base, after / of_new]
+                .map(|each| format!(" ({} for each I/O)", significant(each, 2))),
+            None => [String::new(), String::new()],
+        };
+        let mut counters = format!("{name}: {new} {is}{is_each}, {base} {was}{was_each}");
+        if let Some((part, of_all, own)) = self.part(metric).filter(|_| self.change.worse) {
+            let moved = if metric == "device_reads" { "read" } else { "written" };
+            text.push_str(&format!("; {} the bytes {moved} are {}", share(of_all), own.words));
+            counters.push_str(&format!("; {}: {}", own.counter, grouped(part.round() as u64)));
         }
         Cause { text: format!("{text}."), counters }
     }
 
-    /// The greatest part of a whole that a layer of the variant counts as its own, with how much it is.
-    fn part(&self, metric: &str, whole: f64) -> Option<(f64, &'static Share)> {
+    /// Block devices under a variant.
+    fn disks(&self, variant: usize) -> usize {
+        self.variants.get(variant).map_or(0, |variant| variant.devices.len())
+    }
+
+    /// The greatest part of a whole that a layer of the variant counts as its own: how much it is, which share of the whole, and its words.
+    /// What is more than the whole is no part of it.
+    fn part(&self, metric: &str) -> Option<(f64, f64, &'static Share)> {
+        let new = self.change.variant;
+        let whole = |metric: &str| {
+            let of_load = |row: &&&FigureRow| row.scope.as_layer().is_none();
+            self.of_devices(metric, new).or_else(|| self.sum(&[metric], new, &of_load))
+        };
         let stack = self.variants.get(self.change.variant)?.stack.iter();
         let shares = stack.flat_map(|facts| {
             let kind = layers::kind(&facts.layer).into_iter();
@@ -210,11 +236,11 @@ impl Sides<'_> {
         });
         let known = shares.filter(|(_, share)| share.of == metric).filter_map(|(layer, share)| {
             let of_layer = |row: &&&FigureRow| row.scope.as_layer() == Some(layer);
-            let part = self.sum(share.metrics, self.change.variant, &of_layer)?;
-            Some((part, share))
+            let part = self.sum(share.metrics, new, &of_layer)?;
+            let of_all = part * share.each as f64 / whole(share.within)?;
+            (PART..=1.0).contains(&of_all).then_some((part, of_all, share))
         });
-        let most = known.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
-        (most.0 >= PART * whole).then_some(most)
+        known.max_by(|(_, a, _), (_, b, _)| a.total_cmp(b))
     }
 
     /// `3.8 times the CPU for each I/O; half of it is VDO's own threads`.
@@ -227,14 +253,23 @@ impl Sides<'_> {
         if !told || !ratio.is_finite() {
             return None;
         }
+        let part = self.part(&row.metric).filter(|_| self.change.worse);
+        // CPU time that goes on whatever the load does is more for each I/O where I/Os are fewer, unless a layer counts it as its own.
+        let (of_base, of_new) = self.ios.unwrap_or((1.0, 1.0));
+        let (was, is) = (before * of_base, after * of_new);
+        let all = if self.change.worse { is > CHANGED * was } else { was > CHANGED * is };
+        let layers = part.is_some_and(|(part, ..)| part >= OWN * (after - before));
+        if !all && !layers {
+            return None;
+        }
         let [base, new] = [0, self.change.variant]
             .map(|index| self.variants.get(index).map_or("", |variant| variant.name.as_str()));
         let show = |value: f64| wording::value(row.unit, value);
         let mut text = format!("{} times the {}", factor(ratio), row.label);
         let mut counters = format!("{}: {new} {}, {base} {}", row.label, show(after), show(before));
-        if let Some((part, share)) = self.part(&row.metric, after).filter(|_| self.change.worse) {
-            text.push_str(&format!("; {} {}", of_it(part / after), share.words));
-            counters.push_str(&format!("; {}: {}", share.counter, show(part)));
+        if let Some((part, of_all, own)) = part {
+            text.push_str(&format!("; {} it is {}", share(of_all), own.words));
+            counters.push_str(&format!("; {}: {}", own.counter, show(part)));
         }
         Some(Cause { text: format!("{text}."), counters })
     }
@@ -250,28 +285,52 @@ fn share(part: f64) -> String {
     }
 }
 
-fn of_them(part: f64) -> String {
-    format!("{} them are", share(part))
+/// Findings among which a limit of a variant is sought that is a reason.
+struct Limits<'a> {
+    set: &'a ResultSet,
+    findings: &'a [Finding],
+    /// The stage of the change; `None` is the only measured one.
+    stage: Option<&'a str>,
 }
 
-fn of_it(part: f64) -> String {
-    format!("{} it is", share(part))
-}
-
-/// The limit that a variant came nearest to.
-fn limit(findings: &[Finding], variant: &str) -> Option<Cause> {
-    let own = findings.iter().filter(|finding| {
-        let subject = finding.subject.as_deref().unwrap_or_default();
-        subject == variant || subject.strip_prefix(variant).is_some_and(|s| s.starts_with(": "))
-    });
-    let percent = |finding: &&Finding| finding.explains_percent.unwrap_or(0.0);
-    let nearest = own.max_by(|a, b| percent(a).total_cmp(&percent(b)))?;
-    if percent(&nearest) < LIMIT {
-        return None;
+impl Limits<'_> {
+    /// The limit that a variant came nearest to in the stage, and its base did not.
+    fn own(&self, base: &str, variant: &str) -> Option<Cause> {
+        let own = self.of(variant).filter(|finding| self.in_stage(finding));
+        let own = own.filter(|finding| {
+            let both = |other: &Finding| {
+                other.rule == finding.rule && percent(other) >= ALIKE * percent(finding)
+            };
+            percent(finding) >= LIMIT && !self.of(base).any(both)
+        });
+        let nearest = own.max_by(|a, b| percent(a).total_cmp(&percent(b)))?;
+        let figures = nearest.figures.iter();
+        let counters: Vec<String> = figures
+            .map(|figure| format!("{} {}", figure.name, figure.unit.show(figure.value)))
+            .collect();
+        Some(Cause { text: nearest.message.clone(), counters: counters.join("; ") })
     }
-    let figures = nearest.figures.iter();
-    let counters: Vec<String> = figures
-        .map(|figure| format!("{} {}", figure.name, figure.unit.show(figure.value)))
-        .collect();
-    Some(Cause { text: nearest.message.clone(), counters: counters.join("; ") })
+
+    /// The findings of a variant and its layers.
+    fn of(&self, variant: &str) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(move |finding| {
+            let subject = finding.subject.as_deref().unwrap_or_default();
+            subject == variant || subject.strip_prefix(variant).is_some_and(|s| s.starts_with(": "))
+        })
+    }
+
+    /// Tells whether a finding is of the stage; of several stages one that does not say when is of none.
+    fn in_stage(&self, finding: &Finding) -> bool {
+        let Some(name) = self.stage else { return true };
+        let stages = finding.range.into_iter().flat_map(|range| {
+            let cells = self.set.cells.iter().filter(move |cell| cell.entry.index == range.cell);
+            let stages = cells.filter_map(|cell| cell.record.as_ref()).flat_map(|r| &r.stages);
+            stages.filter(move |stage| stage.measured && stage.start_ns == range.start_ns)
+        });
+        stages.into_iter().any(|stage| stage.name == name)
+    }
+}
+
+fn percent(finding: &Finding) -> f64 {
+    finding.explains_percent.unwrap_or(0.0)
 }

@@ -1,7 +1,9 @@
 //! Why something changed, where the page has the cause; and words for threads.
 
-use results::model::{CommandFigures, Row};
+use report::view::View;
+use results::model::{CommandFigures, Finding, Row, StageFacts, TimeRange};
 use results::read::ResultSet;
+use stats::Verdict;
 
 use crate::given;
 
@@ -24,8 +26,9 @@ fn copies() -> ResultSet {
                 ..CommandFigures::default()
             });
         }
-        let disk = [("device_reads".to_owned(), of(2_400.0, 16_800.0))];
-        record.layers.insert("data".into(), disk.into());
+        let bytes = of(2_400.0 * 4096.0, 16_800.0 * 4096.0);
+        let disk = [("device_reads", of(2_400.0, 16_800.0)), ("device_read_bytes", bytes)];
+        record.layers.insert("data".into(), disk.map(|(id, value)| (id.to_owned(), value)).into());
         if let Some(own) = record.layers.get_mut("vdo") {
             own.insert("dedupe_advice_valid".into(), Some(8_000.0));
             own.insert("dedupe_advice_stale".into(), Some(400.0));
@@ -40,7 +43,7 @@ fn why_is_answered_with_what_was_counted_in_plain_words_and_the_layers_word_behi
     let why = view.why.as_ref().expect("the page has the cause");
     assert_eq!(why.of, "Why vdo takes 4.7 times as long as plain");
     let first = &why.causes[0];
-    let said = "7 times the reads reached the disk; half of them are VDO comparing duplicates with what it has stored.";
+    let said = "7 times the reads reached the disk; half of the bytes read are VDO comparing duplicates with what it has stored.";
     assert_eq!(first.text, said);
     assert_eq!(first.counters, "reads: vdo 16,800, plain 2,400; advice: 8,400");
     assert!(why.causes.len() <= 3, "{why:?}");
@@ -48,7 +51,124 @@ fn why_is_answered_with_what_was_counted_in_plain_words_and_the_layers_word_behi
     assert!(page.contains(said) && page.contains("(reads: vdo 16,800"), "on the page");
     let terminal = report::terminal::text(&view, 200, false);
     assert!(terminal.contains(&format!("{}:\n  {said}\n", why.of)), "{terminal}");
+    assert!(terminal.contains("Counted, not proved"), "{terminal}");
     assert_eq!(report::json::json(&view)["why"]["causes"][0]["text"], said);
+}
+
+/// The view with these findings alone.
+fn with_findings(set: &ResultSet, findings: &[Finding]) -> View {
+    report::view::view(set, &analysis::analyse(set), findings)
+}
+
+/// The texts of the reasons; none where there is no reason.
+fn causes(view: &View) -> Vec<&str> {
+    view.why.iter().flat_map(|why| &why.causes).map(|cause| cause.text.as_str()).collect()
+}
+
+#[test]
+fn a_part_that_is_more_than_the_bytes_that_moved_is_no_part() {
+    let mut set = copies();
+    let records = set.cells.iter_mut().filter_map(|cell| cell.record.as_mut());
+    for own in records.filter_map(|record| record.layers.get_mut("vdo")) {
+        own.insert("dedupe_advice_valid".into(), Some(80_000.0));
+    }
+    let view = given::view(&set);
+    assert_eq!(causes(&view)[0], "7 times the reads reached the disk.");
+}
+
+#[test]
+fn what_comes_by_time_is_no_reason_of_fewer_ios() {
+    let with = |of_vdo: f64| {
+        let mut set = fixture::result();
+        set.manifest.plan.questions.truncate(1);
+        for cell in &mut set.cells {
+            let record = cell.record.as_mut().unwrap();
+            let vdo = cell.entry.variant == "vdo";
+            for stage in record.stages.iter_mut().filter(|stage| stage.measured) {
+                let load = stage.load.as_mut().unwrap();
+                if vdo {
+                    load.operations.values_mut().for_each(|operation| operation.ios /= 10);
+                }
+            }
+            let flushes = Some(if vdo { of_vdo } else { 60_000.0 });
+            record.layers.insert("data".into(), [("device_flushes".to_owned(), flushes)].into());
+        }
+        let view = with_findings(&set, &[]);
+        causes(&view).iter().map(|&text| text.to_owned()).collect::<Vec<_>>()
+    };
+    let of_flushes = |texts: &[String]| texts.iter().any(|text| text.contains("flushes"));
+    assert!(!of_flushes(&with(60_000.0)), "{:?}", with(60_000.0));
+    assert!(of_flushes(&with(90_000.0)), "{:?}", with(90_000.0));
+}
+
+#[test]
+fn a_limit_is_a_reason_where_the_base_has_not_the_same() {
+    let busy = |subject: &str, percent: f64| Finding {
+        rule: "device_busy".into(),
+        subject: Some(subject.into()),
+        message: "The disk was busy.".into(),
+        explains_percent: Some(percent),
+        ..Finding::default()
+    };
+    let set = copies();
+    let told = |findings: &[Finding]| {
+        causes(&with_findings(&set, findings)).contains(&"The disk was busy.")
+    };
+    assert!(told(&[busy("vdo: data", 100.0)]));
+    assert!(told(&[busy("vdo: data", 100.0), busy("plain: data", 60.0)]));
+    assert!(!told(&[busy("vdo: data", 100.0), busy("plain: data", 97.0)]));
+}
+
+#[test]
+fn a_limit_of_another_stage_is_no_reason() {
+    let mut set = copies();
+    for variant in &mut set.manifest.plan.variants {
+        let again = StageFacts { name: "copy-2".into(), ..variant.stages[1].clone() };
+        variant.stages.push(again);
+    }
+    for record in set.cells.iter_mut().filter_map(|cell| cell.record.as_mut()) {
+        let mut again = record.stages[1].clone();
+        (again.index, again.name) = (2, "copy-2".into());
+        let start_ns = again.end_ns.unwrap();
+        (again.start_ns, again.end_ns) = (start_ns, Some(start_ns + 1_000_000_000));
+        // Nothing changed in the stage before.
+        record.stages[1].command.as_mut().unwrap().elapsed_with_sync_s = Some(5.0);
+        record.stages.push(again);
+    }
+    let cell = set.cells_of("vdo").next().unwrap();
+    let (index, stages) = (cell.entry.index, cell.record.as_ref().unwrap().stages.clone());
+    let told = |stage: usize| {
+        let (start_ns, end_ns) = (stages[stage].start_ns, stages[stage].end_ns.unwrap());
+        let finding = Finding {
+            subject: Some("vdo".into()),
+            message: "A thread was busy.".into(),
+            explains_percent: Some(95.0),
+            range: Some(TimeRange { cell: index, start_ns, end_ns }),
+            ..Finding::default()
+        };
+        let view = with_findings(&set, &[finding]);
+        causes(&view).contains(&"A thread was busy.")
+    };
+    assert!(told(2) && !told(1));
+}
+
+#[test]
+fn what_is_not_decided_has_no_reason() {
+    let mut set = copies();
+    let repeats = |set: &ResultSet| set.cells_of("vdo").count() as f64;
+    let all = repeats(&set);
+    for cell in set.cells.iter_mut().filter(|cell| cell.entry.variant == "vdo") {
+        let by = if f64::from(cell.entry.repeat) > all / 2.0 { 0.2 } else { 3.0 };
+        let stages = cell.record.iter_mut().flat_map(|record| &mut record.stages);
+        for command in stages.filter_map(|stage| stage.command.as_mut()) {
+            command.elapsed_with_sync_s = command.elapsed_with_sync_s.map(|time| time * by);
+        }
+    }
+    let view = given::view(&set);
+    let compared = view.figures.iter().find(|row| row.asked).unwrap().comparisons[1].as_ref();
+    let open = compared.unwrap();
+    assert!(open.ratio.unwrap() > 1.1 && open.verdict == Some(Verdict::Unclear), "{open:?}");
+    assert_eq!(view.why, None);
 }
 
 #[test]
@@ -133,6 +253,24 @@ fn a_chart_in_which_something_moved_at_a_moment_alone_is_left_out() {
     let view = given::view(&set);
     let title = |chart: &&report::view::Chart| chart.title.starts_with("Bytes read");
     assert_eq!(view.charts.iter().filter(title).count(), 0);
+}
+
+#[test]
+fn a_level_that_was_more_than_nothing_for_a_moment_alone_is_shown() {
+    let mut set = fixture::result();
+    let mut seen = 0;
+    for row in set.cells.iter_mut().flat_map(|cell| &mut cell.rows) {
+        if let Row::Sample(sample) = row
+            && sample.source == "vdo.stats"
+        {
+            seen += 1;
+            let level = if seen == 3 { 2048.0 } else { 0.0 };
+            sample.fields.insert("currentVIOsInProgress".into(), Some(level));
+            sample.fields.remove("maxVIOs");
+        }
+    }
+    let view = given::view(&set);
+    assert!(view.charts.iter().any(|chart| chart.id == "1-vdo-in-flight"));
 }
 
 #[test]
