@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path};
 
 use crate::model::{CellEntry, CellRecord, Manifest, Row};
-use crate::read::CellData;
 use crate::whole;
 
 /// Finds what is wrong with the list of cells in itself, so that no figure can be told to be of a cell; `None` where nothing is.
@@ -67,15 +66,19 @@ pub(crate) fn foreign(
 
 /// Finds an earlier cell that `cell` is a copy of, whatever else its record says: to the nanosecond no two cells take place at the same
 /// times, but in virtual time.
-pub(crate) fn copied(manifest: &Manifest, cell: &CellData, before: &[CellData]) -> Option<String> {
-    let times = |cell: &CellData| {
-        let record = cell.record.as_ref().filter(|record| !record.stages.is_empty())?;
+pub(crate) fn copied<'a>(
+    manifest: &Manifest,
+    record: &CellRecord,
+    before: impl IntoIterator<Item = &'a CellRecord>,
+) -> Option<String> {
+    let times = |record: &CellRecord| {
         let stages = record.stages.iter().map(|stage| (stage.start_ns, stage.end_ns));
-        Some((record.start_ns, record.end_ns, stages.collect::<Vec<_>>()))
+        (record.start_ns, record.end_ns, stages.collect::<Vec<_>>())
     };
-    let own = times(cell).filter(|_| !manifest.simulated)?;
-    let twin = before.iter().find(|other| times(other).as_ref() == Some(&own))?;
-    Some(format!("cell.json has the times of cell {} to the nanosecond", twin.entry.index))
+    let real = !manifest.simulated && !record.stages.is_empty();
+    let own = real.then(|| times(record))?;
+    let twin = before.into_iter().find(|other| times(other) == own)?;
+    Some(format!("cell.json has the times of cell {} to the nanosecond", twin.index))
 }
 
 /// Finds a stage that is none of the plan's, or stands there again or in the place of another; points of a sweep come in any order.

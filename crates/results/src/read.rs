@@ -173,7 +173,9 @@ pub fn open(dir: &Path) -> Result<ResultSet, ReadError> {
     let (mut cells, mut foreign) = (Vec::with_capacity(manifest.cells.len()), Vec::new());
     for entry in &manifest.cells {
         let (mut cell, mut other) = read_cell(dir, &manifest, entry)?;
-        if let Some(what) = identity::copied(&manifest, &cell, &cells) {
+        let before = cells.iter().filter_map(|cell: &CellData| cell.record.as_ref());
+        let copied = cell.record.as_ref().and_then(|own| identity::copied(&manifest, own, before));
+        if let Some(what) = copied {
             other = Some(format!("{CELLS}/{}/{what}", entry.folder));
             cell = CellData::new(entry.clone(), None, Vec::new());
         }

@@ -79,7 +79,7 @@ fn loads_by_turns_say_what_each_read_cost_and_never_write() {
 fn every_bench_that_a_page_names_has_the_options_that_the_page_gives_it() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let pages = std::fs::read_dir(docs).unwrap().flatten().map(|entry| entry.path());
-    let pages = pages.filter(|path| path.is_file()).map(|path| std::fs::read_to_string(path));
+    let pages = pages.filter(|path| path.is_file()).map(std::fs::read_to_string);
     let text: String = pages.filter_map(Result::ok).collect();
     let (mut seen, mut lost) = (0, Vec::new());
     for (at, name) in text.match_indices("fathom-bench ") {

@@ -167,7 +167,7 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
     files.filter(|path| path.extension().is_some_and(|end| end == "rs")).collect()
 }
 
-/// Tells whether a path such as `engine::worker::Worker` names an item that is defined in the file of that module.
+/// Whether a path as `engine::worker::Worker` names what is defined in the file of that module.
 fn is_defined(path: &str) -> bool {
     const KINDS: [&str; 6] = ["struct", "enum", "trait", "type", "fn", "const"];
     let parts: Vec<_> = path.split("::").collect();
@@ -219,4 +219,40 @@ fn replaced_names_stay_out_of_the_code() {
             assert_eq!(found, None, "{} speaks a private idiom", file.display());
         }
     }
+}
+
+#[test]
+fn doc_comments_begin_with_a_verb_or_a_noun() {
+    /// Words that do not say what the thing is, or does.
+    const BAD: [&str; 5] = ["What", "Whether", "How", "Where", "Of"];
+    /// The most of all comments that may begin so, percent.
+    const MOST: usize = 5;
+    let (mut all, mut bad) = (0, Vec::new());
+    for (name, _) in table() {
+        for file in rust_files(sources(&name).parent().unwrap()) {
+            let text = std::fs::read_to_string(&file).unwrap();
+            let lines = text.lines().map(|line| {
+                let line = line.trim_start();
+                line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))
+            });
+            let begins = lines.scan(false, |within, line| {
+                let first = line.filter(|_| !*within);
+                *within = line.is_some();
+                Some(first)
+            });
+            for first in begins.flatten() {
+                let word = first
+                    .trim_start()
+                    .split(|c: char| !c.is_alphabetic())
+                    .next()
+                    .unwrap_or_default();
+                all += 1;
+                if BAD.contains(&word) {
+                    bad.push(format!("{}: {first}", file.display()));
+                }
+            }
+        }
+    }
+    assert!(all > 10_000, "{all} comments were found");
+    assert!(bad.len() * 100 <= all * MOST, "{} of {all}:\n{}", bad.len(), bad.join("\n"));
 }
