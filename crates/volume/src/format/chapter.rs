@@ -1,21 +1,8 @@
 //! A part of a chapter of the index: blocks by their fingerprints, in the order in which they were learned.
 
-use crate::block::{BLOCK, Block, Pbn};
+use crate::block::{Block, Pbn};
+use crate::format::record::{BYTES, FIRST, MOST_RECORDS, Record};
 use crate::format::{Geometry, Mapping, Nonce, bytes};
-
-const FIRST: usize = 32;
-const BYTES: usize = 8 + Mapping::BYTES;
-/// Records that a block holds.
-pub const MOST_RECORDS: usize = (BLOCK - FIRST) / BYTES;
-
-/// A block and the place where it was stored. It may be there no more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Record {
-    /// The lower half of its fingerprint.
-    pub print: u64,
-    /// Its place.
-    pub mapping: Mapping,
-}
 
 /// A part of a chapter.
 #[derive(Debug, Clone, PartialEq, Eq)]
