@@ -132,7 +132,7 @@ fn written(value: &disk::Scalar) -> String {
     }
 }
 
-/// Compares the result of [`experiment`] with the models.
+/// Compares the result of [`experiment()`] with the models.
 ///
 /// # Errors
 /// A disk that there is no model of.

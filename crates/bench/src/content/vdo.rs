@@ -69,7 +69,7 @@ fn name(n: usize, ask: Ask) -> String {
     format!("{n:02}-d{}-p{}", ask.duplicate_percent, ask.packer_percent)
 }
 
-/// Reads what VDO stored of each ask from the result of [`experiment`].
+/// Reads what VDO stored of each ask from the result of [`experiment()`].
 ///
 /// # Errors
 /// Which part of the result is missing.

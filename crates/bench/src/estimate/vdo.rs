@@ -161,7 +161,7 @@ fn copy(n: usize, what: &str, [from, to, bytes]: [u64; 3]) -> String {
     )
 }
 
-/// Reads what VDO stored from the result of [`experiment`].
+/// Reads what VDO stored from the result of [`experiment()`].
 ///
 /// # Errors
 /// Which part of the result is missing.
