@@ -16,7 +16,7 @@ const DEVICE: &str = "device";
 pub struct Alike {
     /// Indexes of the variants.
     pub variants: Vec<usize>,
-    /// Their stack, with [`DIFFERS`] in place of what is not the same in all.
+    /// Their stack, with `DIFFERS` in place of what is not the same in all.
     pub stack: Vec<LayerFacts>,
     /// Their stages in words, without what is not the same in all.
     pub stages: Vec<String>,
