@@ -6,10 +6,8 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use sys::block::{Backing, Number, sysfs};
+use sys::block::{Backing, MAX_DEPTH, Number, disk_of, members, number_in, sysfs};
 
-/// Layers that are followed down; nobody stacks so many.
-const DEEPEST: u32 = 16;
 /// Unit in which the kernel counts the space of devices, whatever their block size, bytes.
 const SECTOR: u64 = 512;
 
@@ -53,7 +51,7 @@ impl BackingChain {
     /// Returns the chain of a block device.
     pub(crate) fn of_device(number: Number) -> Self {
         let mut backing = Self(Vec::new());
-        backing.add(number, (0, size(number)), true, DEEPEST);
+        backing.add(number, (0, size(number)), true, MAX_DEPTH);
         backing
     }
 
@@ -106,20 +104,11 @@ pub(crate) fn devices() -> io::Result<Vec<(String, Number)>> {
     for entry in std::fs::read_dir("/sys/class/block")? {
         let entry = entry?;
         // One that has just gone has no number any more.
-        let text = std::fs::read_to_string(entry.path().join("dev")).unwrap_or_default();
         let name = entry.file_name().to_string_lossy().into_owned();
-        found.extend(parse_number(&text).map(|number| (name, number)));
+        found.extend(number_in(&entry.path().join("dev")).map(|number| (name, number)));
     }
     found.sort();
     Ok(found)
-}
-
-/// The disk that a partition is part of.
-pub(crate) fn disk_of(number: Number) -> Option<Number> {
-    let here = sysfs(number);
-    here.join("partition").exists().then_some(())?;
-    let disk = here.canonicalize().ok()?.parent()?.join("dev");
-    parse_number(&std::fs::read_to_string(disk).ok()?)
 }
 
 /// A number that the kernel says of a device.
@@ -148,20 +137,6 @@ pub(crate) fn backing(number: Number) -> Option<Backing> {
         Some(number) => Some(Backing::Device(number)),
         None => Some(Backing::File { device: found.dev(), inode: found.ino() }),
     }
-}
-
-/// The devices that LVM, RAID and the like made this one of.
-fn members(number: Number) -> Vec<Number> {
-    let entries = std::fs::read_dir(sysfs(number).join("slaves")).into_iter().flatten().flatten();
-    let number = |entry: std::fs::DirEntry| {
-        parse_number(&std::fs::read_to_string(entry.path().join("dev")).ok()?)
-    };
-    entries.filter_map(number).collect()
-}
-
-fn parse_number(text: &str) -> Option<Number> {
-    let (major, minor) = text.trim().split_once(':')?;
-    Some(Number { major: major.parse().ok()?, minor: minor.parse().ok()? })
 }
 
 #[cfg(test)]

@@ -6,7 +6,9 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use sys::block::{Number, sysfs};
+use sys::block::{Backing, MAX_DEPTH, Number, members, sysfs};
+
+use crate::backing::backing;
 
 /// Block devices by the names that steps use. They are not opened: who holds a mapped device open keeps it from being taken down.
 #[derive(Debug, Default)]
@@ -100,8 +102,10 @@ pub(crate) struct HeldDevice {
     uuid: Option<String>,
     /// The kernel's running number of disks (Linux 5.15 and later); a device number is given again.
     sequence: Option<u64>,
+    /// What a loop device stands on, whatever that is called by now.
+    backing: Option<Backing>,
     /// The place of its bytes on what is below, of a loop device or a partition.
-    part: Vec<Option<String>>,
+    part: [Option<String>; 3],
     /// The devices that it is made of, as its table says now.
     below: Vec<HeldDevice>,
 }
@@ -116,7 +120,7 @@ impl HeldDevice {
         if !found.file_type().is_block_device() {
             return Err(io::Error::other("it is no block device now"));
         }
-        Ok(Self::numbered(Number::from_dev(found.rdev()), DEEPEST))
+        Ok(Self::numbered(Number::from_dev(found.rdev()), MAX_DEPTH))
     }
 
     /// Returns the device of this number, and those below it.
@@ -126,7 +130,7 @@ impl HeldDevice {
         let said = |name: &str| read(name).map(|text| text.trim().to_owned());
         let uuid = said("dm/uuid").or_else(|| said("md/uuid")).filter(|uuid| !uuid.is_empty());
         let sequence = said("diskseq").and_then(|text| text.parse().ok());
-        let part = ["loop/backing_file", "loop/offset", "loop/sizelimit", "start"].map(said);
+        let part = ["loop/offset", "loop/sizelimit", "start"].map(said);
         let mut below = match deeper.checked_sub(1) {
             Some(deeper) => {
                 members(number).into_iter().map(|one| Self::numbered(one, deeper)).collect()
@@ -134,7 +138,7 @@ impl HeldDevice {
             None => Vec::new(),
         };
         below.sort_by_key(|one: &Self| (one.uuid.clone(), one.rdev));
-        Self { rdev: number.to_dev(), uuid, sequence, part: part.into(), below }
+        Self { rdev: number.to_dev(), uuid, sequence, backing: backing(number), part, below }
     }
 
     /// Tells whether it is the same device on the same ground.
@@ -144,7 +148,7 @@ impl HeldDevice {
             (held, now) => held == now,
         };
         let grounds = self.below.iter().zip(&now.below);
-        same && self.part == now.part
+        same && (self.backing, &self.part) == (now.backing, &now.part)
             && self.below.len() == now.below.len()
             && grounds.into_iter().all(|(held, now)| held.is(now))
     }
@@ -168,8 +172,11 @@ impl HeldDevice {
     /// Returns what it is, and what it stands on, in words.
     pub(crate) fn show(&self) -> String {
         let uuid = self.uuid.as_ref().map_or_else(String::new, |uuid| format!(" (UUID {uuid})"));
-        let part = match self.part.as_slice() {
-            [Some(file), Some(offset), ..] => format!(" on {file} from byte {offset}"),
+        let part = match (self.backing, &self.part[0]) {
+            (Some(Backing::File { inode, .. }), Some(offset)) => {
+                format!(" on the file of inode {inode} from byte {offset}")
+            }
+            (Some(Backing::Device(on)), Some(offset)) => format!(" on {on} from byte {offset}"),
             _ => String::new(),
         };
         let below: Vec<_> = self.below.iter().map(Self::show).collect();
@@ -177,15 +184,6 @@ impl HeldDevice {
             if below.is_empty() { String::new() } else { format!(" on {}", below.join(" and ")) };
         format!("device {}{uuid}{part}{on}", Number::from_dev(self.rdev))
     }
-}
-
-/// Layers that are followed down; nobody stacks so many.
-pub(crate) const DEEPEST: u32 = 16;
-
-/// Returns the devices that a device is made of.
-fn members(number: Number) -> Vec<Number> {
-    let entries = fs::read_dir(sysfs(number).join("slaves")).into_iter().flatten().flatten();
-    entries.filter_map(|entry| sys::block::number_in(&entry.path().join("dev"))).collect()
 }
 
 /// Tells whether `text` names `node`, as a word or as part of one (`origin=/dev/sdb`).
@@ -229,7 +227,8 @@ mod tests {
             rdev,
             uuid: (!uuid.is_empty()).then(|| uuid.to_owned()),
             sequence,
-            part: Vec::new(),
+            backing: None,
+            part: [const { None }; 3],
             below: Vec::new(),
         };
         let held = device(5, "LVM-a", Some(7));
@@ -247,17 +246,19 @@ mod tests {
         assert!(!on(vec![device(8, "", Some(1))]).is(&on(vec![device(9, "", Some(2))])));
         assert!(!on(vec![device(8, "", Some(1))]).is(&on(Vec::new())));
         let held_as = |uuid| device(5, uuid, Some(7));
-        let from = |offset: &str| HeldDevice {
-            part: vec![Some("/disk".into()), Some(offset.into())],
+        let on_file = |inode, offset: &str| HeldDevice {
+            backing: Some(Backing::File { device: 1, inode }),
+            part: [Some(offset.into()), None, None],
             ..device(7, "", Some(1))
         };
-        assert!(from("0").is(&from("0")) && !from("0").is(&from("4096")));
+        assert!(on_file(2, "0").is(&on_file(2, "0")));
+        assert!(!on_file(2, "0").is(&on_file(2, "4096")) && !on_file(2, "0").is(&on_file(3, "0")));
         let over =
             |disk| HeldDevice { below: vec![device(disk, "", Some(1))], ..device(9, "", Some(3)) };
         let again = HeldDevice { rdev: 10, sequence: Some(4), ..over(1) };
         assert!(over(1).is_made_anew_as(&again) && !over(2).is_made_anew_as(&again));
         assert!(!over(1).is(&again) && !held_as("LVM-a").is_made_anew_as(&held_as("LVM-b")));
-        assert_eq!(from("4096").show(), "device 0:7 on /disk from byte 4096");
+        assert_eq!(on_file(2, "4096").show(), "device 0:7 on the file of inode 2 from byte 4096");
     }
 
     #[test]

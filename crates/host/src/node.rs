@@ -5,9 +5,9 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use sys::block::{Number, sysfs};
+use sys::block::{MAX_DEPTH, Number, sysfs};
 
-use crate::held::{DEEPEST, HeldDevice};
+use crate::held::HeldDevice;
 use crate::opened::way;
 use crate::usage;
 
@@ -54,7 +54,7 @@ impl ClaimedDevice {
         if Number::from_dev(found.rdev()) != self.number {
             return Err(lost("its device number is another one".into()));
         }
-        let now = HeldDevice::numbered(self.number, DEEPEST);
+        let now = HeldDevice::numbered(self.number, MAX_DEPTH);
         match self.was.is(&now) {
             true => Ok(()),
             false => Err(lost(format!("it was {}, and is {}", self.was.show(), now.show()))),
@@ -63,7 +63,7 @@ impl ClaimedDevice {
 
     /// Returns a device by its node and number, as it is now.
     pub(crate) fn new(node: PathBuf, number: Number) -> Self {
-        Self { node, number, was: HeldDevice::numbered(number, DEEPEST) }
+        Self { node, number, was: HeldDevice::numbered(number, MAX_DEPTH) }
     }
 
     /// Returns nothing where another node was opened, or this device.

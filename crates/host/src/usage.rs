@@ -5,9 +5,9 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use sys::block::{Backing, Number, holders, mount_points, sysfs};
+use sys::block::{Backing, Number, disk_of, holders, mount_points, sysfs};
 
-use crate::backing::{BackingChain, backing, devices, disk_of};
+use crate::backing::{BackingChain, backing, devices};
 use crate::mounts::mounted;
 use crate::opened::open_alone;
 

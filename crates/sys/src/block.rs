@@ -73,6 +73,25 @@ pub fn number_in(file: &Path) -> Option<Number> {
     Some(Number { major: major.parse().ok()?, minor: minor.parse().ok()? })
 }
 
+/// Highest number of devices that are followed down; nobody stacks so many.
+pub const MAX_DEPTH: u32 = 16;
+
+/// Returns the devices that LVM, RAID and the like made a device of, in the order of their numbers.
+pub fn members(number: Number) -> Vec<Number> {
+    let entries = std::fs::read_dir(sysfs(number).join("slaves")).into_iter().flatten().flatten();
+    let mut all: Vec<_> =
+        entries.filter_map(|entry| number_in(&entry.path().join("dev"))).collect();
+    all.sort_unstable();
+    all
+}
+
+/// Returns the disk that a partition is part of.
+pub fn disk_of(number: Number) -> Option<Number> {
+    let here = sysfs(number);
+    here.join("partition").exists().then_some(())?;
+    number_in(&here.canonicalize().ok()?.parent()?.join("dev"))
+}
+
 /// Names of the devices that are built on this one (LVM, RAID, ...).
 pub fn holders(number: Number) -> io::Result<Vec<String>> {
     let mut names = Vec::new();

@@ -14,12 +14,10 @@ use std::time::UNIX_EPOCH;
 use rustix::fs::XattrFlags;
 use serde::{Deserialize, Serialize};
 
-use crate::block::{Backing, Number, loop_backing, number_in, sysfs};
+use crate::block::{Backing, MAX_DEPTH, Number, disk_of, loop_backing, members, sysfs};
 
 /// The extended attribute that holds the mark of a file.
 const MARK: &str = "user.fathom.id";
-/// Layers that are followed down; nobody stacks so many.
-const DEEPEST: u32 = 16;
 
 /// The identity of a block device or a file. Loop devices, partitions and mapped devices are told by what they stand on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,11 +104,11 @@ impl Identity {
     pub fn of(file: &File) -> io::Result<Self> {
         let found = file.metadata()?;
         if found.file_type().is_block_device() {
-            return Ok(Self::of_device(Number::from_dev(found.rdev()), Some(file), DEEPEST));
+            return Ok(Self::of_device(Number::from_dev(found.rdev()), Some(file), MAX_DEPTH));
         }
         let mut value = [0; 64];
         let mark = rustix::fs::fgetxattr(file, MARK, &mut value).ok();
-        Ok(Self::of_file(&found, mark.and_then(|length| text(&value[..length])), DEEPEST))
+        Ok(Self::of_file(&found, mark.and_then(|length| text(&value[..length])), MAX_DEPTH))
     }
 
     /// Returns why `now` is not the same device or file, or cannot be told to be, as a sentence without its end; `None` when it is
@@ -144,9 +142,7 @@ impl Identity {
             |name: &str| std::fs::read_to_string(here.join(name)).ok().and_then(|text| said(&text));
         let count = |name: &str| read(name).and_then(|text| text.parse::<u64>().ok());
         if let Some(deeper) = deeper.checked_sub(1) {
-            if let Some(start) = read("partition").and(count("start"))
-                && let Some(disk) = disk_of(number)
-            {
+            if let Some((start, disk)) = count("start").zip(disk_of(number)) {
                 return Self::Partition {
                     start,
                     on: Box::new(Self::of_device(disk, None, deeper)),
@@ -323,20 +319,6 @@ fn said(text: &str) -> Option<String> {
 fn node(number: Number) -> Option<String> {
     let here = sysfs(number).canonicalize().ok()?;
     Some(here.file_name()?.to_str()?.replace('!', "/"))
-}
-
-/// Returns the disk that a partition is part of.
-fn disk_of(number: Number) -> Option<Number> {
-    number_in(&sysfs(number).canonicalize().ok()?.parent()?.join("dev"))
-}
-
-/// Returns the devices that a device is made of, in the order of their numbers.
-fn members(number: Number) -> Vec<Number> {
-    let entries = std::fs::read_dir(sysfs(number).join("slaves")).into_iter().flatten().flatten();
-    let mut all: Vec<_> =
-        entries.filter_map(|entry| number_in(&entry.path().join("dev"))).collect();
-    all.sort_unstable();
-    all
 }
 
 #[cfg(test)]

@@ -121,6 +121,21 @@ fn a_node_that_is_another_device_by_now_is_left_alone_by_every_step() {
     }
 }
 
+#[test]
+fn a_loop_device_whose_file_is_renamed_or_unlinked_is_still_the_same() {
+    let name = "a_loop_device_whose_file_is_renamed_or_unlinked_is_still_the_same";
+    let find = "file=$(cat /sys/block/$(basename {ours})/loop/backing_file)";
+    for (change, back) in
+        [("mv $file $file.moved", "mv $file ${file%.moved}"), ("rm $file", "true")]
+    {
+        let Some(scene) = Scene::new(name) else { return };
+        let [change, back] = [change, back].map(|what| format!("{find}; {what}"));
+        let stages = shell("change", &change) + WRITES[0].1 + &shell("back", &back);
+        let answer = scene.run(&scene.ours.path.clone(), 1, &stages);
+        assert_eq!(answer.code, Some(0), "{change}: {}\n{}", answer.out, answer.err);
+    }
+}
+
 const WRITES: [(&str, &str); 2] = [
     ("layout", "[[stage]]\ndo = \"layout\"\nname = \"files\"\nsize = \"16M\"\n"),
     (

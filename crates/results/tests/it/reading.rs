@@ -149,3 +149,29 @@ fn a_figure_that_a_cell_lacks_is_a_loss_unless_another_version_went_on_with_the_
     assert!(told(Some(&version)));
     assert!(!told(Some("0.0.1")) && !told(None));
 }
+
+#[test]
+fn a_copy_of_a_cell_under_the_names_of_another_is_told_by_its_times() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = dir.path().join("r");
+    let mut result = fixture::with(2, 7_600.0);
+    // In virtual time all cells take place at the same times.
+    result.manifest.simulated = false;
+    for (place, cell) in result.cells.iter_mut().enumerate() {
+        cell.record.as_mut().unwrap().end_ns = Some(1_000_000_000_000 + place as u64);
+    }
+    let (of, to) = (0, result.cells.len() - 1);
+    let copy = result.cells[of].record.clone().unwrap();
+    let own = result.cells[to].record.as_mut().unwrap();
+    let names = own.clone();
+    *own = copy;
+    (own.index, own.variant, own.repeat, own.seed) =
+        (names.index, names.variant, names.repeat, names.seed);
+    result.cells[to].rows = result.cells[of].rows.clone();
+    fixture::write(&result, &mut DirSink::create(&at).unwrap()).unwrap();
+    results::checksums::write(&at).unwrap();
+    let read = open(&at).unwrap();
+    assert!(read.cells[of].record.is_some() && read.cells[to].record.is_none());
+    let said = format!("{:?}", read.seal);
+    assert!(said.contains("has the times of cell"), "{said}");
+}
