@@ -70,9 +70,21 @@ fn scaled(value: f64, step: f64, units: &[&str]) -> String {
     format!("{} {}", significant(value, digits), units[unit]).trim_end().to_owned()
 }
 
+/// Returns names in a row, with commas between them unless one of them has a comma itself.
+pub fn names<S: AsRef<str>>(names: &[S]) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    names.join(if names.iter().any(|name| name.contains(',')) { "; " } else { ", " })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_with_commas_are_told_apart() {
+        assert_eq!(names(&["sync", "async"]), "sync, async");
+        assert_eq!(names(&["sync", "sync, protected", "FUA"]), "sync; sync, protected; FUA");
+    }
 
     #[test]
     fn sizes_durations_and_counts_read_well() {

@@ -78,7 +78,7 @@ pub(crate) const KIND: Kind = Kind {
             within: "device_read_bytes",
             each: 4096,
             words: "VDO comparing duplicates with what it has stored",
-            counter: "advice",
+            counter: "stored blocks read to compare",
         },
         Share {
             of: "device_reads",

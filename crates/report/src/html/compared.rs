@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use maud::{Markup, html};
 use stats::Verdict;
+use units::show;
 
 use super::inline::{chip, dot, range};
 use crate::view::{FigureRow, Of, Scope, View};
@@ -12,6 +13,8 @@ use crate::wording::{self, NONE};
 /// Variants beside the base in one table, and variants in one that compares nothing: more would not fit a page.
 const BESIDE: usize = 2;
 const ALONE: usize = 4;
+/// Variants below each other that fit a screen.
+const SCREEN: usize = 12;
 /// A table that only some variants have is folded when it has more rows.
 const FOLDED: usize = 24;
 
@@ -34,6 +37,33 @@ pub fn tables(view: &View) -> Markup {
         @if !unknown.is_empty() {
             details { summary { "What could not be told of any variant" } ul.soft { @for text in unknown_of(&unknown) { li { (text) } } } }
         }
+    }
+}
+
+/// The variants below each other with what is asked; nothing where they are too many for a screen, or levels of factors, which have tables of
+/// their own.
+pub fn asked(view: &View) -> Markup {
+    let rows: Vec<_> = view.figures.iter().filter(|row| row.asked).take(ALONE).collect();
+    if rows.is_empty() || view.variants.len() > SCREEN || !view.effects.is_empty() {
+        return html! {};
+    }
+    let base = name(view, 0);
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="What is asked" { table {
+            thead { tr {
+                th scope="col" { "Variant" span.range { "× is over " (base) } }
+                @for row in &rows { th scope="col" { (row.label) span.range { (row.scope.name()) } } }
+            } }
+            tbody { @for index in 0..view.variants.len() { tr {
+                th.name scope="row" { (dot(index)) (name(view, index)) }
+                @for row in &rows { td {
+                    (wording::median(row.unit, row.values.get(index).and_then(Option::as_ref)))
+                    @if let Some(Some(compared)) = row.comparisons.get(index) {
+                        span.range { (wording::compared(row.unit, compared)) @if let Some(verdict) = compared.verdict.filter(|word| *word != Verdict::Unclear) { " " (verdict.word()) } }
+                    }
+                } }
+            } } }
+        } }
     }
 }
 
@@ -62,7 +92,7 @@ fn of_set(view: &View, set: &[usize], folds: bool) -> Markup {
     let names: Vec<_> = set.iter().map(|index| name(view, *index)).collect();
     let title = match &names[..] {
         [one] => format!("Only {one} has"),
-        few if few.len() <= ALONE => format!("Only {} have", few.join(", ")),
+        few if few.len() <= ALONE => format!("Only {} have", show::names(few)),
         many => format!("Only {} of {} variants have", many.len(), view.variants.len()),
     };
     let tables = |rows: &[&FigureRow]| {

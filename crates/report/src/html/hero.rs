@@ -3,9 +3,9 @@
 use maud::{Markup, html};
 use stats::Verdict;
 
-use super::expected;
 use super::inline::{chip, colour, dot};
 use super::parts::{findings, why};
+use super::{compared, expected};
 use crate::view::{FigureRow, View};
 use crate::wording;
 
@@ -35,8 +35,8 @@ pub fn hero(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
         @for banner in &view.banners {
             div.banner role="note" { b { (banner.title) ". " } (banner.text) (why(banner.raw.as_deref())) }
         }
-        // Many variants would make closed boxes of them: the picture and the table say more.
-        @if !view.crowded() {
+        // Many variants would make closed boxes of them: a table says more.
+        @if view.crowded() { (compared::asked(view)) } @else {
             div.tiles { @for row in view.rows_alone().filter(|row| row.headline() && told(view, row)) { (tile(view, row)) } }
         }
         (reasons(id, view))

@@ -7,16 +7,21 @@ use crate::wording;
 /// Variants that have a colour of the style sheet.
 const COLOURS: usize = 8;
 
-/// The colour of a variant, each its own: from the ninth on hues a golden angle apart.
+/// The colour of a variant, each its own: from the ninth on hues between those of the style sheet.
 pub fn colour(index: usize) -> String {
     match index {
         of if of < COLOURS => format!("var(--v{of})"),
-        more => format!("hsl({:.0},60%,var(--more))", (more as f64 * GOLDEN_ANGLE) % 360.0),
+        more => format!(
+            "hsl({:.0},60%,var(--more))",
+            (FIRST_HUE + (more - COLOURS) as f64 * HUE_STEP) % 360.0
+        ),
     }
 }
 
-/// Degrees between hues, of which no two come close soon.
-const GOLDEN_ANGLE: f64 = 137.508;
+/// Hue of the first colour beyond the style sheet's, degrees: olive.
+const FIRST_HUE: f64 = 85.0;
+/// Degrees between hues: olive, violet, green and pink come first.
+const HUE_STEP: f64 = 197.0;
 
 /// The dot in a variant's colour.
 pub fn dot(index: usize) -> Markup {

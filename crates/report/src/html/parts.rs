@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, html};
 use results::model::{Finding, Severity, plain_and_raw};
 use units::Better;
+use units::show::names;
 
 use super::folds::folded;
 use super::{charts, figures};
@@ -101,7 +102,7 @@ fn one(finding: &Finding, also: &[&Finding]) -> Markup {
                     Some(percent) => span.share { (format!("{percent:.0} %")) },
                     None => span.sev { (severity) },
                 }
-                (finding.message) @if let Some(subject) = &finding.subject { " " span.faint { (subject) @for other in others_named(finding, also) { ", " (other) } } }
+                (finding.message) @if let Some(subject) = &finding.subject { " " span.faint { (names(&[&[subject.as_str()][..], &others_named(finding, also)].concat())) } }
             }
             @if finding.figures.is_empty() { @if !evidence.is_empty() { p.soft { (evidence) } } }
             @else { (figures_of(finding)) }

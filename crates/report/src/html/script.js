@@ -34,7 +34,7 @@ const load = () => library ??= (async () => {
 
 const css = name => getComputedStyle(root).getPropertyValue(name).trim();
 const colour = s => s.variant === null ? css(`--h${s.hue % 10}`) : s.variant < 8 ? css(`--v${s.variant}`)
-  : `hsl(${Math.round(s.variant * 137.508 % 360)},60%,${css("--more")})`;
+  : `hsl(${Math.round((85 + (s.variant - 8) * 197) % 360)},60%,${css("--more")})`;
 const scaled = (v, step, units) => {
   let i = 0;
   while (Math.abs(v) >= step && i + 1 < units.length) { v /= step; i++; }

@@ -114,7 +114,9 @@ fn told_once(rows: Vec<ComputedRow>) -> Vec<(String, String)> {
         }
     }
     once.sort_by_key(|row| names.iter().position(|name| *name == row.name));
-    let told = |row: ComputedRow| (row.name, format!("{}: {}", row.variants.join(", "), row.text));
+    let told = |row: ComputedRow| {
+        (row.name, format!("{}: {}", units::show::names(&row.variants), row.text))
+    };
     once.into_iter().map(told).collect()
 }
 

@@ -82,7 +82,7 @@ pub fn run_card(set: &ResultSet) -> Vec<(String, String)> {
         ("repeats of each variant", manifest.plan.repeats()),
         ("a repeat took", repeat_took(set).unwrap_or_default()),
         ("stopped", manifest.stopped_text().unwrap_or_default()),
-        ("order of the cells", order.join(", ")),
+        ("order of the cells", units::show::names(&order)),
         ("disturbed cells", disturbed(set)),
         ("accelerator", format!("{}{reason}", accelerator(manifest.accelerator))),
         ("kernel", kernel(manifest)),

@@ -248,7 +248,9 @@ impl Sides<'_> {
         let row = self.rows.iter().find(|row| CPU.contains(&row.metric.as_str()))?;
         let figure = |variant: usize| Some((*row.values.get(variant)?)?.median);
         let (before, after) = (figure(0)?, figure(self.change.variant)?);
-        let ratio = after / before;
+        // The table's ratio, which pairs the runs: one page has one figure of one thing.
+        let compared = row.comparisons.get(self.change.variant).and_then(Option::as_ref);
+        let ratio = compared.and_then(|compared| compared.ratio).unwrap_or(after / before);
         let told = if self.change.worse { ratio > MORE } else { ratio < 1.0 / MORE };
         if !told || !ratio.is_finite() {
             return None;

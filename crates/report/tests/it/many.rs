@@ -78,6 +78,11 @@ fn many_variants_without_factors_are_lines_of_one_table_and_no_figure_is_lost() 
         assert_eq!(shown, 1, "{} of {}", row.label, row.scope.name());
     }
     assert!(figures(&page).contains("more tables of this kind"), "the others are folded");
+    // The first screen has a line for each.
+    let first = page.split_once("aria-label=\"What is asked\"").unwrap().1;
+    let first = first.split_once("</table>").unwrap().0;
+    assert!((2..7).all(|number| first.contains(&format!("vdo {number}"))), "{first}");
+    assert_eq!(first.matches("0.38").count(), 6, "{first}");
 }
 
 #[test]

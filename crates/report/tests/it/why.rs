@@ -45,7 +45,10 @@ fn why_is_answered_with_what_was_counted_in_plain_words_and_the_layers_word_behi
     let first = &why.causes[0];
     let said = "7 times the reads reached the disk; half of the bytes read are VDO comparing duplicates with what it has stored.";
     assert_eq!(first.text, said);
-    assert_eq!(first.counters, "reads: vdo 16,800, plain 2,400; advice: 8,400");
+    assert_eq!(
+        first.counters,
+        "reads: vdo 16,800, plain 2,400; stored blocks read to compare: 8,400"
+    );
     assert!(why.causes.len() <= 3, "{why:?}");
     let page = report::html::page(std::slice::from_ref(&view));
     assert!(page.contains(said) && page.contains("(reads: vdo 16,800"), "on the page");
