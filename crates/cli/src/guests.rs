@@ -1,6 +1,7 @@
 //! The lab's machines as the run's guests: the one place where the two meet.
 
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use experiment::{Corpus, Machine, Needs, Plan};
@@ -15,6 +16,7 @@ use sys::interrupt::Level;
 use units::Bytes;
 
 use crate::args::GuestArgs;
+use crate::corpora;
 use crate::failure::Failure;
 
 /// The image and accelerator that guests are started with.
@@ -45,7 +47,8 @@ pub fn prepare(
     let spec = image_spec(needs, args);
     let image = Image::ready(&cache, &spec, events)?;
     let origin = (spec.suite.as_str(), spec.mirror.as_deref());
-    let supplies = Supply::ready(&cache, &supplies(needs), origin, events)?;
+    let made = corpora::ready(&cache, needs)?;
+    let supplies = Supply::ready(&cache, &supplies(needs, &made), origin, events)?;
     let qemu = |suite: &String| Qemu::of_suite(&cache, suite, args.mirror.as_deref(), events);
     let qemu = args.qemu.as_ref().map(qemu).transpose()?;
     let accelerator = Accelerator::choose(&cache, &image, wish(args), events)?;
@@ -60,17 +63,21 @@ pub fn image_spec(needs: &Needs, args: &GuestArgs) -> ImageSpec {
         tools: needs.tools.clone(),
         files: needs.guest_files.clone(),
     };
-    lists.merge(&supplies(needs).needs());
+    lists.merge(&supplies(needs, &BTreeMap::new()).needs());
     ImageSpec { mirror: args.mirror.clone(), ..ImageSpec::new(lists) }
 }
 
-/// Returns what commands need beside the image.
-fn supplies(needs: &Needs) -> SupplySpec {
+/// Returns what commands need beside the image; `made` has the directories of corpora that are made.
+fn supplies(needs: &Needs, made: &BTreeMap<String, PathBuf>) -> SupplySpec {
     let mut spec = SupplySpec { packages: needs.command_packages.clone(), ..Default::default() };
     for (name, corpus) in &needs.corpora {
         match corpus {
             Corpus::Package(package) => spec.package_corpora.push(package.clone()),
             Corpus::Directory { path, .. } => spec.directories.push((name.clone(), path.clone())),
+            Corpus::Made(_) => {
+                let path = made.get(name).cloned().unwrap_or_default();
+                spec.directories.push((name.clone(), path));
+            }
         }
     }
     spec

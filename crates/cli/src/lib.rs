@@ -5,6 +5,7 @@
 mod args;
 mod choices;
 mod commands;
+mod corpora;
 pub mod failure;
 mod fit;
 pub mod guests;

@@ -1,10 +1,13 @@
-//! `[corpora.NAME]`: directories that commands read: the files of a Debian package, or a directory of the host.
+//! `[corpora.NAME]`: directories that commands read: the files of a Debian package, a directory of the host, or files made from a seed.
+
+mod made;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use toml::{Spanned, Value};
+use corpus::{CorpusSpec, MOST_BYTES, MOST_ENTRIES};
+use toml::Spanned;
 use units::show::grouped;
 use units::{Bytes, Key};
 
@@ -24,18 +27,8 @@ const PATH: Key =
     Key { name: "path", takes: "the path of a directory", example: "\"/usr/share/doc\"" };
 /// The same as files of before call it.
 const TREES: Key = Key { name: "trees", ..CORPORA };
-/// Keys of corpora that are made from the seed.
-const MADE: [Key; 3] = [
-    Key { name: "size", takes: "a size", example: "\"5G\"" },
-    Key { name: "file_size", takes: "a range of sizes", example: "\"16k..1M\"" },
-    Key { name: "content", takes: "what loads write", example: "{ dedupe = \"50%\" }" },
-];
 /// Most corpora of an experiment.
 const MOST: usize = 16;
-/// The most that a corpus may hold: a guest gets a copy of it.
-const LARGEST: Bytes = Bytes(4 << 30);
-/// Most files and directories of a corpus.
-const MOST_ENTRIES: u64 = 200_000;
 
 /// `[corpora.NAME]` as written.
 #[derive(Clone)]
@@ -47,10 +40,11 @@ pub(crate) struct WrittenCorpus<'t> {
 }
 
 /// Source of the files of a corpus.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq)]
 enum CorpusSource {
     Package(String),
     Path(Spanned<String>),
+    Made(Box<CorpusSpec>),
 }
 
 /// The corpora of one variant: by the name in the file, the one that the plan has for it.
@@ -86,6 +80,7 @@ impl WrittenCorpus<'_> {
                 let last = Path::new(path.get_ref()).file_name();
                 last.map_or_else(String::new, |last| last.to_string_lossy().into_owned())
             }
+            CorpusSource::Made(spec) => format!("{}-{:.4}", spec.size, spec.id()),
         };
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         word.chars().map(|c| if plain(c) { c } else { '-' }).collect()
@@ -128,27 +123,32 @@ fn written(named: Named<Table>) -> Result<WrittenCorpus, Diagnostic> {
     }
     let package = table.take::<String>(&PACKAGE)?;
     let path = table.take::<String>(&PATH)?;
-    for key in &MADE {
-        if let Some(value) = table.take::<Value>(key)? {
-            let message =
-                format!("The corpus '{name}' has a {}, and corpora are not made yet", key.name);
-            let help = "give package = \"...\" for the files of a Debian package, or path = \"...\" for a directory; corpora made from the seed come with a later version";
-            return Err(Diagnostic::at(value.span(), message, help));
-        }
+    if let Some(misspelt) = [PACKAGE, PATH].iter().find_map(|key| table.misspelt(key)) {
+        return Err(misspelt);
     }
-    table.finish()?;
+    let of_made = made::KEYS.iter().find(|key| table.has(key));
+    let made = of_made.is_some();
     let from = match (package, path) {
-        (Some(package), None) => {
+        (Some(package), None) if !made => {
+            table.finish()?;
             names::check_package(package.get_ref(), package.span())?;
             CorpusSource::Package(package.into_inner())
         }
-        (None, Some(path)) => CorpusSource::Path(path),
-        (both, _) => {
-            let message = format!("The corpus '{name}' needs either a package or a path");
-            let help = "give package = \"vim-runtime\" for its files, or path = \"/usr/share/doc\" for a directory";
-            return Err(match both {
-                Some(_) => Diagnostic::at(whole.place("path"), message, help).without(),
-                None => Diagnostic::at(at, message, help).add(&PACKAGE),
+        (None, Some(path)) if !made => {
+            table.finish()?;
+            CorpusSource::Path(path)
+        }
+        (None, None) if made => CorpusSource::Made(made::read(table)?.into()),
+        (package, path) => {
+            let message = format!("The corpus '{name}' needs either a package, a path or a size");
+            let help = "give package = \"vim-runtime\" for its files, path = \"/usr/share/doc\" for a directory, or size = \"64M\" for files that are made";
+            return Err(match (package, path) {
+                (None, None) => Diagnostic::at(at, message, help).add(&PACKAGE),
+                (_, Some(_)) => Diagnostic::at(whole.place("path"), message, help).without(),
+                _ => {
+                    let key = of_made.unwrap_or(&PACKAGE.name);
+                    Diagnostic::at(whole.place(key), message, help).without()
+                }
             });
         }
     };
@@ -173,7 +173,7 @@ pub(crate) fn read(
         let mut own = Corpora::default();
         for corpus in corpora {
             let known = seen.iter().find(|(from, _)| **from == corpus.from).map(|(_, t)| t.clone());
-            let found = known.map_or_else(|| corpus.from.look(file), Ok);
+            let found = known.map_or_else(|| corpus.from.look(file, &corpus.at), Ok);
             match found {
                 Ok(found) => {
                     let name = if differs(corpus) {
@@ -213,10 +213,11 @@ fn free(name: &str, taken: impl Fn(&str) -> bool) -> String {
 }
 
 impl CorpusSource {
-    fn look(&self, file: &str) -> Result<Corpus, Diagnostic> {
+    fn look(&self, file: &str, at: &Range<usize>) -> Result<Corpus, Diagnostic> {
         match self {
             Self::Package(package) => Ok(Corpus::Package(package.clone())),
             Self::Path(path) => directory(path, file),
+            Self::Made(spec) => made::look(spec, file, at).map(|spec| Corpus::Made(spec.into())),
         }
     }
 }
@@ -241,9 +242,9 @@ fn directory(written: &Spanned<String>, file: &str) -> Result<Corpus, Diagnostic
             return refuse(message, "name a directory of which everything can be read");
         }
     };
-    if bytes > LARGEST || entries > MOST_ENTRIES {
+    if bytes > MOST_BYTES || entries > MOST_ENTRIES {
         let message = format!(
-            "{} holds more than {LARGEST} or {} files and directories, the most that a corpus may",
+            "{} holds more than {MOST_BYTES} or {} files and directories, the most that a corpus may",
             found.display(),
             grouped(MOST_ENTRIES)
         );
@@ -269,7 +270,7 @@ fn held(root: &Path) -> Result<(Bytes, u64), (PathBuf, std::io::Error)> {
             } else if facts.is_file() {
                 bytes.0 += facts.len();
             }
-            if bytes > LARGEST || entries > MOST_ENTRIES {
+            if bytes > MOST_BYTES || entries > MOST_ENTRIES {
                 return Ok((bytes, entries));
             }
         }

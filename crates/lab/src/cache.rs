@@ -5,6 +5,7 @@
 //! images/<id>/{vmlinux,root.cpio,image.json,lock}   built images; a machine that starts holds the lock (shared)
 //! keys/<key>                                        which image belongs to which needs
 //! packages/                                         apt's lists and archives
+//! corpora/<id>/                                     directories that commands read, made from a seed
 //! build.lock                                        held by the one process that builds
 //! ```
 
@@ -19,7 +20,8 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::FlockOperation;
 use units::Bytes;
 
-use self::entries::{BUILD_LOCK, Cleaner, IMAGES, KEYS, is_hash};
+use self::entries::{BUILD_LOCK, CORPORA, Cleaner, IMAGES, KEYS, is_hash};
+use crate::files::check_space;
 use crate::image::{Image, Manifest};
 use crate::{Error, Result};
 
@@ -114,6 +116,40 @@ impl Cache {
         let mut file = tempfile::Builder::new().prefix(".fathom-").tempfile_in(&self.dir)?;
         file.write_all(bytes)?;
         file.persist(self.dir.join(name)).map(drop).map_err(|failed| failed.error)
+    }
+
+    /// Returns the directory of the corpus called `id`; where it is not there, `make` fills an empty one with `bytes` of files. `waiting` is called
+    /// once if another process builds something meanwhile.
+    ///
+    /// # Errors
+    /// What `make` met, no room for so many bytes, or what the system refused; nothing is left of it then.
+    pub fn corpus<E: From<Error>>(
+        &self,
+        id: &str,
+        bytes: Bytes,
+        waiting: &mut dyn FnMut(),
+        make: impl FnOnce(&Path) -> std::result::Result<(), E>,
+    ) -> std::result::Result<PathBuf, E> {
+        let place = self.inside(CORPORA)?.join(id);
+        if place.is_dir() {
+            return Ok(place);
+        }
+        let _lock = self.lock_build(waiting)?;
+        // Another process may have made it while this one waited.
+        if place.is_dir() {
+            return Ok(place);
+        }
+        check_space(self.dir(), bytes, "making a corpus")?;
+        let aside = self.dir.join("building");
+        remove(&aside)?;
+        fs::create_dir(&aside).map_err(Error::io("cannot make", &aside))?;
+        let made = make(&aside);
+        if made.is_err() {
+            remove(&aside)?;
+        }
+        made?;
+        fs::rename(&aside, &place).map_err(Error::io("cannot make", &place))?;
+        Ok(place)
     }
 
     /// Every image, the most recently used first.

@@ -195,7 +195,7 @@ pub fn check_commands(plan: &Plan, file: &str, allowed: bool) -> Result<(), Admi
     }
     let package = |(name, corpus): (&String, &Corpus)| match corpus {
         Corpus::Package(package) => Some((name.clone(), package.clone())),
-        Corpus::Directory { .. } => None,
+        Corpus::Directory { .. } | Corpus::Made(_) => None,
     };
     match plan.needs.corpora.iter().find_map(package) {
         None => Ok(()),

@@ -1,6 +1,7 @@
 //! A run on this machine, or on its simulated twin.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use experiment::{Corpus, Plan};
@@ -26,6 +27,8 @@ pub enum LocalMachine {
         devices: BTreeMap<String, String>,
         /// Those that are written to, as they were claimed.
         claimed: Vec<host::ClaimedDevice>,
+        /// Directories of the corpora that were made from a seed.
+        made: BTreeMap<String, PathBuf>,
     },
     /// Twins in virtual time; `pace` is real seconds per simulated one, `None` for as fast as it goes.
     Simulated {
@@ -55,10 +58,11 @@ impl Post for Shared {
 }
 
 /// The directories of this machine that commands read. A package's files are not among them: who runs it here names a directory.
-fn corpora(plan: &Plan) -> Paths {
+fn corpora(plan: &Plan, made: &BTreeMap<String, PathBuf>) -> Paths {
     let path = |(name, corpus): (&String, &Corpus)| match corpus {
         Corpus::Package(_) => None,
         Corpus::Directory { path, .. } => Some((name.clone(), path.display().to_string())),
+        Corpus::Made(_) => made.get(name).map(|path| (name.clone(), path.display().to_string())),
     };
     plan.needs.corpora.iter().filter_map(path).collect()
 }
@@ -111,9 +115,9 @@ pub fn run(
             continue;
         }
         match machine {
-            LocalMachine::Real { devices, claimed } => {
+            LocalMachine::Real { devices, claimed, made } => {
                 let machine = host::RealMachine::with_devices(claimed.clone());
-                let mut executor = crate::executor(machine, &scene, devices, &corpora(plan));
+                let mut executor = crate::executor(machine, &scene, devices, &corpora(plan, made));
                 cell::run(&scene, cell, &mut executor, &mut loader);
             }
             LocalMachine::Simulated { .. } => {

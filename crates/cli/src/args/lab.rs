@@ -16,7 +16,7 @@ pub enum LabCommand {
     List(JsonArgs),
     /// Open a shell in a fresh guest.
     Shell(LabShellArgs),
-    /// Remove cached guest images that no lab is using.
+    /// Remove cached guest images that no lab is using, packages and corpora.
     Clean(JsonArgs),
 }
 

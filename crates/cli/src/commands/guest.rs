@@ -93,7 +93,7 @@ fn work<Order: Serialize + DeserializeOwned>(
 fn corpus(name: &str, corpus: &Corpus) -> String {
     match corpus {
         Corpus::Package(package) => lab::supply::package_corpus(package),
-        Corpus::Directory { .. } => lab::supply::directory(name),
+        Corpus::Directory { .. } | Corpus::Made(_) => lab::supply::directory(name),
     }
 }
 

@@ -43,8 +43,9 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
             })?;
         let asked = asked(&args.common, earlier.as_ref());
         let asked = RunRequest { seed: Some(paper.seed), sizes: claimed.sizes.clone(), ..asked };
-        let machine =
-            LocalMachine::Real { devices: claimed.devices.clone(), claimed: claimed.claimed() };
+        let made = crate::corpora::made(&paper.needs)?;
+        let (devices, claims) = (claimed.devices.clone(), claimed.claimed());
+        let machine = LocalMachine::Real { devices, claimed: claims, made };
         let mut plan = asked.plan(&source, FULL)?;
         plan.on_own_devices();
         (plan, machine, claimed)

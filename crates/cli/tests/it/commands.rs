@@ -64,6 +64,40 @@ fn a_simulated_command_ends_well_and_has_no_figures() {
 }
 
 #[test]
+fn a_corpus_is_made_once_and_read_by_commands_on_this_machine() {
+    let name = "a_corpus_is_made_once";
+    let there = fs::read_to_string("/proc/filesystems").unwrap_or_default().contains("\txfs\n");
+    if !there || !Path::new("/usr/sbin/mkfs.xfs").exists() {
+        return skip(name, "no XFS here");
+    }
+    let Some(disk) = loop_device(320 << 20) else {
+        return skip(name, "no loop device can be made (needs root)");
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let made = "[corpora.mine]\nsize = \"4M\"\nfile_size = \"64k\"\ngenerations = 2\nchanged_files = \"25%\"\n";
+    let experiment = experiment(dir.path(), made, COPY);
+    let device = format!("data={}", disk.path);
+    for (out, says) in [("first", true), ("again", false)] {
+        let args =
+            ["run", &experiment, "--allow-commands", "--destroy-data", &device, "--out", out];
+        let run = crate::program::command(&args)
+            .current_dir(dir.path())
+            .env("FATHOM_CACHE", dir.path().join("cache"))
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&run.stderr);
+        assert!(run.status.success(), "{said}");
+        assert_eq!(
+            said.contains("making the corpus mine: 4 MiB in files of 64 KiB"),
+            says,
+            "{said}"
+        );
+        let did = stages(&dir.path().join(out));
+        assert_eq!(did[1]["command"]["figures"]["files"], 128.0, "{}", did[1]);
+    }
+}
+
+#[test]
 fn a_command_of_somebody_elses_experiment_runs_on_this_machine_only_by_the_word_of_the_user() {
     let dir = tempfile::tempdir().unwrap();
     let experiment = experiment(dir.path(), &corpus(dir.path()), COPY);
@@ -156,12 +190,13 @@ fn a_command_on_a_real_file_system_is_measured_and_what_fails_is_told() {
 fn in_the_lab_commands_have_their_packages_a_packages_files_and_a_directory_of_the_host() {
     let Some(_turn) = crate::program::ready("in_the_lab_commands") else { return };
     let dir = tempfile::tempdir().unwrap();
-    let mine = corpus(dir.path());
+    let made = "[corpora.made]\nsize = \"8M\"\nfile_size = \"64k\"\n";
+    let mine = corpus(dir.path()) + "\n" + made;
     // The shipped proof, with one more stage that reads the directory.
     let shipped = experiment::shipped("copy-on-vdo").unwrap().text;
     let stage = "[[stage]]\ndo = \"command\"\nname = \"of mine\"\nsettle = true\n\
         shell = \"ls {corpus.mine} | wc -l; cmp --version >&2 || echo no diffutils; id -un; \
-        timeout 602 sleep 601 >/dev/null 2>&1 &\"\n\
+        test $(find {corpus.made} -type f -size 64k | wc -l) = 128 || echo other files; timeout 602 sleep 601 >/dev/null 2>&1 &\"\n\
         [stage.figures]\nfiles = { pattern = '^(\\d+)$' }\n";
     let experiment = dir.path().join("copies.toml");
     fs::write(&experiment, format!("{shipped}\n{mine}\n{stage}")).unwrap();
@@ -172,7 +207,7 @@ fn in_the_lab_commands_have_their_packages_a_packages_files_and_a_directory_of_t
     let manifest: Value =
         serde_json::from_slice(&fs::read(result.join("manifest.json")).unwrap()).unwrap();
     let supplies = manifest["lab"]["supplies"].as_array().unwrap();
-    assert_eq!(supplies.len(), 2, "{supplies:?}");
+    assert_eq!(supplies.len(), 3, "{supplies:?}");
     assert!(supplies.iter().all(|supply| supply["size"].as_u64().unwrap() > 0), "{supplies:?}");
     let of = |variant: &str| {
         let mut cells =

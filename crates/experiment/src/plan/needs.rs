@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 /// Requirements of a plan: everything that a machine must have to execute it.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Needs {
     /// Debian packages.
     pub packages: Vec<String>,
@@ -97,7 +97,7 @@ impl Needs {
 }
 
 /// A directory that commands read.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Corpus {
     /// The files of a Debian package.
@@ -109,4 +109,6 @@ pub enum Corpus {
         /// Bytes of its files.
         bytes: Bytes,
     },
+    /// Files that are made from a seed.
+    Made(Box<corpus::CorpusSpec>),
 }

@@ -83,6 +83,47 @@ fn a_directory_can_be_a_corpus() {
 }
 
 #[test]
+fn a_corpus_can_be_made_and_differ_between_variants() {
+    let reads = "argv = [\"ls\", \"{corpus.t}\"]";
+    let made = "[corpora.t]\nsize = \"64M\"\nfile_size = \"4k..1M\"\ncontent = { dedupe = \"30%\", compress = \"2x\" }\n\
+                copies = 4\nchanged_blocks = \"5%\"\n[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\nset.\"corpus.t.copies\" = 8";
+    let plan = planned(made, reads);
+    let Corpus::Made(spec) = plan.needs.corpora.values().next().unwrap() else { panic!() };
+    assert_eq!(
+        spec.describe(),
+        "64 MiB in files of 4 KiB to 1 MiB; 4 trees, each of which differs from the first in 5% of the blocks"
+    );
+    assert_eq!(plan.needs.corpora.len(), 2, "each variant has its own");
+    let travelled: Plan = serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap();
+    assert_eq!(travelled.needs, plan.needs);
+}
+
+#[test]
+fn mistakes_in_a_corpus_that_is_made_are_told_at_their_keys() {
+    let reads = "argv = [\"ls\", \"{corpus.t}\"]";
+    for (keys, at, told) in [
+        ("size = \"5G\"", "size", "a corpus may take 4 GiB"),
+        ("size = \"0\"", "size", "0 B has no files"),
+        ("size = \"1G\"\nfile_size = \"1k\"", "file_size", "more than 200,000 files"),
+        ("size = \"1M\"\nfile_size = \"2M..1M\"", "file_size", "smaller one first"),
+        ("size = \"1M\"\nlevels = 9", "levels", "levels cannot be 9"),
+        ("size = \"1M\"\ncopies = 1", "copies", "copies cannot be 1"),
+        (
+            "size = \"1M\"\ncopies = 2\ngenerations = 2",
+            "generations",
+            "either copies or generations",
+        ),
+        ("size = \"1M\"\nchanged_files = \"5%\"", "changed_files", "of a corpus with generations"),
+        ("size = \"1M\"\ncontent = { dedupe = \"200%\" }", "content", "200%"),
+        ("size = \"1M\"\ncontent = { profile = \"none.json\" }", "corpora.t", "none.json"),
+        ("size = \"1M\"\ncolour = 1", "colour", "has no key 'colour'"),
+    ] {
+        let said = refused(&format!("[corpora.t]\n{keys}"), reads, at);
+        assert!(said.contains(told), "{keys}: {said}");
+    }
+}
+
+#[test]
 fn a_plan_with_commands_travels_and_is_explained() {
     let plan = planned(
         "[corpora.docs]\npackage = \"git\"",
@@ -162,15 +203,15 @@ fn what_makes_no_corpus_is_told_with_what_to_write() {
     let file = format!("path = \"{}\"", file.display());
     let reads = "argv = [\"ls\", \"{corpus.t}\"]";
     for (keys, line, said) in [
-        ("", "[corpora.t]", "either a package or a path"),
-        ("package = \"git\"\npath = \"/etc\"", "path = ", "either a package or a path"),
+        ("", "[corpora.t]", "either a package, a path or a size"),
+        ("package = \"git\"\npath = \"/etc\"", "path = ", "either a package, a path or a size"),
+        ("package = \"git\"\nlevels = 2", "levels = ", "either a package, a path or a size"),
         ("package = 5", "package = 5", "takes the name of a Debian package"),
         ("path = 5", "path = 5", "takes the path of a directory"),
         ("package = \"Git\"", "package = \"Git\"", "no name of a Debian package"),
         ("path = \"/no/such/place\"", "path = ", "cannot be read"),
         (&file, "path = ", "is no directory"),
-        ("size = \"5G\"", "size = \"5G\"", "come with a later version"),
-        ("content = { dedupe = \"5%\" }", "content", "come with a later version"),
+        ("content = { dedupe = \"5%\" }", "[corpora.t]", "no key 'size', which it needs"),
         ("pakage = \"git\"", "pakage", "did you mean 'package'"),
     ] {
         let told = refused(&format!("[corpora.t]\n{keys}"), reads, line);
@@ -303,8 +344,8 @@ fn what_cannot_be_set_of_a_corpus_is_told_where_it_is_set() {
     for (set, told) in [
         ("set.\"corpus.t.package\" = \"no name!\"", "no name of a Debian package"),
         ("set.\"corpus.t.package\" = 7", "package cannot be 7"),
-        ("set.\"corpus.t.size\" = \"5G\"", "corpora are not made yet"),
-        ("set.\"corpus.t.path\" = \"/etc\"", "either a package or a path"),
+        ("set.\"corpus.t.size\" = \"1G\"", "either a package, a path or a size"),
+        ("set.\"corpus.t.path\" = \"/etc\"", "either a package, a path or a size"),
         ("set.\"corpus.t.colour\" = 1", "has no key 'colour'"),
         ("set.\"corpus.u.package\" = \"git\"", "corpora: corpus.t"),
     ] {

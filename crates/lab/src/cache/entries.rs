@@ -15,6 +15,7 @@ pub(super) const BUILD_LOCK: &str = "build.lock";
 pub(super) const IMAGES: &str = "images";
 pub(super) const KEYS: &str = "keys";
 pub(super) const SUPPLIES: &str = "supplies";
+pub(super) const CORPORA: &str = "corpora";
 /// apt's folder, and what it holds.
 pub(super) const PACKAGES: &str = "packages";
 const OF_APT: [&str; 4] = ["apt.conf", "cache", "etc", "state"];
@@ -25,7 +26,7 @@ const WHOLE: [&str; 3] = ["accelerator.json", "qemu.json", "building"];
 
 /// Tells whether something with this name can be of a cache of Fathom's.
 pub(super) fn is_own(name: &str) -> bool {
-    [IMAGES, KEYS, SUPPLIES, PACKAGES, BUILD_LOCK].contains(&name)
+    [IMAGES, KEYS, SUPPLIES, CORPORA, PACKAGES, BUILD_LOCK].contains(&name)
         || WHOLE.contains(&name)
         || name.starts_with(QEMU)
         || name.starts_with(".fathom-")
@@ -90,6 +91,7 @@ impl Cleaner<'_> {
         let mut freed = 0;
         for (folder, own) in [
             (SUPPLIES, is_hash as fn(&str) -> bool),
+            (CORPORA, is_hash),
             (PACKAGES, |name: &str| OF_APT.contains(&name)),
         ] {
             for name in self.own(folder, own)? {
