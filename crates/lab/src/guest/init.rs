@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::Write;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions};
@@ -11,10 +12,13 @@ use rustix::system::RebootCommand;
 
 use super::config::BEGAN;
 use super::{port, setup};
-use crate::link::{FrameKind, write_frame};
+use crate::link::{FrameKind, read_frame, write_frame};
 
 /// Time that processes get between being asked to end and being ended.
 const PATIENCE: Duration = Duration::from_millis(300);
+
+/// Time that the host may take to say that it has heard the last word.
+const UNHEARD: Duration = Duration::from_secs(10);
 
 /// The whole life of process 1. Returns only when the machine cannot be powered off.
 pub(super) fn run() {
@@ -61,9 +65,19 @@ fn session(began: u64) -> Result<(), String> {
 
 /// Tells the host what the session cannot tell any more. The port is free: who had it is dead.
 fn tell_host(failure: &str) {
-    if let Ok(mut port) = port::open() {
-        // Whether the host hears it or not, the machine goes off next.
-        let _ = write_frame(&mut port, FrameKind::Failed, failure.as_bytes());
+    let Ok(mut port) = port::open() else { return };
+    // Whether the host hears it or not, the machine goes off next.
+    if write_frame(&mut port, FrameKind::Failed, failure.as_bytes()).is_ok() {
+        let (heard, last) = channel();
+        std::thread::spawn(move || {
+            while let Ok(Some(frame)) = read_frame(&mut port) {
+                if frame.kind == FrameKind::Heard {
+                    let _ = heard.send(());
+                    return;
+                }
+            }
+        });
+        let _ = last.recv_timeout(UNHEARD);
     }
 }
 

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{self, Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,8 @@ use crate::spec::Purpose;
 
 /// Time that the host may take to say that it is there.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Time that the host may take to say that it has heard the last word.
+const UNHEARD: Duration = Duration::from_secs(60);
 
 /// Sends to the host; may be cloned and used from any thread.
 #[derive(Clone, Debug)]
@@ -120,7 +122,8 @@ pub(super) fn run<E: Display>(
     let sender = Sender { port: Arc::new(Mutex::new(port)) };
     sender.send(FrameKind::Up, &up()).map_err(|error| error.to_string())?;
     let interrupts = Arc::new(Interrupts::default());
-    let inbox = listen(reading, Arc::clone(&interrupts))?;
+    let (heard, last) = channel();
+    let inbox = listen(reading, Arc::clone(&interrupts), heard)?;
     let mut session = GuestSession {
         sender: sender.clone(),
         inbox,
@@ -136,7 +139,9 @@ pub(super) fn run<E: Display>(
             Err(panic) => Err(panic_text(&*panic)),
         }
     };
-    finish(&sender, &outcome)
+    finish(&sender, &outcome)?;
+    // What was written may still wait in QEMU, which forgets it when the power goes.
+    last.recv_timeout(UNHEARD).map_err(|_| "the host has not heard how it ended".to_owned())
 }
 
 /// Tells the host how it went. An error means that the host could not be told.
@@ -190,6 +195,7 @@ fn wait_for_host(port: &mut File) -> std::result::Result<(), String> {
 fn listen(
     mut port: File,
     interrupts: Arc<Interrupts>,
+    heard: mpsc::Sender<()>,
 ) -> std::result::Result<Receiver<Vec<u8>>, String> {
     let (give, take) = channel();
     let reader = move || {
@@ -210,6 +216,10 @@ fn listen(
                         }
                     }
                     FrameKind::Finish => give = None,
+                    // Nobody waits for it before the end.
+                    FrameKind::Heard => {
+                        let _ = heard.send(());
+                    }
                     _ => {}
                 },
                 Ok(None) | Err(_) => {

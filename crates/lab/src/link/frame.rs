@@ -33,6 +33,8 @@ pub enum FrameKind {
     Interrupt = 17,
     /// Host to guest: nothing more will be sent; finish.
     Finish = 18,
+    /// Host to guest, sent by the lab: `Done` or `Failed` has come, and all that was sent before it.
+    Heard = 19,
 }
 
 impl FrameKind {
@@ -47,6 +49,7 @@ impl FrameKind {
             Self::Hello,
             Self::Interrupt,
             Self::Finish,
+            Self::Heard,
         ]
         .into_iter()
         .find(|kind| *kind as u8 == byte)

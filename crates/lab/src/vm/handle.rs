@@ -46,6 +46,11 @@ impl Handle {
         self.frame(FrameKind::Hello, &[])
     }
 
+    /// Says that the guest's last word has come.
+    pub(super) fn heard(&self) -> Result<()> {
+        self.frame(FrameKind::Heard, &[])
+    }
+
     pub(super) fn has_killed(&self) -> bool {
         self.killed.load(Ordering::Acquire)
     }

@@ -5,6 +5,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use super::handle::Handle;
 use crate::facts::{DiskFacts, LabFacts, Timings};
 use crate::guest::Up;
 use crate::link::{Frame, FrameKind, read_frame};
@@ -120,20 +121,28 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Starts the reading thread; the receiver is disconnected when the link is at its end.
-pub(super) fn listen(link: UnixStream, state: Arc<State>) -> Result<Receiver<Frame>> {
+pub(super) fn listen(
+    link: UnixStream,
+    handle: Handle,
+    state: Arc<State>,
+) -> Result<Receiver<Frame>> {
     let (give, take) = sync_channel(WAITING);
     std::thread::Builder::new()
         .name("link".into())
-        .spawn(move || read_all(link, &state, &give))
+        .spawn(move || read_all(link, &handle, &state, &give))
         .map_err(|source| Error::System { what: "cannot start a thread", source })?;
     Ok(take)
 }
 
-fn read_all(mut link: UnixStream, state: &State, give: &SyncSender<Frame>) {
+fn read_all(mut link: UnixStream, handle: &Handle, state: &State, give: &SyncSender<Frame>) {
     loop {
         match read_frame(&mut link) {
             Ok(Some(frame)) => {
                 state.note(&frame);
+                if matches!(frame.kind, FrameKind::Done | FrameKind::Failed) {
+                    // A guest that is gone by now waits for nothing.
+                    let _ = handle.heard();
+                }
                 if frame.kind != FrameKind::KernelLog && give.send(frame).is_err() {
                     // Nobody listens any more: the machine is being dropped.
                     return;

@@ -86,7 +86,7 @@ impl Vm {
         let handle = Handle::new(link.ours.try_clone().map_err(cannot_share)?, watchdog.killer());
         // When QEMU is dead already, the end of the link says so.
         let _ = handle.greet();
-        let frames = listen(link.ours, Arc::clone(&state))?;
+        let frames = listen(link.ours, handle.clone(), Arc::clone(&state))?;
         Ok(Self {
             watchdog,
             servers,
