@@ -35,6 +35,7 @@ pub fn page(answer: &Answer) -> String {
             @if answer.sources.streams > 0 && answer.blocks.zero > 0 { div.banner role="note" {
                 b { "A stream does not tell holes from zeros. " } "Without its zeros VDO would save " (percent(answer.vdo.saving_without_zeros_percent)) "." } }
             @if answer.sources.shared_bytes > 0 { p.soft { (bytes(answer.sources.shared_bytes as f64)) " that files share already (reflinks, snapshots) are counted once." } }
+            @if answer.sources.encoded_shared_bytes > 0 { p.soft { (bytes(answer.sources.encoded_shared_bytes as f64)) " are in compressed extents that files share: copies among them count as duplicates, though the file system stores them once." } }
         }
         (tiles(answer))
         h2 { "How far blocks compress" }

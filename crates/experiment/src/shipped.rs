@@ -75,6 +75,7 @@ pub const SHIPPED: &[Shipped] = &[
     },
     Shipped { name: "vdo-threads", text: include_str!("../../../experiments/vdo-threads.toml") },
     Shipped { name: "vdo-vs-plain", text: include_str!("../../../experiments/vdo-vs-plain.toml") },
+    Shipped { name: "vm-images", text: include_str!("../../../experiments/vm-images.toml") },
 ];
 
 /// The shipped experiment called `name`.

@@ -66,7 +66,11 @@ impl fmt::Display for Ending {
             Self::Crashed { why } => write!(f, "the guest crashed: {why}"),
             Self::EndedOutside { why } => write!(f, "the guest was ended from outside: {why}"),
             Self::Deadline { after } => {
-                write!(f, "the guest was killed at its deadline of {} s", after.as_secs())
+                let after = after.as_secs();
+                write!(
+                    f,
+                    "the guest was killed at its deadline of {after} s; --deadline gives it more"
+                )
             }
             Self::LinkLost { why } => write!(f, "the link to the guest was lost: {why}"),
             Self::Killed => write!(f, "the guest was killed"),
@@ -221,7 +225,7 @@ mod tests {
     #[test]
     fn the_deadline_explains_a_silent_guest() {
         let seen = Evidence { deadline: Some(Duration::from_secs(7)), ..Evidence::default() };
-        assert_eq!(judge(&seen).to_string(), "the guest was killed at its deadline of 7 s");
+        assert_eq!(judge(&seen).to_string(), "the guest was killed at its deadline of 7 s; --deadline gives it more");
     }
 
     #[test]

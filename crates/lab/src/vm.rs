@@ -176,7 +176,8 @@ impl Vm {
         }
         let console = self.console_tail();
         let qemu_said = tail(&self.qemu_said);
-        let at_deadline = exit_or_killed.is_some_and(|exit| exit.at_deadline);
+        let at_deadline =
+            exit_or_killed.is_some_and(|exit| exit.at_deadline) || self.watchdog.is_late();
         let status = exit.and_then(|Exit { status, .. }| status);
         let ending = judge(&Evidence {
             done: outcome.done,

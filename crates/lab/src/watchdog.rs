@@ -3,6 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::process::{Child, Command, ExitStatus};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -17,6 +18,8 @@ use crate::{Error, Result};
 pub(crate) struct Watchdog {
     child: Arc<OwnedFd>,
     exit: Receiver<Exit>,
+    /// Its deadline has passed, and it is being killed for that; the system may take long to reap it.
+    late: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -44,6 +47,8 @@ impl Watchdog {
     pub(crate) fn start(mut command: Command, deadline: Instant) -> Result<Self> {
         let (give, take) = channel();
         let (give_exit, exit) = channel();
+        let late = Arc::new(AtomicBool::new(false));
+        let passed = Arc::clone(&late);
         let keep = move || {
             let started = start(&mut command);
             drop(command);
@@ -52,7 +57,7 @@ impl Watchdog {
                 Ok((mut child, pidfd)) => {
                     let pidfd = Arc::new(pidfd);
                     let _ = give.send(Ok(Arc::clone(&pidfd)));
-                    wait(&mut child, &pidfd, deadline, &give_exit);
+                    wait(&mut child, &pidfd, (deadline, &passed), &give_exit);
                 }
             }
         };
@@ -61,7 +66,12 @@ impl Watchdog {
             .spawn(keep)
             .map_err(|source| Error::System { what: "cannot start a thread", source })?;
         let gone = |_| Error::Qemu { why: "the thread that starts it died".into() };
-        Ok(Self { child: take.recv().map_err(gone)??, exit, thread: Some(thread) })
+        Ok(Self { child: take.recv().map_err(gone)??, exit, late, thread: Some(thread) })
+    }
+
+    /// Tells whether the child was killed at its deadline, also while it is not reaped yet.
+    pub(crate) fn is_late(&self) -> bool {
+        self.late.load(Ordering::Acquire)
     }
 
     /// Something that kills the child.
@@ -106,7 +116,12 @@ fn start(command: &mut Command) -> Result<(Child, OwnedFd)> {
     }
 }
 
-fn wait(child: &mut Child, pidfd: &OwnedFd, deadline: Instant, give: &Sender<Exit>) {
+fn wait(
+    child: &mut Child,
+    pidfd: &OwnedFd,
+    (deadline, late): (Instant, &AtomicBool),
+    give: &Sender<Exit>,
+) {
     let mut at_deadline = false;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -129,6 +144,7 @@ fn wait(child: &mut Child, pidfd: &OwnedFd, deadline: Instant, give: &Sender<Exi
         }
     }
     if at_deadline {
+        late.store(true, Ordering::Release);
         let _ = rustix::process::pidfd_send_signal(pidfd, Signal::KILL);
     }
     let status = child.wait().ok();
@@ -151,7 +167,7 @@ mod tests {
         let began = Instant::now();
         let watchdog = Watchdog::start(sleeper("60"), began + Duration::from_millis(200)).unwrap();
         let exit = watchdog.wait(Duration::from_secs(10)).unwrap();
-        assert!(exit.at_deadline && !exit.status.unwrap().success());
+        assert!(exit.at_deadline && !exit.status.unwrap().success() && watchdog.is_late());
         assert!(began.elapsed() >= Duration::from_millis(200));
     }
 
@@ -160,7 +176,7 @@ mod tests {
         let watchdog =
             Watchdog::start(sleeper("0"), Instant::now() + Duration::from_secs(60)).unwrap();
         let exit = watchdog.wait(Duration::from_secs(10)).unwrap();
-        assert!(!exit.at_deadline && exit.status.unwrap().success());
+        assert!(!exit.at_deadline && exit.status.unwrap().success() && !watchdog.is_late());
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub struct LabRunArgs {
     /// Keep the virtual disks as files in this directory; modelled ones are in memory and cannot be kept.
     #[arg(long, value_name = "DIR", value_parser = super::made())]
     pub keep_disks: Option<PathBuf>,
-    /// Give up after this time [default: five times the plan's estimate, at least 10 minutes].
+    /// Give up after this time [default: five times the plan's estimate, at least 10 minutes; four times that with an emulated CPU].
     #[arg(long)]
     pub deadline: Option<Nanos>,
 }

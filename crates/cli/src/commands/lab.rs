@@ -115,11 +115,12 @@ pub fn execute_plan(
     }
     let prepared = prepared?;
     let accelerator = &prepared.accelerator;
+    let emulated = accelerator.kind == lab::accel::AcceleratorKind::Tcg;
     let mut spec = prepared.machine(plan, &args.machine);
     if let Some(dir) = &args.keep_disks {
         spec.disk_home = DiskHome::Kept(dir.clone());
     }
-    spec.deadline = args.deadline.map_or_else(|| run::remote::deadline(plan), Into::into);
+    spec.deadline = args.deadline.map_or_else(|| run::remote::deadline(plan, emulated), Into::into);
     spec.check()?;
     check_machines(plan, &args.machine)?;
     let start = Start {

@@ -188,6 +188,10 @@ fn blocks(answer: &Answer) -> Text {
         let size = bytes(sources.shared_bytes as f64);
         text += &line("shared already", &size, "by reflinks or snapshots, counted once");
     }
+    if sources.encoded_shared_bytes > 0 {
+        let size = bytes(sources.encoded_shared_bytes as f64);
+        text += &line("shared, compressed", &size, "stored once there; copies count as duplicates");
+    }
     if sources.hard_links > 0 {
         text += &line("further hard links", &grouped(sources.hard_links), "counted once");
     }

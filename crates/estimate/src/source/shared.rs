@@ -10,36 +10,36 @@ use sys::extents::{Place, extents};
 
 use super::blank::clean;
 
-/// Bytes that have one place: those of a file system, or, where they are compressed there, those of files whose extents begin at this
-/// place. Parts of a compressed extent are told apart by their place in the files: clones have them at the same one.
-type Space = (u64, u64);
+/// What is found of a part of a file.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Met {
+    /// Its whole blocks whose places were met before, in order.
+    pub before: Vec<Range<u64>>,
+    /// Bytes that it shares in compressed extents: which part of an extent they are nobody tells, so that their content has to.
+    pub encoded_bytes: u64,
+}
 
-/// The places of all shared extents that were met.
+/// The places of all shared extents that were met, by file system.
 #[derive(Debug, Default)]
 pub struct Shared {
     /// The end of each known stretch.
-    known: BTreeMap<(Space, u64), u64>,
+    known: BTreeMap<(u64, u64), u64>,
 }
 
 impl Shared {
     /// The whole blocks of `part` of a file, in order, whose places were met before; `length` is the file's. From now on the others count
     /// as met too. What waits to be written has no place yet. Where the file system does not tell there are none.
-    pub fn met(
-        &mut self,
-        file: &File,
-        file_system: u64,
-        (part, length): (Range<u64>, u64),
-    ) -> Vec<Range<u64>> {
-        let mut met: Vec<Range<u64>> = Vec::new();
+    pub fn met(&mut self, file: &File, file_system: u64, (part, length): (Range<u64>, u64)) -> Met {
+        let (mut met, mut encoded_bytes): (Vec<Range<u64>>, _) = (Vec::new(), 0);
         for (place, extent, parts) in settled(file, part).unwrap_or_default() {
             for part in parts {
-                let (space, from) = if place.encoded {
-                    ((file_system, place.offset), part.start)
-                } else {
-                    ((file_system, 0), place.offset + (part.start - extent.start))
-                };
+                if place.encoded {
+                    encoded_bytes += part.end - part.start;
+                    continue;
+                }
+                let from = place.offset + (part.start - extent.start);
                 let to = from + (part.end - part.start);
-                for known in self.add(space, from..to) {
+                for known in self.add(file_system, from..to) {
                     let (start, end) =
                         (part.start + (known.start - from), part.start + (known.end - from));
                     match met.last_mut() {
@@ -49,11 +49,12 @@ impl Shared {
                 }
             }
         }
-        met.into_iter().filter_map(|range| whole_blocks(range, length)).collect()
+        let before = met.into_iter().filter_map(|range| whole_blocks(range, length)).collect();
+        Met { before, encoded_bytes }
     }
 
     /// Adds a stretch, and gives the parts of it that were known, in order.
-    fn add(&mut self, space: Space, stretch: Range<u64>) -> Vec<Range<u64>> {
+    fn add(&mut self, space: u64, stretch: Range<u64>) -> Vec<Range<u64>> {
         let mut known = Vec::new();
         let mut all = stretch.clone();
         while let Some((&(_, start), &end)) =
@@ -109,16 +110,15 @@ mod tests {
     #[test]
     fn a_place_counts_as_met_from_the_second_time_on_and_only_in_its_own_space() {
         let mut shared = Shared::default();
-        let here = (1, 0);
+        let here = 1;
         assert!(shared.add(here, 100..200).is_empty());
         assert!(shared.add(here, 300..400).is_empty());
-        assert!(shared.add((2, 0), 100..200).is_empty());
-        assert!(shared.add((1, 100), 100..200).is_empty());
+        assert!(shared.add(2, 100..200).is_empty());
         assert_eq!(shared.add(here, 150..350), [150..200, 300..350]);
         assert_eq!(shared.add(here, 0..500), vec![100..400; 1]);
         assert_eq!(shared.add(here, 500..600), []);
         assert_eq!(shared.add(here, 0..600), vec![0..600; 1]);
-        assert_eq!(shared.known.len(), 3);
+        assert_eq!(shared.known.len(), 2);
     }
 
     #[test]

@@ -51,6 +51,10 @@ pub struct Sources {
     /// Bytes that lie where other files or parts of them lie, and were read there; they take no space and count as no block.
     #[serde(default)]
     pub shared_bytes: u64,
+    /// Bytes of compressed extents that files share: which of them are the same only their content tells, so that copies among them count as
+    /// duplicates.
+    #[serde(default)]
+    pub encoded_shared_bytes: u64,
     /// Places in trees where another file system begins, or one that the kernel makes up, and which were not entered.
     #[serde(default)]
     pub left_out: u64,

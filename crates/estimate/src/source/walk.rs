@@ -308,7 +308,7 @@ impl<'a> Walk<'a> {
             return self.range(&source, 0, length, directory);
         };
         let mut at = 0;
-        let (mut set_aside, mut data, mut silent, mut shared) = (0, 0, 0, 0);
+        let (mut set_aside, mut data, mut silent, mut shared, mut encoded) = (0, 0, 0, 0, 0);
         let mut gap = |from: u64, to: u64| match preallocated(&seeker, from..to) {
             Some(bytes) => set_aside += bytes,
             None => silent += to - from,
@@ -330,7 +330,9 @@ impl<'a> Walk<'a> {
             data += end - start;
             let mut from = start;
             if shares {
-                for met in self.shared.met(&seeker, file_system, (start..end, length)) {
+                let met = self.shared.met(&seeker, file_system, (start..end, length));
+                encoded += met.encoded_bytes;
+                for met in met.before {
                     self.range(&source, from, met.start - from, directory);
                     shared += met.end - met.start;
                     from = met.end;
@@ -349,6 +351,7 @@ impl<'a> Walk<'a> {
         set_aside += silent.min(space(found).saturating_sub(data));
         self.tally.note(|sources| {
             sources.shared_bytes += shared;
+            sources.encoded_shared_bytes += encoded;
             sources.preallocated_bytes += set_aside;
             sources.hole_bytes += length - data - set_aside;
         });
