@@ -8,7 +8,7 @@ use layers::{MACHINE_CPU_PER_IO, SLOWEST_JOB};
 use results::histogram;
 use results::model::{
     CellRecord, ContentFigure, LatencySummary, LayerFigures, LoadSummary, OperationSummary,
-    StageRecord, TIMED_STAGES,
+    StageRecord,
 };
 use results::read::CellData;
 
@@ -159,7 +159,7 @@ fn of_stages(stages: &[&StageRecord]) -> Vec<Value> {
     }
     // Of what is done to a stack there is the time that it took.
     if let [stage] = stages
-        && TIMED_STAGES.contains(&&*stage.kind)
+        && stage.traits().timed
         && let Some(end_ns) = stage.end_ns
     {
         let elapsed_s = end_ns.saturating_sub(stage.start_ns) as f64 / 1e9;

@@ -6,7 +6,7 @@ use layers::{
     Observation, OperationKind, Order, PlannedLoad, PlannedOperation, PlannedStage, Rule,
     Threshold, ThresholdTest,
 };
-use results::model::{PlanFacts, Severity, VariantFacts};
+use results::model::{PlanFacts, Severity, StageData, VariantFacts};
 use stats::LEAST_REPEATS;
 use units::Unit;
 
@@ -210,9 +210,6 @@ fn reads_around(load: &PlannedLoad) -> bool {
     load.operations.iter().any(around)
 }
 
-/// Kinds of stages that bring no data; an allocation writes one block of zeros in many.
-const QUIET: [&str; 7] = ["allocate", "drop_caches", "wait", "set", "trim", "read", "remount"];
-
 /// Returns the largest share of a load's range that the stages `before` it can have written on the same target, percent; `None` where that
 /// is not known.
 fn written_percent(
@@ -225,13 +222,19 @@ fn written_percent(
     for earlier in
         before.iter().filter(|earlier| earlier.targets.iter().any(|t| stage.targets.contains(t)))
     {
-        if QUIET.contains(&&*earlier.kind) {
-            continue;
-        }
-        // Files, commands, rounds until a layer is as full as it is to be: how much they wrote where is not known.
-        let load = earlier.load.as_ref().filter(|_| earlier.kind == "load")?;
-        if load.does(OperationKind::Writes) {
-            written += load.written_blocks? as f64 * 4096.0;
+        match earlier.data {
+            // An allocation writes one block of zeros in many.
+            StageData::Nothing | StageData::Allocation => {}
+            StageData::Load => {
+                let load = earlier.load.as_ref()?;
+                if load.does(OperationKind::Writes) {
+                    written += load.written_blocks? as f64 * 4096.0;
+                }
+            }
+            // How much they wrote where is not known.
+            StageData::Rounds | StageData::State | StageData::Foreign | StageData::Unknown => {
+                return None;
+            }
         }
     }
     Some((100.0 * written / range as f64).min(100.0))

@@ -18,8 +18,8 @@ fn stage(facts: &StageFacts, reduces: bool) -> PlannedStage {
     let spec = [&facts.load, &facts.rounds].into_iter().find(|load| load.is_object());
     let spec = spec.and_then(|load| serde_json::from_value::<LoadSpec>(load.clone()).ok());
     PlannedStage {
-        kind: facts.kind.clone(),
         name: facts.name.clone(),
+        data: facts.traits().data,
         measured: facts.measured,
         load: spec.map(|spec| load(&spec, facts, reduces)),
         targets: facts.targets.iter().map(|target| target.name.clone()).collect(),

@@ -1,6 +1,7 @@
 //! `do = "allocate"`: the loads by which layers allocate what they would allocate on the first write.
 
 use layers::Allocate;
+use results::model::{StageData, StageTraits};
 use units::{Bytes, Percent};
 use workload::LoadSpec;
 
@@ -56,6 +57,7 @@ fn one(layer: &str, need: &Allocate, target: &Target) -> StagePlan {
     let ios = load.plan(target.offer.bytes()).map(|amount| amount.ios);
     StagePlan {
         kind: "allocate".into(),
+        traits: StageTraits::of(StageData::Allocation),
         name: format!("allocate {layer}"),
         measured: false,
         settle: false,

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use layers::Offer;
 use layers::probe::Probe;
 use layers::step::Step;
-use results::model::{PlanFacts, SweepFacts};
+use results::model::{PlanFacts, StageData, StageTraits, SweepFacts};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, Seed};
 use workload::LoadSpec;
@@ -148,6 +148,9 @@ pub struct PlacedLayer {
 pub struct StagePlan {
     /// `allocate`, `load`, `copy`, ...
     pub kind: String,
+    /// What it does, as others must know it; nothing in plans of earlier versions, which are taken down and not run.
+    #[serde(default = "unknown")]
+    pub traits: StageTraits,
     /// Its name.
     pub name: String,
     /// Tells whether its figures are the measured ones.
@@ -183,6 +186,10 @@ pub struct StagePlan {
     pub bytes: Option<Bytes>,
     /// About how long it takes.
     pub about: Nanos,
+}
+
+fn unknown() -> StageTraits {
+    StageTraits::of(StageData::Unknown)
 }
 
 impl StagePlan {

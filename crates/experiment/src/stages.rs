@@ -21,7 +21,6 @@ mod task;
 
 pub(crate) use facts::facts;
 pub(crate) use head::StageHead;
-pub(crate) use kinds::works_on_layer;
 use kinds::{Around, StageKind, WorksOn};
 pub(crate) use needs::needs;
 pub(crate) use plan::plan;
@@ -172,9 +171,9 @@ fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
     let fresh_places = kind.works_on == WorksOn::Load && places_of(&mut table)?;
     let around = Around { name: &name, measured, sets: !set.is_empty(), places: &places, file };
     let task = kind.read(table, &around)?;
-    let kind = kind.name.to_owned();
     let head = StageHead {
-        kind,
+        kind: kind.name.to_owned(),
+        traits: kind.traits,
         name,
         measured,
         settle,

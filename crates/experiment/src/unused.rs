@@ -12,7 +12,7 @@ use crate::pictures::Picture;
 use crate::plan::{StagePlan, Task};
 use crate::reported::Reported;
 use crate::stacks::VariantStack;
-use crate::stages::{self, Stage};
+use crate::stages::Stage;
 
 /// Refuses layers on which nothing stands and which nobody names, where a stack has several on which nothing stands. `stack` is the
 /// one that was `written`; `read` are the stages as written, and `planned` what they became.
@@ -45,7 +45,7 @@ pub(crate) fn layers(
 
 /// Names of the layers that a stage works on, fills, or brings to a state.
 fn worked_on(stage: &StagePlan) -> impl Iterator<Item = &str> {
-    let target = stages::works_on_layer(&stage.kind).then_some(stage.target.name.as_str());
+    let target = stage.traits.on_layer.then_some(stage.target.name.as_str());
     let filled = match &stage.task {
         Task::Fill(fill) => Some(fill.layer.as_str()),
         Task::Load(_) | Task::Copy(_) | Task::Command(_) | Task::Steps(_) => None,

@@ -1,12 +1,14 @@
 //! A stage as rules see it before it runs.
 
+use results::model::StageData;
+
 /// A stage of a plan.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PlannedStage {
-    /// `allocate`, `load`, `fill`, `command`, ...
-    pub kind: String,
     /// Its name.
     pub name: String,
+    /// Data that it brings.
+    pub data: StageData,
     /// Tells whether its figures are the measured ones.
     pub measured: bool,
     /// Its load, or that of each round of a fill.
@@ -105,6 +107,19 @@ pub enum Order {
     Skewed,
     /// One block alone.
     OneBlock,
+}
+
+impl PlannedStage {
+    /// Tells whether it brings data to what it works on; one of which nobody knows does.
+    pub fn brings_data(&self) -> bool {
+        match self.data {
+            StageData::Nothing | StageData::Allocation => false,
+            StageData::Load => {
+                self.load.as_ref().is_some_and(|load| load.does(OperationKind::Writes))
+            }
+            StageData::Rounds | StageData::State | StageData::Foreign | StageData::Unknown => true,
+        }
+    }
 }
 
 impl PlannedLoad {

@@ -244,6 +244,7 @@ impl<'a> Running<'a> {
         self.record.stages.push(StageRecord {
             index,
             kind: stage.kind.clone(),
+            traits: Some(stage.traits),
             name: stage.name.clone(),
             measured: stage.measured,
             start_ns,

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use engine::{Aim, Load};
 use results::model::{
     Accelerator, CellEntry, CellRecord, CellState, LayerFacts, LoadSummary, Manifest, PlanFacts,
-    Row, SCHEMA, StageEdge, StageFacts, StageRecord, TargetFacts, VariantFacts,
+    Row, SCHEMA, StageData, StageEdge, StageFacts, StageRecord, StageTraits, TargetFacts,
+    VariantFacts,
 };
 use results::{CellData, ResultSet, Seal};
 
@@ -134,6 +135,7 @@ fn stage(start_ns: u64, end_ns: u64, summary: LoadSummary) -> StageRecord {
     StageRecord {
         index: 0,
         kind: STAGE.to_owned(),
+        traits: Some(StageTraits::of(StageData::Load)),
         name: STAGE.to_owned(),
         measured: true,
         start_ns,
@@ -169,6 +171,7 @@ fn facts(load: &Load, targets: &[(String, Option<u64>)], variant: String) -> Pla
     let about = load.spec.describe();
     let stage = StageFacts {
         kind: STAGE.to_owned(),
+        traits: Some(StageTraits::of(StageData::Load)),
         name: STAGE.to_owned(),
         measured: true,
         about: about.clone(),

@@ -1,6 +1,6 @@
 //! Why a cell stops before its end.
 
-use experiment::StagePlan;
+use experiment::{Aim, StagePlan};
 use results::model::{LoadSummary, VerifyFigures};
 
 /// Why a cell stopped before its end.
@@ -28,7 +28,8 @@ pub(crate) fn judge(load: &LoadSummary) -> Option<Stop> {
 /// Returns what a layout left unwritten: the stages after it would work on files that are not there as a whole.
 pub(crate) fn gaps(stage: &StagePlan, load: &LoadSummary) -> Option<String> {
     let failed = load.operations.values().any(|operation| !operation.errors.is_empty());
-    (stage.kind == "layout" && failed).then(|| {
+    let makes = |aim: &Aim| aim.files.as_ref().is_some_and(|files| files.make);
+    (failed && stage.aims.iter().any(makes)).then(|| {
         format!(
             "layout {} is not whole: {}; give its device more room, or write less",
             stage.name,

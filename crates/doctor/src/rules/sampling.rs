@@ -17,8 +17,6 @@ fn samples(cell: &CellData) -> impl Iterator<Item = &SampleRow> {
     })
 }
 
-/// Stages in which a layer does something, and may be down meanwhile.
-const OF_A_LAYER: &str = "layer";
 /// Sources that no layer has.
 const OF_THE_MACHINE: &str = "machine.";
 
@@ -28,7 +26,7 @@ fn is_down(cell: &CellData, sample: &SampleRow) -> bool {
     let known = sample.mark.is_some() || sample.source.starts_with(OF_THE_MACHINE);
     let read_ns = sample.at_ns.saturating_add(sample.cost_ns);
     let stages = cell.record.iter().flat_map(|record| &record.stages);
-    let mut stages = stages.filter(|stage| stage.kind == OF_A_LAYER);
+    let mut stages = stages.filter(|stage| stage.traits().down);
     let during = |stage: &StageRecord| {
         read_ns >= stage.start_ns && stage.end_ns.is_none_or(|end_ns| sample.at_ns <= end_ns)
     };

@@ -4,7 +4,6 @@ use layers::step::show_argv;
 use results::model::{StageFacts, TargetFacts};
 use workload::LoadSpec;
 
-use super::works_on_layer;
 use crate::fill;
 use crate::graph::StackPlan;
 use crate::plan::{Aim, CommandPlan, StagePlan, Task};
@@ -17,6 +16,7 @@ pub(crate) fn facts(stage: &StagePlan, stack: &StackPlan) -> StageFacts {
     let room: u64 = stage.aims.iter().map(|aim| aim.room(None)).sum();
     StageFacts {
         kind: stage.kind.clone(),
+        traits: Some(stage.traits),
         name: stage.name.clone(),
         measured: stage.measured,
         about: describe(stage, stack),
@@ -43,7 +43,7 @@ fn targets(stage: &StagePlan) -> Vec<TargetFacts> {
     }
     let whole =
         || TargetFacts { name: stage.target.name.clone(), files: None, share_percent: 100.0 };
-    Vec::from_iter(works_on_layer(&stage.kind).then(whole))
+    Vec::from_iter(stage.traits.on_layer.then(whole))
 }
 
 /// Returns what a stage does, in words. A target is named unless it is the only one that there can be.

@@ -1,5 +1,6 @@
 //! Keys that every stage has, whatever it does.
 
+use results::model::StageTraits;
 use toml::Value;
 use units::Nanos;
 
@@ -10,6 +11,8 @@ use crate::targets::WrittenTarget;
 #[derive(Clone)]
 pub(crate) struct StageHead {
     pub kind: String,
+    /// What it does, as others must know it.
+    pub traits: StageTraits,
     pub name: String,
     pub measured: bool,
     /// Tells whether the stack is brought to rest, and read, before the next stage.

@@ -1,5 +1,6 @@
 //! Every kind of stage, one entry each: its name, what it works on, and what reads the keys that are its own.
 
+use results::model::{StageData, StageTraits};
 use units::Key;
 
 use super::StageTask;
@@ -25,6 +26,8 @@ pub(super) struct StageKind {
     pub what: &'static str,
     /// Targets that it works on.
     pub works_on: WorksOn,
+    /// What others must know of what it does.
+    pub traits: StageTraits,
     /// Name of the stage to measure instead, for a kind that has no figures of its own.
     pub instead: Option<&'static str>,
     /// Reads the keys that are left.
@@ -57,51 +60,85 @@ pub(super) struct Around<'a> {
 
 use WorksOn::{Load, Nothing, One, Rounds};
 
-/// A kind whose figures are its own, where it is measured.
+/// A kind that brings `data`, and whose figures are its own, where it is measured.
 const fn kind(
     name: &'static str,
     what: &'static str,
     works_on: WorksOn,
+    data: StageData,
     read: fn(Table, &Around) -> Result<StageTask, Diagnostic>,
 ) -> StageKind {
-    StageKind { name, what, works_on, instead: None, read }
+    let traits = StageTraits { on_layer: !matches!(works_on, Nothing), ..StageTraits::of(data) };
+    StageKind { name, what, works_on, traits, instead: None, read }
+}
+
+impl StageKind {
+    /// The same kind, of which the time is a figure.
+    const fn timed(mut self) -> Self {
+        self.traits.timed = true;
+        self
+    }
+
+    /// The same kind, which takes layers down meanwhile.
+    const fn down(mut self) -> Self {
+        self.traits.down = true;
+        self
+    }
 }
 
 const KINDS: &[StageKind] = &[
-    kind("allocate", "An allocation", One, |table, _| only(table, StageTask::Allocate)),
-    kind("layout", "A layout", One, |table, around| {
+    kind("allocate", "An allocation", One, StageData::Allocation, |table, _| {
+        only(table, StageTask::Allocate)
+    }),
+    kind("layout", "A layout", One, StageData::Load, |table, around| {
         Ok(StageTask::Layout(Box::new(Layout::read(table, around.file)?)))
     }),
-    kind("load", "A load", Load, load),
+    kind("load", "A load", Load, StageData::Load, load),
     StageKind {
         instead: Some("the load that follows"),
-        ..kind("fill", "A fill", Rounds, |table, around| {
+        ..kind("fill", "A fill", Rounds, StageData::Rounds, |table, around| {
             Ok(StageTask::Fill(Box::new(Fill::read(table, around.file)?)))
         })
     },
     StageKind {
         instead: Some("the load that follows"),
-        ..kind("state", "A state", One, |table, around| {
+        ..kind("state", "A state", One, StageData::State, |table, around| {
             Ok(StageTask::State(Box::new(StateStage::read(table, around.file)?)))
         })
     },
     StageKind {
         instead: Some("a load"),
-        ..kind("copy", "A copy", One, |table, _| Ok(StageTask::Copy(CopyStage::read(table)?)))
+        ..kind("copy", "A copy", One, StageData::Foreign, |table, _| {
+            Ok(StageTask::Copy(CopyStage::read(table)?))
+        })
     },
-    kind("command", "A command", One, |table, _| Ok(StageTask::Command(Command::read(table)?))),
-    kind("layer", "What a layer does", One, |table, _| Ok(StageTask::Layer(Act::read(table)?))),
-    kind("drop_caches", "Dropping caches", Nothing, |table, _| {
+    kind("command", "A command", One, StageData::Unknown, |table, _| {
+        Ok(StageTask::Command(Command::read(table)?))
+    }),
+    kind("layer", "What a layer does", One, StageData::Nothing, |table, _| {
+        Ok(StageTask::Layer(Act::read(table)?))
+    })
+    .timed()
+    .down(),
+    kind("drop_caches", "Dropping caches", Nothing, StageData::Nothing, |table, _| {
         only(table, StageTask::Steps(Steps::DropCaches))
     }),
-    kind("wait", "A wait", Nothing, |mut table, _| {
+    kind("wait", "A wait", Nothing, StageData::Nothing, |mut table, _| {
         let time = steps::wait(&mut table)?;
         only(table, StageTask::Steps(Steps::Wait(time)))
     }),
-    kind("read", "A read", Nothing, |table, _| only(table, StageTask::Steps(Steps::Read))),
-    kind("set", "A change of settings", Nothing, set),
-    kind("trim", "A trim", One, |table, _| only(table, StageTask::Steps(Steps::Trim))),
-    kind("remount", "A remount", One, |table, _| only(table, StageTask::Steps(Steps::Remount))),
+    kind("read", "A read", Nothing, StageData::Nothing, |table, _| {
+        only(table, StageTask::Steps(Steps::Read))
+    }),
+    kind("set", "A change of settings", Nothing, StageData::Nothing, set),
+    kind("trim", "A trim", One, StageData::Nothing, |table, _| {
+        only(table, StageTask::Steps(Steps::Trim))
+    })
+    .timed(),
+    kind("remount", "A remount", One, StageData::Nothing, |table, _| {
+        only(table, StageTask::Steps(Steps::Remount))
+    })
+    .timed(),
 ];
 
 impl StageKind {
@@ -132,9 +169,9 @@ impl StageKind {
     }
 }
 
-/// Tells whether a stage of this kind works on a layer.
-pub(crate) fn works_on_layer(kind: &str) -> bool {
-    KINDS.iter().any(|own| own.name == kind && own.works_on != Nothing)
+/// Returns the traits of the kind called `name`.
+pub(super) fn traits(name: &str) -> Option<StageTraits> {
+    KINDS.iter().find(|kind| kind.name == name).map(|kind| kind.traits)
 }
 
 /// A stage without keys of its own.
@@ -163,4 +200,22 @@ fn set(table: Table, around: &Around) -> Result<StageTask, Diagnostic> {
     table.finish()?;
     let help = "write what changes: set.\"vdo.dedupe\" = false";
     Err(Diagnostic::at(at, "A change of settings changes nothing", help))
+}
+
+#[cfg(test)]
+mod tests {
+    use results::model::StageFacts;
+
+    use super::*;
+
+    #[test]
+    fn results_of_earlier_versions_are_read_as_kinds_are_today() {
+        for kind in KINDS {
+            let json = serde_json::json!({
+                "kind": kind.name, "name": "", "measured": false, "about": "", "load": null,
+            });
+            let old: StageFacts = serde_json::from_value(json).unwrap();
+            assert_eq!(old.traits(), kind.traits, "{}", kind.name);
+        }
+    }
 }

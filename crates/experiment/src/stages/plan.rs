@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use results::model::SweepFacts;
+use results::model::{StageData, SweepFacts};
 use units::{Bytes, Nanos};
 use workload::LoadSpec;
 
-use super::{Stage, StageHead, StageTask};
+use super::{Stage, StageHead, StageTask, kinds};
 use crate::action::PlannedAct;
 use crate::allocation;
 use crate::bounds;
@@ -117,6 +117,8 @@ impl Planner<'_> {
             }
             StageTask::State(state) => {
                 let (head, means, plan) = state.plan(stage, stack, &mut self.running)?;
+                let traits = kinds::traits(&head.kind).unwrap_or(stage.traits);
+                let head = StageHead { traits, ..head };
                 let task = match means {
                     StageMeans::Steps(steps) => StageTask::Steps(steps),
                     StageMeans::Allocate => StageTask::Allocate,
@@ -127,6 +129,9 @@ impl Planner<'_> {
                 if let Some(last) = planned.last_mut() {
                     last.name.clone_from(&stage.name);
                     last.state = Some(plan);
+                    if last.traits.data == StageData::Rounds {
+                        last.traits.data = StageData::State;
+                    }
                 }
                 planned
             }
@@ -271,6 +276,7 @@ fn within(stage: &StageHead, spec: &LoadSpec) -> Result<(), Diagnostic> {
 fn other(stage: &StageHead, task: plan::Task, target: Target) -> StagePlan {
     StagePlan {
         kind: stage.kind.clone(),
+        traits: stage.traits,
         name: stage.name.clone(),
         measured: stage.measured,
         settle: stage.settle,

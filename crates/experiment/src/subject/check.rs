@@ -1,7 +1,6 @@
 //! Checks that a subject is measured.
 
 use layers::machine::RUN_BYTES;
-use results::model::TIMED_STAGES;
 
 use super::Subject;
 use crate::diagnostic::{Diagnostic, nearest, with_article};
@@ -82,8 +81,7 @@ impl Subject {
         }
         let own = |stage: &&Stage| self.stage.as_ref().is_none_or(|name| stage.is_called(name));
         let mut measured = stages.iter().filter(|stage| stage.head.measured).filter(own);
-        let timed =
-            |stage: &Stage| metric == ELAPSED && TIMED_STAGES.contains(&stage.head.kind.as_str());
+        let timed = |stage: &Stage| metric == ELAPSED && stage.head.traits.timed;
         let of_stage = |stage: &Stage| {
             of.loads && (stage.load().is_some() || matches!(stage.task, StageTask::Allocate))
                 || of.commands && (stage.command().is_some() || timed(stage))

@@ -1,7 +1,7 @@
 //! Tests of `do = "state"`.
 
 use layers::StateMethod;
-use results::model::Requirement;
+use results::model::{Requirement, StageData};
 
 use super::{only_mistake, plan};
 use crate::{Otherwise, Plan, Task, explain, shipped};
@@ -47,11 +47,26 @@ fn every_state_of_every_kind_is_a_stage_that_knows_what_proves_it() {
             _ => false,
         };
         assert!(as_declared, "{}: {:?}", state.name, stage.task);
+        let data = match &state.by {
+            StateMethod::Allocate => StageData::Allocation,
+            StateMethod::Load { .. } => StageData::State,
+            _ => StageData::Nothing,
+        };
+        assert_eq!(stage.traits.data, data, "{}", state.name);
         let discards = plan.needs.tools.iter().any(|tool| tool == "blkdiscard");
         assert_eq!(discards, matches!(state.by, StateMethod::Discard), "{}", state.name);
         let json = serde_json::to_string(&plan).unwrap();
         assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan);
     }
+}
+
+#[test]
+fn plans_of_before_stages_had_traits_are_read() {
+    let mut json = serde_json::to_value(planned("is = \"full\"")).unwrap();
+    let stage = json["cells"][0]["stages"][0].as_object_mut().unwrap();
+    assert!(stage.remove("traits").is_some());
+    let read = serde_json::from_value::<Plan>(json).unwrap();
+    assert_eq!(read.cells[0].stages[0].kind, "fill");
 }
 
 #[test]

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{CommandFigures, FillFigures, LoadSummary, MachineFacts, MachineLoad, StateFigures};
+use super::{
+    CommandFigures, FillFigures, LoadSummary, MachineFacts, MachineLoad, StageTraits, StateFigures,
+};
 
 /// The state of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -94,6 +96,9 @@ pub struct StageRecord {
     pub index: usize,
     /// `allocate`, `load`, ...
     pub kind: String,
+    /// What it does, as others must know it; `None` in results of earlier versions: [`StageRecord::traits`] has it of all.
+    #[serde(default)]
+    pub traits: Option<StageTraits>,
     /// Its name.
     pub name: String,
     /// Tells whether its figures are the measured ones.
@@ -121,4 +126,11 @@ pub struct StageRecord {
     pub machine: LayerFigures,
     /// Why it failed.
     pub error: Option<String>,
+}
+
+impl StageRecord {
+    /// Returns its traits, of results from before they were recorded, too.
+    pub fn traits(&self) -> StageTraits {
+        self.traits.unwrap_or_else(|| StageTraits::before_recorded(&self.kind))
+    }
 }

@@ -4,9 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Kinds of stages that are neither loads nor commands, and whose `elapsed_s` is a figure.
-pub const TIMED_STAGES: [&str; 3] = ["layer", "remount", "trim"];
-
 /// Figures that were measured of one command; `None` for those that were not.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct CommandFigures {

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CellState, ExpectedFigure, MachineFacts, MachineLoad, PictureFacts, ReportedFacts, TargetFacts,
+    CellState, ExpectedFigure, MachineFacts, MachineLoad, PictureFacts, ReportedFacts, StageTraits,
+    TargetFacts,
 };
 
 /// Version of the layout of a result; grows with every change that an older reader would misread.
@@ -359,6 +360,9 @@ pub struct Computed {
 pub struct StageFacts {
     /// `allocate`, `load`, ...
     pub kind: String,
+    /// What it does, as others must know it; `None` in results of earlier versions: [`StageFacts::traits`] has it of all.
+    #[serde(default)]
+    pub traits: Option<StageTraits>,
     /// Its name.
     pub name: String,
     /// Tells whether its figures are the measured ones.
@@ -408,4 +412,11 @@ pub struct SweepFacts {
     pub stage: String,
     /// The swept keys with their values at this point.
     pub point: BTreeMap<String, String>,
+}
+
+impl StageFacts {
+    /// Returns its traits, of results from before they were recorded, too.
+    pub fn traits(&self) -> StageTraits {
+        self.traits.unwrap_or_else(|| StageTraits::before_recorded(&self.kind))
+    }
 }

@@ -16,11 +16,12 @@ mod reason;
 mod rows;
 mod state;
 mod target;
+mod traits;
 mod verify;
 mod written;
 
 pub use cell::{CellRecord, CellState, LayerFigures, StageRecord, StepRecord};
-pub use command::{CommandFigures, TIMED_STAGES};
+pub use command::CommandFigures;
 pub use content::{
     AchievedContent, AskedContent, CONTENT_SHARES, ContentFigure, content_figure, content_figures,
 };
@@ -48,5 +49,6 @@ pub use reason::plain_and_raw;
 pub use rows::{Fields, IntervalRow, JobRow, Row, SampleRow, StageEdge};
 pub use state::{Criterion, CriterionResult, Requirement, StateFigures};
 pub use target::TargetFacts;
+pub use traits::{StageData, StageTraits};
 pub use verify::{VerifyFigures, WrongBlock, WrongKind};
 pub use written::{Written, written};

@@ -1,6 +1,6 @@
 //! The content that several loads wrote, taken together.
 
-use super::{AchievedContent, AskedContent, CellRecord, LoadSummary, StageRecord};
+use super::{AchievedContent, AskedContent, CellRecord, LoadSummary, StageData, StageRecord};
 
 /// Content of one or more loads together.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -37,7 +37,8 @@ pub fn written<'a>(stages: impl IntoIterator<Item = &'a StageRecord>) -> Written
         .collect();
     // A copied file is data of its own, which nobody measures; what a fill writes is not looked at either.
     let filled = |stage: &StageRecord| stage.fill.as_ref().is_some_and(|f| f.bytes_written > 0);
-    let copied = stages.iter().any(|stage| stage.kind == "copy" || filled(stage));
+    let copied =
+        stages.iter().any(|stage| stage.traits().data == StageData::Foreign || filled(stage));
     let asked = loads
         .iter()
         .filter_map(|load| load.asked.clone())

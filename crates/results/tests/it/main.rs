@@ -15,4 +15,6 @@ mod reading;
 #[cfg(test)]
 mod sealing;
 #[cfg(test)]
+mod traits;
+#[cfg(test)]
 mod written;

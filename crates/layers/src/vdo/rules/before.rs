@@ -1,6 +1,6 @@
 //! Plans that cannot show what they are made for.
 
-use results::model::Severity;
+use results::model::{Severity, StageData};
 use units::Unit;
 
 use super::super::geometry::{BLOCK, MAP_ENTRIES};
@@ -26,10 +26,7 @@ fn measured<'a>(facts: &PlannedFacts<'a>) -> impl Iterator<Item = Measured<'a>> 
 
 /// Stages that brought data onto the volume before.
 fn fillers(before: &[PlannedStage]) -> impl Iterator<Item = &PlannedStage> {
-    before.iter().filter(|stage| {
-        let writes = stage.load.as_ref().is_some_and(|load| load.does(OperationKind::Writes));
-        stage.kind != "allocate" && (writes || ["fill", "copy", "command"].contains(&&*stage.kind))
-    })
+    before.iter().filter(|stage| stage.brings_data())
 }
 
 fn warned(message: String) -> Observation {
@@ -83,7 +80,7 @@ fn no_allocate(facts: &PlannedFacts, _: ThresholdTest) -> Option<Observation> {
         stage.measured && stage.load.as_ref().is_some_and(|load| load.does(OperationKind::Writes))
     };
     let first = facts.stages.iter().find(writes)?;
-    if facts.stages.iter().any(|stage| stage.kind == "allocate") {
+    if facts.stages.iter().any(|stage| stage.data == StageData::Allocation) {
         return None;
     }
     Some(Observation {
@@ -192,7 +189,8 @@ fn fills_space(stage: &PlannedStage) -> bool {
     let whole = |load: &PlannedLoad| {
         load.dedupe_percent <= LITTLE && lz4_saved(load).is_some_and(|saved| saved <= LITTLE)
     };
-    stage.kind == "state" || stage.kind == "fill" && stage.load.as_ref().is_some_and(whole)
+    stage.data == StageData::State
+        || stage.data == StageData::Rounds && stage.load.as_ref().is_some_and(whole)
 }
 
 pub(super) const FILL_SAVES: LayerRule = LayerRule {
@@ -207,7 +205,7 @@ pub(super) const FILL_SAVES: LayerRule = LayerRule {
 
 fn fill_saves(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Observation> {
     let on = |key: &str| facts.settings.get(key).is_some_and(|value| value == "on");
-    facts.stages.iter().filter(|stage| stage.kind == "state").find_map(|stage| {
+    facts.stages.iter().filter(|stage| stage.data == StageData::State).find_map(|stage| {
         let load = stage.load.as_ref().filter(|load| load.does(OperationKind::Writes))?;
         let dedupe = load.dedupe_percent.max(load.zero_percent);
         let lz4 = lz4_saved(load).filter(|_| on("compression")).unwrap_or(0.0);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use results::model::{
     AchievedContent, AskedContent, Finding, LayerFacts, LayerFigures, LoadSummary,
-    OperationSummary, SampleRow, Severity, StageRecord,
+    OperationSummary, SampleRow, Severity, StageData, StageRecord,
 };
 
 use self::cases::CASES;
@@ -91,6 +91,7 @@ fn stage(index: usize, kind: &str, start_s: u64, end_s: u64) -> StageRecord {
     StageRecord {
         index,
         kind: kind.into(),
+        traits: None,
         name: kind.into(),
         measured: kind == "load",
         start_ns: start_s * SECOND,
@@ -128,18 +129,24 @@ fn planned() -> Vec<PlannedStage> {
         alike: true,
         ..PlannedLoad::default()
     };
-    let planned = |kind: &str, measured, load| PlannedStage {
-        kind: kind.into(),
-        name: kind.into(),
+    let planned = |name: &str, data, measured, load| PlannedStage {
+        name: name.into(),
+        data,
         measured,
         load,
         targets: Vec::new(),
         synced: None,
         swept: false,
     };
-    let prefill =
-        PlannedStage { name: "prefill".into(), ..planned("load", false, Some(load.clone())) };
-    vec![planned("allocate", false, None), prefill, planned("load", true, Some(load))]
+    let prefill = PlannedStage {
+        name: "prefill".into(),
+        ..planned("load", StageData::Load, false, Some(load.clone()))
+    };
+    vec![
+        planned("allocate", StageData::Allocation, false, None),
+        prefill,
+        planned("load", StageData::Load, true, Some(load)),
+    ]
 }
 
 impl Case {

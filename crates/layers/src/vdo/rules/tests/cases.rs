@@ -7,7 +7,7 @@ pub(super) type Spoil = fn(&mut Case);
 /// The rules, each with a change that makes it fire, and one that is just not enough.
 pub(super) const CASES: &[(&str, Spoil, Spoil)] = &[
     ("not_whole_blocks", |c| c.load().operations[0].size_unit = 512, |c| c.load().offset = 8192),
-    ("no_allocate", |c| drop(c.planned.remove(0)), |c| c.planned[1].kind = "copy".into()),
+    ("no_allocate", |c| drop(c.planned.remove(0)), |c| c.planned[1].data = StageData::Foreign),
     (
         "packs_nothing",
         |c| c.load().fragments_per_block = Some(1),
@@ -18,15 +18,15 @@ pub(super) const CASES: &[(&str, Spoil, Spoil)] = &[
         "prefill_differs",
         |c| c.prefill().dedupe_percent = 0.0,
         |c| {
-            c.planned[1].kind = "fill".into();
+            c.planned[1].data = StageData::Rounds;
             (c.prefill().dedupe_percent, c.prefill().lz4_bytes) = (0.0, Some(4096.0));
         },
     ),
     (
         "fill_saves",
-        |c| (c.planned[1].kind, c.prefill().dedupe_percent) = ("state".into(), 6.0),
+        |c| (c.planned[1].data, c.prefill().dedupe_percent) = (StageData::State, 6.0),
         |c| {
-            c.planned[1].kind = "state".into();
+            c.planned[1].data = StageData::State;
             (c.prefill().dedupe_percent, c.prefill().lz4_bytes) = (5.0, Some(4096.0));
         },
     ),

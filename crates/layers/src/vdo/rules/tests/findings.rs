@@ -88,7 +88,7 @@ fn of_what_a_command_did_no_remedy_asks_for_keys_of_a_load() {
             fire(case);
             case.stages[1].load = None;
             let last = case.planned.last_mut().unwrap();
-            (last.kind, last.load) = ("command".into(), None);
+            (last.data, last.load) = (StageData::Unknown, None);
             case.asked = AskedContent::default();
         });
         for finding in found.iter().filter(|finding| !before(&finding.rule)) {
@@ -261,7 +261,7 @@ fn a_table_is_held_against_every_setting_that_it_has_whatever_changes_later() {
     let wrong = |key: &str, value: &str| {
         let finding = only(|c| {
             c.table(1, 32_768);
-            c.planned[1].kind = "layer".into();
+            c.planned[1].data = StageData::Nothing;
             c.set(key, value);
         });
         assert_eq!(finding.rule, "table_not_as_asked");
