@@ -53,6 +53,11 @@ pub(crate) fn resolve_source(names: &Names, source: &Source) -> Result<Source, S
             Source::Trace { instance: text(instance)?, event: event.clone() }
         }
         Source::WriteRuns { instance } => Source::WriteRuns { instance: text(instance)? },
+        Source::FileSystem { filesystem, device, attribute } => Source::FileSystem {
+            filesystem: filesystem.clone(),
+            device: text(device)?,
+            attribute: attribute.clone(),
+        },
         Source::Queue { device, attribute } => {
             Source::Queue { device: text(device)?, attribute: attribute.clone() }
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use layers::probe::{NamedDevice, Source};
@@ -69,6 +69,9 @@ impl SourceReader for Reader {
             Source::Space { path } => space(path),
             Source::Trace { instance, event } => crate::trace::count(instance, event),
             Source::WriteRuns { instance } => self.write_runs(instance),
+            Source::FileSystem { filesystem, device, attribute } => {
+                file_system(filesystem, device, attribute.as_deref())
+            }
             Source::Queue { device, attribute } => queue(device, attribute),
             Source::File { path } => std::fs::read_to_string(path),
             Source::Threads { prefix } => Ok(self.threads(prefix)),
@@ -166,11 +169,27 @@ fn space(path: &str) -> io::Result<String> {
     Ok(format!("blocks {} free {} size {}", found.f_blocks, found.f_bfree, found.f_frsize))
 }
 
-/// An attribute of the queue of a block device.
-fn queue(device: &str, attribute: &str) -> io::Result<String> {
+/// The directory of a block device in sysfs, by its number.
+fn sysfs(device: &str) -> io::Result<PathBuf> {
     let number = rustix::fs::stat(device)?.st_rdev;
     let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
-    let here = Path::new("/sys/dev/block").join(format!("{major}:{minor}"));
+    Ok(Path::new("/sys/dev/block").join(format!("{major}:{minor}")))
+}
+
+/// Attributes of the file system that is mounted from a block device.
+fn file_system(filesystem: &str, device: &str, attribute: Option<&str>) -> io::Result<String> {
+    let device = sysfs(device)?.canonicalize()?;
+    let name = device.file_name().unwrap_or_default();
+    let here = Path::new("/sys/fs").join(filesystem).join(name);
+    match attribute {
+        Some(attribute) => std::fs::read_to_string(here.join(attribute)),
+        None => directory(&here),
+    }
+}
+
+/// An attribute of the queue of a block device.
+fn queue(device: &str, attribute: &str) -> io::Result<String> {
+    let here = sysfs(device)?;
     // A partition has the queue of its disk.
     let of_disk = || std::fs::read_to_string(here.join("../queue").join(attribute));
     std::fs::read_to_string(here.join("queue").join(attribute)).or_else(|_| of_disk())

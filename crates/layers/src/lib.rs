@@ -6,12 +6,15 @@
 
 mod absence;
 mod argv;
+mod btrfs;
 mod caching;
 mod commands;
 mod counter;
 pub mod criterion;
 mod dm;
+mod ext4;
 mod figures;
+mod filesystem;
 mod key;
 mod kind;
 mod layer;

@@ -81,6 +81,17 @@ pub enum Source {
         /// A path in it.
         path: String,
     },
+    /// Attributes of a mounted file system, which the kernel has in sysfs under its word for it and its own name of the block device
+    /// (`/sys/fs/ext4/dm-3`): one as it stands, or all of the directory, as [`Source::Directory`] tells them.
+    FileSystem {
+        /// The kernel's word for the file system.
+        filesystem: String,
+        /// Path of the block device, placeholders allowed.
+        device: String,
+        /// The attribute, as a path below the directory (`stats/stats`).
+        #[serde(default)]
+        attribute: Option<String>,
+    },
     /// An attribute of the queue of a block device, as sysfs has it (`discard_max_bytes`).
     Queue {
         /// Path of the block device, placeholders allowed.
@@ -130,6 +141,10 @@ impl Source {
                 format!("runs of writes in tracefs, instance {instance}")
             }
             Self::Space { path } => format!("statfs {path}"),
+            Self::FileSystem { filesystem, device, attribute } => {
+                let attribute = attribute.as_deref().unwrap_or("*");
+                format!("/sys/fs/{filesystem}/NAME/{attribute} of {device}")
+            }
             Self::Queue { device, attribute } => format!("queue/{attribute} of {device}"),
             Self::File { path } => path.clone(),
             Self::Threads { prefix } => format!("/proc/*/stat of threads {prefix}*"),

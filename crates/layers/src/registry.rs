@@ -11,8 +11,14 @@ use crate::parse::{ParseError, Parsed};
 use crate::{commands, loads, machine};
 
 /// The kinds that Fathom brings.
-const KINDS: &[Kind] =
-    &[crate::linear::KIND, crate::vdo::KIND, crate::lvmcache::KIND, crate::xfs::KIND];
+const KINDS: &[Kind] = &[
+    crate::linear::KIND,
+    crate::vdo::KIND,
+    crate::lvmcache::KIND,
+    crate::xfs::KIND,
+    crate::ext4::KIND,
+    crate::btrfs::KIND,
+];
 
 static ALL: OnceLock<Vec<Kind>> = OnceLock::new();
 

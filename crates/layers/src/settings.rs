@@ -103,6 +103,22 @@ impl<'a> Settings<'a> {
         }
     }
 
+    /// Words of a text that are parted by `parted`; none when the key is not written or the text is empty.
+    pub(crate) fn words(
+        &self,
+        key: &str,
+        parted: char,
+        allowed: impl Fn(&[String]) -> bool,
+    ) -> Result<Vec<String>, SettingError> {
+        let words: Vec<String> = match self.table.get(key) {
+            None => Vec::new(),
+            Some(Value::String(text)) if text.is_empty() => Vec::new(),
+            Some(Value::String(text)) => text.split(parted).map(str::to_owned).collect(),
+            Some(_) => return Err(self.refuse(key)),
+        };
+        if allowed(&words) { Ok(words) } else { Err(self.refuse(key)) }
+    }
+
     /// On or off, or `default`.
     pub(crate) fn switch(&self, key: &str, default: bool) -> Result<bool, SettingError> {
         match self.table.get(key) {

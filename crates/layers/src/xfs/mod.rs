@@ -2,23 +2,23 @@
 
 use std::collections::BTreeMap;
 
-use results::model::LayerFigures;
 use toml::Table;
-use units::{Basis, Better, Bytes, Metric, Test, Unit};
+use units::{Bytes, Metric};
 
-use crate::figures::{FigureFacts, ratio};
+use crate::counter::counters;
+use crate::filesystem::{self, FileSystem, GROW, Options, STATFS, TRIM, keys, parse_statfs, probe};
 use crate::key::Key;
-use crate::kind::{ActionKind, FillLevel, Kind, LayerNeeds, Parser};
-use crate::layer::{ActionPlan, Asked, Layer, Offer, Place, RaisePlan};
-use crate::probe::{Probe, Reading, Source};
+use crate::kind::{Kind, LayerNeeds, Parser};
+use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan};
+use crate::probe::Source;
 use crate::settings::{SettingError, Settings, on_off};
-use crate::step::{Action, Mark, Step};
 use crate::{ParseError, Parsed};
 
-/// Parser of [`Source::Space`]: numbers `blocks`, `free`, `size`.
-const STATFS: &str = "filesystem.statfs";
+/// Parser of the file system's own `stats` in sysfs.
+const STATS: &str = "xfs.stats";
+
 /// The smallest device that mkfs.xfs takes (xfsprogs 5.19 and newer).
-const SMALLEST: u64 = 300 << 20;
+const SMALLEST: Bytes = Bytes(300 << 20);
 
 /// The place of the UUID in the superblock, which is the first thing on the device.
 const UUID_AT: u64 = 32;
@@ -31,59 +31,54 @@ const KEYS: &[Key] = &[
         example: "false",
         help: "Whether files can share blocks.",
     },
-    Key {
-        name: "discard",
-        default: "off",
-        allowed: "on or off",
-        example: "true",
-        help: "Whether freed space is discarded at once (mount option discard).",
-    },
+    keys::DISCARD,
+    keys::mkfs_options("\"-d agcount=8\""),
+    keys::MOUNT_OPTIONS,
 ];
 
-const METRICS: &[Metric] = &[
-    Metric {
-        id: "filesystem_used_bytes",
-        name: "space used",
-        unit: Unit::Bytes,
-        better: Better::Lower,
-        basis: Basis::Level,
-        test: Test::Paired,
-        help: "Space that the file system counts as used, its own metadata included.",
-    },
-    Metric {
-        id: "filesystem_used_percent",
-        name: "share used",
-        unit: Unit::Percent,
-        better: Better::Neither,
-        basis: Basis::Level,
-        test: Test::Paired,
-        help: "Space that is used, of all that the file system has.",
-    },
+/// Numbers of `stats` that are read: the field, its line, and its place in the line. Those of `xpc` have 64 bits, all others 32.
+const FIELDS: [(&str, &str, usize); 9] = [
+    ("extents_allocated", "extent_alloc", 0),
+    ("blocks_allocated", "extent_alloc", 1),
+    ("extents_freed", "extent_alloc", 2),
+    ("blocks_freed", "extent_alloc", 3),
+    ("log_writes", "log", 0),
+    ("log_blocks", "log", 1),
+    ("log_forces", "log", 3),
+    ("write_bytes", "xpc", 1),
+    ("read_bytes", "xpc", 2),
 ];
+
+const COUNTERS: &[Metric] = counters! { "stats":
+    "extents_allocated", Count, Counter, "Extents that were given to files or metadata.";
+    "blocks_allocated", Count, Counter, "Blocks in these extents.";
+    "extents_freed", Count, Counter, "Extents that were given back.";
+    "blocks_freed", Count, Counter, "Blocks in these extents.";
+    "log_writes", Count, Counter, "Writes to the log.";
+    "log_blocks", Count, Counter, "Blocks of 512 bytes that were written to the log.";
+    "log_forces", Count, Counter, "Times that somebody waited for the log.";
+    "write_bytes", Bytes, Counter, "Bytes that programs wrote to files.";
+    "read_bytes", Bytes, Counter, "Bytes that programs read of files.";
+};
 
 pub(crate) const KIND: Kind = Kind {
     keys: KEYS,
-    parsers: &[Parser { id: STATFS, read: parse_statfs }],
-    recorded: &[(STATFS, include_str!("recorded/statfs"))],
-    metrics: METRICS,
-    fills: &[FillLevel { of: "file system", metric: "filesystem_used_percent", part: None }],
-    actions: &[ActionKind {
-        name: "grow",
-        about: "Grows the file system to all of the device under it, which has grown before.",
-        keys: &[],
-        alone: true,
-        loses: false,
-        part: None,
-    }],
+    parsers: &[Parser { id: STATFS, read: parse_statfs }, Parser { id: STATS, read: parse_stats }],
+    recorded: &[(STATFS, include_str!("recorded/statfs")), (STATS, include_str!("recorded/stats"))],
+    metrics: &filesystem::METRICS,
+    counters: &[filesystem::COUNTERS, COUNTERS],
+    charts: &[filesystem::CHART],
+    fills: filesystem::FILLS,
+    actions: &[GROW, TRIM],
     offers_files: true,
     needs: LayerNeeds {
-        packages: &["xfsprogs"],
+        packages: &["xfsprogs", "util-linux"],
         modules: &["xfs"],
-        tools: &["mkfs.xfs", "xfs_growfs"],
+        tools: &["mkfs.xfs", "xfs_growfs", "fstrim"],
         by_hand: &[],
         guest_files: &[],
     },
-    figures,
+    figures: filesystem::figures,
     ..Kind::new(
         "xfs",
         "An XFS file system: loads go to files in it, commands work in it.",
@@ -96,129 +91,69 @@ pub(crate) const KIND: Kind = Kind {
 struct Xfs {
     reflink: bool,
     discard: bool,
+    options: Options,
 }
 
 impl Xfs {
     fn read(table: &Table) -> Result<Self, SettingError> {
         let s = Settings::new(KIND.name, table, KEYS)?;
-        Ok(Self { reflink: s.switch("reflink", true)?, discard: s.switch("discard", false)? })
+        Ok(Self {
+            reflink: s.switch("reflink", true)?,
+            discard: s.switch("discard", false)?,
+            options: Options::read(&s)?,
+        })
     }
 }
 
 impl Layer for Xfs {
     fn settings(&self) -> BTreeMap<String, String> {
-        let entries = [("reflink", self.reflink), ("discard", self.discard)];
-        entries.into_iter().map(|(key, on)| (key.to_owned(), on_off(on))).collect()
+        let own = [("reflink", self.reflink), ("discard", self.discard)];
+        let own = own.into_iter().map(|(key, on)| (key.to_owned(), on_off(on)));
+        own.chain(self.options.settings()).collect()
     }
 
     fn raise(&self, at: &Place) -> Result<RaisePlan, SettingError> {
-        let (device, bytes) = at.block("data");
-        if bytes < SMALLEST {
-            return Err(SettingError::new(
-                "on",
-                format!("a device of {} is too small for layer 'xfs'", Bytes(bytes)),
-                "mkfs.xfs needs 300M: take a larger device",
-            ));
-        }
-        let directory = at.mount_directory();
-        let uuid = at.uuid();
-        let metadata = format!("reflink={},uuid={}", u8::from(self.reflink), hyphened(uuid));
+        let uuid = filesystem::uuid(at);
+        let metadata = format!("reflink={},uuid={uuid}", u8::from(self.reflink));
         // Blocks of a new file system are not discarded: the device is empty already.
-        let argv = ["mkfs.xfs", "-f", "-q", "-K", "-m", &metadata, device];
-        let make = Step {
-            about: "make the XFS file system".into(),
-            action: Action::Command { argv: argv.map(str::to_owned).to_vec(), may_fail: false },
-            // A signature that stayed would make the next run refuse the device.
-            undo: vec![Action::Wipe {
-                device: device.to_owned(),
-                mark: Some(Mark { at: UUID_AT, bytes: uuid.to_vec() }),
-            }],
-            deadline_s: 120,
+        let fixed = filesystem::argv(&["mkfs.xfs", "-f", "-q", "-K", "-m", &metadata]);
+        let mut mount = filesystem::argv(if self.discard { &["discard"] } else { &[] });
+        mount.extend(self.options.mount.iter().cloned());
+        let stats = Source::FileSystem {
+            filesystem: "xfs".into(),
+            device: at.block("data").0.to_owned(),
+            attribute: Some("stats/stats".into()),
         };
-        let mount = Step {
-            about: "mount the XFS file system".into(),
-            action: Action::Mount {
-                device: device.to_owned(),
-                directory: directory.clone(),
-                filesystem: "xfs".into(),
-                options: if self.discard { "discard".into() } else { String::new() },
-            },
-            undo: vec![Action::Unmount {
-                directory: directory.clone(),
-                device: Some(device.to_owned()),
-            }],
-            deadline_s: 120,
-        };
-        Ok(RaisePlan {
-            up: vec![make, mount],
-            nodes: Vec::new(),
-            probes: vec![Probe {
-                id: format!("{}.statfs", at.name),
-                source: Source::Space { path: directory.clone() },
-                parser: STATFS.into(),
-                every_ms: 1000,
-                reading: Reading::Edge,
-            }],
-            ready: Vec::new(),
-            settle: vec![Step {
-                about: "write out what the file system holds in memory".into(),
-                action: Action::Flush { device: directory.clone() },
-                undo: Vec::new(),
-                deadline_s: 600,
-            }],
-            offer: Offer::Directory { path: directory, bytes },
-            allocate: None,
-            memory_bytes: 64 << 20,
-            computed: Vec::new(),
-        })
+        FileSystem {
+            word: "xfs",
+            called: "the XFS",
+            smallest: SMALLEST,
+            make: [fixed, self.options.make.clone()].concat(),
+            uuid_at: UUID_AT,
+            mount,
+            probes: vec![probe(at, "stats", stats, STATS)],
+        }
+        .raise(at)
     }
 
-    fn act(&self, at: &Place, _: &Asked) -> Result<ActionPlan, SettingError> {
-        Ok(grow(at))
+    fn act(&self, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {
+        Ok(filesystem::act(at, asked, &["xfs_growfs", &at.mount_directory()]))
     }
 }
 
-/// A UUID as people and tools write it.
-fn hyphened(uuid: [u8; 16]) -> String {
-    let hex: String = uuid.iter().map(|byte| format!("{byte:02x}")).collect();
-    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
-}
-
-/// The steps that grow the file system.
-fn grow(at: &Place) -> ActionPlan {
-    let argv = vec!["xfs_growfs".to_owned(), at.mount_directory()];
-    let step = Step {
-        about: "grow the file system to all of its device".into(),
-        action: Action::Command { argv, may_fail: false },
-        undo: Vec::new(),
-        deadline_s: 600,
+/// Lines `name number number ...`.
+fn parse_stats(text: &str) -> Result<Parsed, ParseError> {
+    let number = |line: &str, at: usize| {
+        let mut lines = text.lines().filter_map(|line| line.split_once(' '));
+        let (_, numbers) = lines.find(|(name, _)| *name == line)?;
+        numbers.split(' ').nth(at)?.parse::<f64>().ok()
     };
-    ActionPlan { steps: vec![step], bytes: Some(at.block("data").1) }
-}
-
-/// A line `blocks N free N size N`.
-fn parse_statfs(text: &str) -> Result<Parsed, ParseError> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let mut parsed = Parsed::default();
-    for pair in words.chunks(2) {
-        let number = pair.get(1).and_then(|word| word.parse::<u64>().ok());
-        let number = number.ok_or_else(|| ParseError::form(STATFS, "no number", text))?;
-        parsed.numbers.insert(pair[0].to_owned(), Some(number as f64));
-    }
-    match ["blocks", "free", "size"].iter().all(|name| parsed.numbers.contains_key(*name)) {
+    let fields = FIELDS.map(|(name, line, at)| (name.to_owned(), number(line, at)));
+    let parsed = Parsed { numbers: fields.into_iter().collect(), ..Parsed::default() };
+    match parsed.numbers.values().any(Option::is_some) {
         true => Ok(parsed),
-        false => Err(ParseError::form(STATFS, "not 'blocks N free N size N'", text)),
+        false => Err(ParseError::form(STATS, "none of its counters", text)),
     }
-}
-
-fn figures(facts: &FigureFacts) -> LayerFigures {
-    let end = |field: &str| facts.ends("statfs").and_then(|ends| ends.end(field));
-    let used = || Some((end("blocks")? - end("free")?) * end("size")?);
-    let percent = || Some(100.0 * (1.0 - ratio(end("free"), end("blocks"))?));
-    LayerFigures::from([
-        ("filesystem_used_bytes".to_owned(), used()),
-        ("filesystem_used_percent".to_owned(), percent()),
-    ])
 }
 
 #[cfg(test)]
@@ -226,35 +161,24 @@ mod tests {
     use super::*;
     use crate::layer::on_device;
 
-    fn raised(text: &str, bytes: u64) -> Result<RaisePlan, SettingError> {
-        let inputs = on_device("{device.data}", bytes);
-        let at = Place { name: "fs", run_tag: "0badcafe", inputs: &inputs };
-        (KIND.parse)(&text.parse().unwrap()).unwrap().raise(&at)
-    }
-
     #[test]
-    fn it_is_mounted_where_the_run_can_be_told_by_the_name_and_unmounted_again() {
-        let raised = raised("reflink = false\ndiscard = true", 1 << 30).unwrap();
+    fn its_settings_go_to_mkfs_and_to_the_mount() {
+        let inputs = on_device("{device.data}", 1 << 30);
+        let at = Place { name: "fs", run_tag: "0badcafe", inputs: &inputs };
+        let text = "reflink = false\ndiscard = true\nmkfs_options = \"-d agcount=8\"";
+        let raised = (KIND.parse)(&text.parse().unwrap()).unwrap().raise(&at).unwrap();
         let shown: Vec<_> = raised.up.iter().map(|step| step.action.show()).collect();
         let made = "mkfs.xfs -f -q -K -m reflink=0,uuid=0badcafe-666d-8072-";
-        assert!(shown[0].starts_with(made) && shown[0].ends_with(" {device.data}"), "{}", shown[0]);
+        assert!(shown[0].starts_with(made), "{}", shown[0]);
+        assert!(shown[0].ends_with(" -d agcount=8 {device.data}"), "{}", shown[0]);
         assert!(shown[1].contains("mount -t xfs -o discard {device.data} /run/fathom_0badcafe_fs"));
-        assert_eq!(raised.up[1].undo.len(), 1);
-        let directory = Offer::Directory { path: "/run/fathom_0badcafe_fs".into(), bytes: 1 << 30 };
-        assert_eq!(raised.offer, directory);
     }
 
     #[test]
-    fn a_device_that_is_too_small_is_refused() {
-        let error = raised("", 200 << 20).unwrap_err();
-        assert!(error.message.contains("200 MiB") && error.help.contains("300M"), "{error:?}");
-    }
-
-    #[test]
-    fn only_a_whole_line_of_statfs_is_read() {
-        assert_eq!(parse_statfs("blocks 9 free 4 size 4096\n").unwrap().numbers["free"], Some(4.0));
-        for text in ["", "blocks 9", "blocks x free 4 size 1", "blocks 9 free"] {
-            assert!(parse_statfs(text).is_err(), "{text}");
-        }
+    fn each_number_is_found_in_its_line() {
+        let read = parse_stats("log 7 8 9 10 11\nlogs 1 2\nxpc 1 2 3\n").unwrap().numbers;
+        assert_eq!((read["log_blocks"], read["write_bytes"]), (Some(8.0), Some(2.0)));
+        assert_eq!(read["extents_allocated"], None);
+        assert!(parse_stats("").is_err());
     }
 }

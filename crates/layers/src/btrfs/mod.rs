@@ -1,0 +1,221 @@
+//! `btrfs`: a btrfs file system on one device, mounted in a directory of its own.
+
+mod counters;
+
+use std::collections::BTreeMap;
+
+use toml::Table;
+use units::Bytes;
+
+use crate::filesystem::{self, FileSystem, GROW, Options, STATFS, TRIM, keys, parse_statfs, probe};
+use crate::key::Key;
+use crate::kind::{Kind, LayerNeeds, Parser};
+use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan};
+use crate::probe::Source;
+use crate::settings::{SettingError, Settings, on_off};
+
+/// What mkfs.btrfs 6 takes at least, rounded up.
+const SMALLEST: Bytes = Bytes(128 << 20);
+
+/// The place of the UUID in the superblock, which begins 64 KiB from the start of the device.
+const UUID_AT: u64 = (64 << 10) + 0x20;
+
+const KEYS: &[Key] = &[
+    Key {
+        name: "compression",
+        default: "off",
+        allowed: "off, zstd, lzo or zlib",
+        example: "\"zstd\"",
+        help: "How data is compressed (mount option compress).",
+    },
+    Key {
+        name: "compression_level",
+        default: "3",
+        allowed: "1 to 15 for zstd, 1 to 9 for zlib",
+        example: "9",
+        help: "The level of zstd or zlib; lzo has none.",
+    },
+    Key {
+        name: "compression_force",
+        default: "off",
+        allowed: "on or off",
+        example: "true",
+        help: "Whether compression is tried for files that did not compress before, too (mount option compress-force).",
+    },
+    Key {
+        name: "discard",
+        default: "off",
+        allowed: "off, sync or async",
+        example: "\"async\"",
+        help: "Whether freed space is discarded: not at all, with each commit, or later in the background. The kernel's own default is async.",
+    },
+    keys::mkfs_options("\"-m single\""),
+    keys::MOUNT_OPTIONS,
+];
+
+pub(crate) const KIND: Kind = Kind {
+    keys: KEYS,
+    parsers: &[
+        Parser { id: STATFS, read: parse_statfs },
+        Parser { id: counters::DATA, read: counters::parse_data },
+        Parser { id: counters::METADATA, read: counters::parse_metadata },
+        Parser { id: counters::SYSTEM, read: counters::parse_system },
+    ],
+    recorded: &[
+        (STATFS, include_str!("recorded/statfs")),
+        (counters::DATA, include_str!("recorded/data")),
+        (counters::METADATA, include_str!("recorded/metadata")),
+        (counters::SYSTEM, include_str!("recorded/system")),
+    ],
+    metrics: &counters::METRICS,
+    counters: counters::COUNTERS,
+    charts: &[filesystem::CHART, counters::CHART],
+    fills: filesystem::FILLS,
+    actions: &[GROW, TRIM],
+    offers_files: true,
+    needs: LayerNeeds {
+        packages: &["btrfs-progs", "util-linux"],
+        modules: &["btrfs"],
+        tools: &["mkfs.btrfs", "btrfs", "fstrim"],
+        by_hand: &[],
+        guest_files: &[],
+    },
+    figures: counters::figures,
+    ..Kind::new(
+        "btrfs",
+        "A btrfs file system: loads go to files in it, commands work in it.",
+        include_str!("manual.md"),
+        |table| Ok(Box::new(Btrfs::read(table)?)),
+    )
+};
+
+/// A btrfs file system.
+struct Btrfs {
+    compression: String,
+    level: u32,
+    /// Tells whether the level was written.
+    leveled: bool,
+    force: bool,
+    discard: String,
+    options: Options,
+}
+
+impl Btrfs {
+    fn read(table: &Table) -> Result<Self, SettingError> {
+        let s = Settings::new(KIND.name, table, KEYS)?;
+        Ok(Self {
+            compression: s.word("compression", "off", &["off", "zstd", "lzo", "zlib"])?,
+            level: s.number("compression_level", 3, 1..=15)?,
+            leveled: table.contains_key("compression_level"),
+            force: s.switch("compression_force", false)?,
+            discard: s.word("discard", "off", &["off", "sync", "async"])?,
+            options: Options::read(&s)?,
+        })
+    }
+
+    /// The mount option for compression; none without.
+    fn compress(&self) -> Result<Option<String>, SettingError> {
+        let option = if self.force { "compress-force" } else { "compress" };
+        match (self.compression.as_str(), self.level) {
+            ("off", _) => Ok(None),
+            ("lzo", level) if self.leveled => Err(SettingError::new(
+                "compression_level",
+                format!("lzo has no compression_level, and cannot have {level}"),
+                "leave it out, or take compression = \"zstd\"",
+            )),
+            ("lzo", _) => Ok(Some(format!("{option}=lzo"))),
+            ("zlib", level @ 10..) => Err(SettingError::new(
+                "compression_level",
+                format!("zlib has compression_level 1 to 9, not {level}"),
+                "take one of these, or compression = \"zstd\"",
+            )),
+            (method, level) => Ok(Some(format!("{option}={method}:{level}"))),
+        }
+    }
+}
+
+impl Layer for Btrfs {
+    fn settings(&self) -> BTreeMap<String, String> {
+        let own = [
+            ("compression".to_owned(), self.compression.clone()),
+            ("compression_level".to_owned(), self.level.to_string()),
+            ("compression_force".to_owned(), on_off(self.force)),
+            ("discard".to_owned(), self.discard.clone()),
+        ];
+        own.into_iter().chain(self.options.settings()).collect()
+    }
+
+    fn raise(&self, at: &Place) -> Result<RaisePlan, SettingError> {
+        let uuid = filesystem::uuid(at);
+        // Blocks of a new file system are not discarded: the device is empty already.
+        let fixed = filesystem::argv(&["mkfs.btrfs", "-f", "-q", "-K", "-U", &uuid]);
+        let discard = match self.discard.as_str() {
+            "off" => "nodiscard".to_owned(),
+            mode => format!("discard={mode}"),
+        };
+        let mut mount: Vec<String> = self.compress()?.into_iter().collect();
+        mount.push(discard);
+        mount.extend(self.options.mount.iter().cloned());
+        let allocation = |of: &str, parser: &str| {
+            let path = format!("/sys/fs/btrfs/{uuid}/allocation/{of}");
+            probe(at, of, Source::Directory { path }, parser)
+        };
+        FileSystem {
+            word: "btrfs",
+            called: "the btrfs",
+            smallest: SMALLEST,
+            make: [fixed, self.options.make.clone()].concat(),
+            uuid_at: UUID_AT,
+            mount,
+            probes: vec![
+                allocation("data", counters::DATA),
+                allocation("metadata", counters::METADATA),
+                allocation("system", counters::SYSTEM),
+            ],
+        }
+        .raise(at)
+    }
+
+    fn act(&self, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {
+        let directory = at.mount_directory();
+        Ok(filesystem::act(at, asked, &["btrfs", "filesystem", "resize", "max", &directory]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layer::on_device;
+
+    fn mounted(text: &str) -> Result<String, SettingError> {
+        let inputs = on_device("/dev/x", 1 << 30);
+        let at = Place { name: "fs", run_tag: "0badcafe", inputs: &inputs };
+        Ok((KIND.parse)(&text.parse().unwrap())?.raise(&at)?.up[1].action.show())
+    }
+
+    #[test]
+    fn nothing_is_discarded_or_compressed_unless_it_is_asked_for() {
+        let shown = mounted("").unwrap();
+        assert!(shown.contains("-o nodiscard /dev/x"), "the kernel's default is async: {shown}");
+    }
+
+    #[test]
+    fn compression_has_the_level_that_its_method_takes() {
+        for (text, options) in [
+            ("compression = \"zstd\"", "compress=zstd:3,nodiscard"),
+            ("compression = \"zstd\"\ncompression_level = 15", "compress=zstd:15,nodiscard"),
+            ("compression = \"lzo\"\ndiscard = \"async\"", "compress=lzo,discard=async"),
+            (
+                "compression = \"zlib\"\ncompression_force = true\nmount_options = \"noatime\"",
+                "compress-force=zlib:3,nodiscard,noatime",
+            ),
+        ] {
+            let shown = mounted(text).unwrap();
+            assert!(shown.contains(&format!("-o {options} /dev/x")), "{text}: {shown}");
+        }
+        let error = mounted("compression = \"lzo\"\ncompression_level = 3").unwrap_err();
+        assert!(error.message.contains("lzo has no"), "{error:?}");
+        let error = mounted("compression = \"zlib\"\ncompression_level = 12").unwrap_err();
+        assert!(error.message.contains("1 to 9, not 12"), "{error:?}");
+    }
+}

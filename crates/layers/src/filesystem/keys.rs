@@ -1,0 +1,30 @@
+//! Settings that several file systems have.
+
+use crate::key::Key;
+
+pub(crate) const DISCARD: Key = Key {
+    name: "discard",
+    default: "off",
+    allowed: "on or off",
+    example: "true",
+    help: "Whether freed space is discarded at once (mount option discard).",
+};
+
+pub(crate) const MOUNT_OPTIONS: Key = Key {
+    name: "mount_options",
+    default: "",
+    allowed: "options of a mount, joined with commas, none of which names a device or a path",
+    example: "\"noatime\"",
+    help: "Further options of the mount.",
+};
+
+/// Further options of the program that makes a file system, of which `example` is one.
+pub(crate) const fn mkfs_options(example: &'static str) -> Key {
+    Key {
+        name: "mkfs_options",
+        default: "",
+        allowed: "options of the program, parted by blanks, none of which names a device or a path",
+        example,
+        help: "Further options of the program that makes the file system.",
+    }
+}

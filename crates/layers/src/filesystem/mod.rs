@@ -1,0 +1,159 @@
+//! What all layers of file systems share: made on one block device, mounted in a directory of its own, its space read by statfs, grown and
+//! trimmed while it stands. A layer of one says what its own tools and counters are.
+
+pub(crate) mod keys;
+mod options;
+mod space;
+
+pub(crate) use options::Options;
+pub(crate) use space::{
+    CHART, COUNTERS, FILLS, METRICS, STATFS, counted, figures, parse_statfs, read_fields,
+};
+
+use units::Bytes;
+
+use crate::kind::ActionKind;
+use crate::layer::{ActionPlan, Asked, Offer, Place, RaisePlan};
+use crate::probe::{Probe, Reading, Source};
+use crate::settings::SettingError;
+use crate::step::{Action, Mark, Step};
+
+/// A file system that is to be made.
+pub(crate) struct FileSystem {
+    /// The kernel's word for it, which is that of the layer, too.
+    pub(crate) word: &'static str,
+    /// The name of it in a sentence, with its article.
+    pub(crate) called: &'static str,
+    /// The smallest device that its tool takes.
+    pub(crate) smallest: Bytes,
+    /// Program and arguments that make it on the device named after them.
+    pub(crate) make: Vec<String>,
+    /// The place of its UUID on the device.
+    pub(crate) uuid_at: u64,
+    /// Options of the mount.
+    pub(crate) mount: Vec<String>,
+    /// Probes of its own counters.
+    pub(crate) probes: Vec<Probe>,
+}
+
+/// Grows a file system to all of the device under it.
+pub(crate) const GROW: ActionKind = ActionKind {
+    name: "grow",
+    about: "Grows the file system to all of the device under it, which has grown before.",
+    keys: &[],
+    alone: true,
+    loses: false,
+    part: None,
+};
+
+/// Discards what a file system does not use.
+pub(crate) const TRIM: ActionKind = ActionKind {
+    name: "trim",
+    about: "Discards all space that the file system does not use (fstrim).",
+    keys: &[],
+    alone: false,
+    loses: false,
+    part: None,
+};
+
+impl FileSystem {
+    /// Returns what makes and mounts it at `at`.
+    pub(crate) fn raise(self, at: &Place) -> Result<RaisePlan, SettingError> {
+        let (device, bytes) = at.block("data");
+        if bytes < self.smallest.0 {
+            let message =
+                format!("a device of {} is too small for layer '{}'", Bytes(bytes), self.word);
+            let help = format!("mkfs.{} needs {}: take a larger device", self.word, self.smallest);
+            return Err(SettingError::new("on", message, help));
+        }
+        let directory = at.mount_directory();
+        let mut argv = self.make;
+        argv.push(device.to_owned());
+        let make = Step {
+            about: format!("make {} file system", self.called),
+            action: Action::Command { argv, may_fail: false },
+            // A signature that stayed would make the next run refuse the device.
+            undo: vec![Action::Wipe {
+                device: device.to_owned(),
+                mark: Some(Mark { at: self.uuid_at, bytes: at.uuid().to_vec() }),
+            }],
+            deadline_s: 120,
+        };
+        let mount = Step {
+            about: format!("mount {} file system", self.called),
+            action: Action::Mount {
+                device: device.to_owned(),
+                directory: directory.clone(),
+                filesystem: self.word.into(),
+                options: self.mount.join(","),
+            },
+            undo: vec![Action::Unmount {
+                directory: directory.clone(),
+                device: Some(device.to_owned()),
+            }],
+            deadline_s: 120,
+        };
+        let space = Source::Space { path: directory.clone() };
+        let mut probes = vec![probe(at, "statfs", space, STATFS)];
+        probes.extend(self.probes);
+        Ok(RaisePlan {
+            up: vec![make, mount],
+            nodes: Vec::new(),
+            probes,
+            ready: Vec::new(),
+            settle: vec![Step {
+                about: "write out what the file system holds in memory".into(),
+                action: Action::Flush { device: directory.clone() },
+                undo: Vec::new(),
+                deadline_s: 600,
+            }],
+            offer: Offer::Directory { path: directory, bytes },
+            allocate: None,
+            memory_bytes: 64 << 20,
+            computed: Vec::new(),
+        })
+    }
+}
+
+/// A quick probe of the layer at `at`, read once a second.
+pub(crate) fn probe(at: &Place, name: &str, source: Source, parser: &str) -> Probe {
+    Probe {
+        id: format!("{}.{name}", at.name),
+        source,
+        parser: parser.into(),
+        every_ms: 1000,
+        reading: Reading::Edge,
+    }
+}
+
+/// Does what is asked: `grow` by the tool of the file system, `trim` by fstrim.
+pub(crate) fn act(at: &Place, asked: &Asked, grow: &[&str]) -> ActionPlan {
+    let directory = at.mount_directory();
+    let (about, argv, bytes) = if asked.action == TRIM.name {
+        ("discard what the file system does not use", vec!["fstrim".to_owned(), directory], None)
+    } else {
+        let argv = grow.iter().map(|&word| word.to_owned()).collect();
+        ("grow the file system to all of its device", argv, Some(at.block("data").1))
+    };
+    let step = Step {
+        about: about.into(),
+        action: Action::Command { argv, may_fail: false },
+        undo: Vec::new(),
+        deadline_s: 600,
+    };
+    ActionPlan { steps: vec![step], bytes }
+}
+
+/// The UUID of what is made at `at`, as people and tools write it.
+pub(crate) fn uuid(at: &Place) -> String {
+    let hex: String = at.uuid().iter().map(|byte| format!("{byte:02x}")).collect();
+    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+}
+
+/// A command line from its words.
+pub(crate) fn argv(words: &[&str]) -> Vec<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests;
