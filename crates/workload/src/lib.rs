@@ -59,6 +59,8 @@ pub use error::WorkloadError;
 pub use fio::fio_option;
 pub use io::Io;
 pub use limiter::{Limiter, Pauses};
+pub use math::exp2;
+pub use normal::Ziggurat;
 pub use op::{OpKind, OpName};
 pub use ops::Ops;
 pub use pattern::Pattern;
@@ -66,9 +68,11 @@ pub use pauses::{SyncMethod, SyncPolicy, Think};
 pub use portion::Portion;
 pub use range::Range;
 pub use rate::{Limit, Rate};
+pub use seeds::nth as nth_seed;
 pub use spec::LoadSpec;
 pub use steady::{Steady, SteadyMetric};
 pub use stream::Stream;
+pub use zipf::Zipf;
 pub use zones::{Zone, ZoneSize, Zones};
 
 /// I/Os that are made at a time.

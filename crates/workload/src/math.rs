@@ -32,7 +32,7 @@ pub(crate) fn nearest(x: f64) -> (u64, f64) {
 
 /// 2 to the power `y`, for `y` from -1000 to 1000 (held to that); relative error below 5e-16.
 #[inline(always)]
-pub(crate) fn exp2(y: f64) -> f64 {
+pub fn exp2(y: f64) -> f64 {
     let y = y.clamp(-1000.0, 1000.0);
     let rounded = y + ROUND;
     let rest = y - (rounded - ROUND);

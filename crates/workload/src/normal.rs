@@ -11,7 +11,7 @@ const AREA: f64 = 0.004_928_673_233_997_087;
 
 /// The edges of the layers, and the density there without its factor.
 #[derive(Debug, Clone)]
-pub(crate) struct Ziggurat {
+pub struct Ziggurat {
     x: Box<[f64; LAYERS + 1]>,
     density: Box<[f64; LAYERS + 1]>,
 }
@@ -20,8 +20,15 @@ fn density(x: f64) -> f64 {
     (-0.5 * x * x).exp()
 }
 
+impl Default for Ziggurat {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Ziggurat {
-    pub(crate) fn new() -> Self {
+    /// The tables of the layers.
+    pub fn new() -> Self {
         let mut x = Box::new([0.0; LAYERS + 1]);
         x[0] = AREA / density(TAIL);
         x[1] = TAIL;
@@ -37,7 +44,7 @@ impl Ziggurat {
 
     /// A number with mean 0 and standard deviation 1.
     #[inline]
-    pub(crate) fn draw(&self, rng: &mut SplitMix64) -> f64 {
+    pub fn draw(&self, rng: &mut SplitMix64) -> f64 {
         loop {
             let bits = rng.next_u64();
             let layer = (bits & (LAYERS as u64 - 1)) as usize;

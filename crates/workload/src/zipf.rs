@@ -24,7 +24,7 @@ const AGAIN: usize = 4;
 
 /// A zipf law.
 #[derive(Debug, Clone)]
-pub(crate) struct Zipf {
+pub struct Zipf {
     n: u64,
     theta: f64,
     /// 1 - theta.
@@ -40,7 +40,7 @@ pub(crate) struct Zipf {
 
 impl Zipf {
     /// The law over 1..=`n` with the exponent `theta` (above 0).
-    pub(crate) fn new(n: u64, theta: f64) -> Self {
+    pub fn new(n: u64, theta: f64) -> Self {
         let n = n.max(1);
         let mut distribution = Self {
             n,
@@ -140,6 +140,15 @@ impl Zipf {
     #[cold]
     fn decide(&self, k: u64, at: f64) -> bool {
         k > SURE || at >= self.bound(k as f64)
+    }
+
+    /// Draws one rank, counted from 0.
+    pub fn draw(&self, rng: &mut SplitMix64) -> u64 {
+        loop {
+            if let ([rank], 1) = self.round::<1>(rng) {
+                return rank;
+            }
+        }
     }
 
     /// Fills `out` with ranks, counted from 0.

@@ -1,0 +1,245 @@
+//! What is there: the state of one worker's part of the tree, exact after every operation.
+
+use crate::bits::Bits;
+use crate::files::{File, Files, MOST_LINKS};
+use crate::{Mix, TreeOp};
+
+/// What one worker's names stand for. Names are numbered from 0 in its own part of the range.
+///
+/// A file takes one bit and eight bytes, with hard links in the mix eight bytes more. A file that has only a hard link left is one of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Books {
+    /// Names with a file.
+    live: Bits,
+    files: Files,
+    /// Where there may be hard links a file has a slot of its own; without, that of its name.
+    links: Option<Links>,
+    soft: Option<Bits>,
+    directories: Option<Bits>,
+    bytes: u64,
+}
+
+/// Slots of files by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Links {
+    /// Of names with a file.
+    file: Box<[u32]>,
+    /// Names with a hard link beside them.
+    hard: Bits,
+    /// Their slots.
+    slot: Box<[u32]>,
+}
+
+impl Books {
+    /// Books of `len` names of which none is there yet, with room for what the mix makes.
+    pub(crate) fn new(len: u32, mix: &Mix) -> Self {
+        let set = |op| mix.has(op).then(|| Bits::new(len));
+        let links = set(TreeOp::Hardlink).map(|hard| Links {
+            file: vec![0; len as usize].into(),
+            hard,
+            slot: vec![0; len as usize].into(),
+        });
+        Self {
+            live: Bits::new(len),
+            files: if links.is_some() { Files::default() } else { Files::with(len) },
+            links,
+            soft: set(TreeOp::Softlink),
+            directories: set(TreeOp::Mkdir),
+            bytes: 0,
+        }
+    }
+
+    /// Names that there could be.
+    pub fn names(&self) -> u32 {
+        self.live.len()
+    }
+
+    /// Names that have a file, soft and hard links apart.
+    pub fn files(&self) -> u32 {
+        self.live.count()
+    }
+
+    /// Soft links.
+    pub fn soft_links(&self) -> u32 {
+        self.soft.as_ref().map_or(0, Bits::count)
+    }
+
+    /// Hard links beside names.
+    pub fn hard_links(&self) -> u32 {
+        self.links.as_ref().map_or(0, |links| links.hard.count())
+    }
+
+    /// Directories that have names of their own.
+    pub fn directories(&self) -> u32 {
+        self.directories.as_ref().map_or(0, Bits::count)
+    }
+
+    /// Sizes of all files together, each counted once however many names it has.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The size of the file of that name; `None` when it has none.
+    pub fn size(&self, name: u32) -> Option<u64> {
+        self.file(name).map(|file| file.size)
+    }
+
+    /// Names that the file of that name has; 0 when there is none.
+    pub fn links(&self, name: u32) -> u32 {
+        self.file(name).map_or(0, |file| file.links)
+    }
+
+    /// The size of the file that the hard link beside a name stands for.
+    pub fn hard_link(&self, name: u32) -> Option<u64> {
+        let links = self.links.as_ref().filter(|links| links.hard.has(name))?;
+        Some(self.files.get(links.slot[name as usize]).size)
+    }
+
+    /// Tells whether there is a soft link beside a name.
+    pub fn has_soft_link(&self, name: u32) -> bool {
+        self.soft.as_ref().is_some_and(|soft| soft.has(name))
+    }
+
+    /// Tells whether there is a directory of the name of its own.
+    pub fn has_directory(&self, name: u32) -> bool {
+        self.directories.as_ref().is_some_and(|directories| directories.has(name))
+    }
+
+    /// Memory that the books take, bytes.
+    pub fn memory(&self) -> usize {
+        let sets = [Some(&self.live), self.soft.as_ref(), self.directories.as_ref()];
+        let sets: usize = sets.into_iter().flatten().map(Bits::memory).sum();
+        let links = |links: &Links| 4 * (links.file.len() + links.slot.len()) + links.hard.memory();
+        sets + self.files.memory() + self.links.as_ref().map_or(0, links)
+    }
+
+    #[inline]
+    pub(crate) fn has(&self, name: u32) -> bool {
+        self.live.has(name)
+    }
+
+    /// The first name from `from` on, round and round, that has a file or has none.
+    pub(crate) fn next(&self, from: u32, live: bool) -> Option<u32> {
+        self.live.next(from, live)
+    }
+
+    /// Asks for the memory in which a name stands.
+    #[inline]
+    pub(crate) fn prefetch(&self, name: u32) {
+        self.live.prefetch(name);
+        match &self.links {
+            Some(links) => links.file.get(name as usize).into_iter().for_each(reduce::prefetch),
+            None => self.files.prefetch(name),
+        }
+    }
+
+    #[inline]
+    fn slot(&self, name: u32) -> u32 {
+        self.links.as_ref().map_or(name, |links| links.file[name as usize])
+    }
+
+    #[inline]
+    pub(crate) fn file(&self, name: u32) -> Option<File> {
+        self.has(name).then(|| self.files.get(self.slot(name)))
+    }
+
+    /// Makes the file of a name that has none.
+    pub(crate) fn create(&mut self, name: u32, size: u64) {
+        let file = File { size, links: 1 };
+        match &mut self.links {
+            Some(links) => links.file[name as usize] = self.files.add(file),
+            None => self.files.set(name, file),
+        }
+        self.live.set(name, true);
+        self.bytes += size;
+    }
+
+    /// Gives the file of a name another size.
+    pub(crate) fn resize(&mut self, name: u32, size: u64) {
+        let slot = self.slot(name);
+        let file = self.files.get(slot);
+        self.files.set(slot, File { size, ..file });
+        self.bytes = self.bytes - file.size + size;
+    }
+
+    /// Takes a name's file away.
+    fn unlink(&mut self, name: u32) {
+        let slot = self.slot(name);
+        self.live.set(name, false);
+        self.drop_link(slot);
+    }
+
+    /// Takes a name off a file, which goes with its last one.
+    fn drop_link(&mut self, slot: u32) {
+        let file = self.files.get(slot);
+        if file.links > 1 {
+            return self.files.set(slot, File { links: file.links - 1, ..file });
+        }
+        self.bytes -= file.size;
+        match &self.links {
+            Some(_) => self.files.remove(slot),
+            None => self.files.set(slot, File::default()),
+        }
+    }
+
+    /// Takes a name's file away, and the links beside it.
+    pub(crate) fn delete(&mut self, name: u32) {
+        self.unlink(name);
+        if let Some(soft) = &mut self.soft {
+            soft.set(name, false);
+        }
+        if let Some(links) = self.links.as_mut().filter(|links| links.hard.has(name)) {
+            links.hard.set(name, false);
+            let slot = links.slot[name as usize];
+            self.drop_link(slot);
+        }
+    }
+
+    /// Gives a file the name of another one, which goes.
+    pub(crate) fn rename(&mut self, from: u32, to: u32) {
+        if from == to {
+            return;
+        }
+        if self.has(to) {
+            self.unlink(to);
+        }
+        let slot = self.slot(from);
+        match &mut self.links {
+            Some(links) => links.file[to as usize] = slot,
+            None => {
+                let file = self.files.get(slot);
+                self.files.set(to, file);
+                self.files.set(from, File::default());
+            }
+        }
+        self.live.set(from, false);
+        self.live.set(to, true);
+    }
+
+    /// Tells whether the file of a name may have one more.
+    pub(crate) fn may_link(&self, name: u32) -> bool {
+        self.links(name) < MOST_LINKS
+    }
+
+    pub(crate) fn soft_link(&mut self, beside: u32) {
+        if let Some(soft) = &mut self.soft {
+            soft.set(beside, true);
+        }
+    }
+
+    pub(crate) fn make_hard_link(&mut self, name: u32, beside: u32) {
+        let slot = self.slot(name);
+        if let Some(links) = &mut self.links {
+            links.hard.set(beside, true);
+            links.slot[beside as usize] = slot;
+            let file = self.files.get(slot);
+            self.files.set(slot, File { links: file.links + 1, ..file });
+        }
+    }
+
+    pub(crate) fn set_directory(&mut self, name: u32, there: bool) {
+        if let Some(directories) = &mut self.directories {
+            directories.set(name, there);
+        }
+    }
+}

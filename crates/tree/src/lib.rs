@@ -1,0 +1,37 @@
+//! What a load of a file tree does next. A [`TreeSpec`] says what is asked for; a [`Stream`] what one worker of it does, operation after
+//! operation, from a seed alone, and what is there after each. Nothing here touches a file, a thread or a clock.
+//!
+//! The names of the tree come from a range of indices, and each worker owns every n-th of them: no two workers ever touch the same file, so
+//! nothing is locked, and the end of a load (names, sizes, bytes) follows from seed, workers and operations.
+#![forbid(unsafe_code)]
+
+mod bits;
+mod books;
+mod distribution;
+mod equilibrium;
+mod error;
+mod files;
+mod layout;
+mod log;
+mod mix;
+mod op;
+mod plan;
+mod rest_watch;
+mod size;
+mod spec;
+mod step;
+mod stream;
+
+pub use books::Books;
+pub use distribution::Distribution;
+pub use equilibrium::{Equilibrium, Never, Settles};
+pub use error::TreeError;
+pub use layout::{Layout, Name, NameKind};
+pub use log::Log;
+pub use mix::Mix;
+pub use op::TreeOp;
+pub use rest_watch::RestWatch;
+pub use size::Size;
+pub use spec::{Pick, TreeSpec};
+pub use step::{Answer, Expectation, Request, Requests, Skip, Step, Sync, Verdict, errno};
+pub use stream::Stream;

@@ -1,0 +1,96 @@
+//! What an operation does to the books: before it, what will come of it; after it, what came of it.
+
+use crate::TreeOp;
+use crate::books::Books;
+use crate::step::{Answer, Expectation, Skip, Step, Verdict, errno};
+
+/// The names of an operation in a worker's own part of the range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Names {
+    pub(crate) first: u32,
+    pub(crate) second: u32,
+}
+
+impl Books {
+    /// Says what will come of an operation.
+    pub(crate) fn expect(&self, op: TreeOp, names: Names) -> Expectation {
+        let Names { first, second } = names;
+        let there =
+            |is: bool| if is { Expectation::Done } else { Expectation::Errno(errno::NO_ENTRY) };
+        let absent =
+            |is: bool| if is { Expectation::Errno(errno::EXISTS) } else { Expectation::Done };
+        match op {
+            TreeOp::Create => absent(self.has(first)),
+            TreeOp::Mkdir => absent(self.has_directory(first)),
+            TreeOp::Rmdir => there(self.has_directory(first)),
+            TreeOp::Readdir => Expectation::Done,
+            _ if !self.has(first) => there(false),
+            TreeOp::Softlink => absent(self.has_soft_link(second)),
+            TreeOp::Hardlink if self.hard_link(second).is_some() => absent(true),
+            TreeOp::Hardlink if !self.may_link(first) => Expectation::Skip(Skip::Links),
+            TreeOp::Reflink | TreeOp::CopyFileRange => absent(self.has(second)),
+            _ => Expectation::Done,
+        }
+    }
+
+    /// Fills in what an operation does to the file: bytes and offset, from a size that was drawn and a random number.
+    pub(crate) fn measure(&self, step: &mut Step, names: Names, drawn: u64, random: u64) {
+        let file = self.file(names.first).unwrap_or_default();
+        (step.size, step.links) = (file.size, file.links);
+        let below = |n: u64| ((u128::from(random) * u128::from(n)) >> 64) as u64;
+        (step.offset, step.amount) = match step.op {
+            TreeOp::Create | TreeOp::Write => (0, drawn),
+            TreeOp::Append | TreeOp::Fallocate => {
+                (file.size, drawn.min(crate::size::LARGEST - file.size))
+            }
+            TreeOp::Read | TreeOp::Randread | TreeOp::Randwrite => (0, drawn.min(file.size)),
+            TreeOp::Truncate => (0, below(file.size + 1)),
+            TreeOp::Punch => {
+                let offset = below(file.size.div_ceil(step.record)) * step.record;
+                (offset, drawn.min(file.size - offset))
+            }
+            TreeOp::Reflink | TreeOp::CopyFileRange => (0, file.size),
+            _ => (0, 0),
+        };
+        if step.op == TreeOp::Delete {
+            step.soft = self.has_soft_link(names.first);
+            step.hard = self.hard_link(names.first).is_some();
+        }
+    }
+
+    /// Books what came of an operation, and judges it.
+    pub(crate) fn book(&mut self, step: &Step, names: Names, answer: Answer) -> Verdict {
+        let done = answer.errno == 0;
+        match step.expected {
+            Expectation::Skip(_) => return Verdict::Skipped,
+            Expectation::Errno(errno) if answer.errno == errno => return Verdict::Expected,
+            // What should not have been possible: the books cannot say what is there now.
+            Expectation::Errno(_) => return Verdict::Unexpected,
+            Expectation::Done => {}
+        }
+        let Names { first, second } = names;
+        match step.op {
+            TreeOp::Create if done || answer.made => self.create(first, answer.bytes),
+            TreeOp::Reflink | TreeOp::CopyFileRange if done || answer.made => {
+                self.create(second, answer.bytes);
+            }
+            TreeOp::Write | TreeOp::Append if answer.bytes > 0 => {
+                self.resize(first, step.size.max(step.offset + answer.bytes));
+            }
+            TreeOp::Fallocate if done => self.resize(first, step.size + step.amount),
+            TreeOp::Truncate if done => self.resize(first, step.amount),
+            TreeOp::Delete if done => self.delete(first),
+            TreeOp::Rename if done => self.rename(first, second),
+            TreeOp::Softlink if done => self.soft_link(second),
+            TreeOp::Hardlink if done => self.make_hard_link(first, second),
+            TreeOp::Mkdir if done => self.set_directory(first, true),
+            TreeOp::Rmdir if done => self.set_directory(first, false),
+            _ => {}
+        }
+        match answer.errno {
+            0 if answer.bytes == step.moved() => Verdict::Done,
+            errno::NO_SPACE | errno::QUOTA if step.op.takes_space() => Verdict::Expected,
+            _ => Verdict::Unexpected,
+        }
+    }
+}

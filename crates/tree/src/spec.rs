@@ -1,0 +1,128 @@
+//! What is asked for.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Distribution, Layout, Mix, Size, TreeError, TreeOp};
+
+/// Which names operations are about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Pick {
+    /// Any of the range, whether it has a file or not: misses are outcomes, and the population comes to an equilibrium.
+    #[default]
+    Any,
+    /// Names that have a file, and for new files names that have none.
+    Live,
+}
+
+/// A load of a tree.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TreeSpec {
+    /// Operations and their weights.
+    pub ops: Mix,
+    /// Names of files that there can be.
+    pub files: u64,
+    /// Levels of directories.
+    pub levels: u32,
+    /// Directories in each.
+    pub dirs: u32,
+    /// Bytes of a file when it is made, and of what an operation reads or writes.
+    pub size: Size,
+    /// Bytes of a request.
+    pub record: Size,
+    /// Which names operations are about.
+    #[serde(default)]
+    pub pick: Pick,
+    /// How they are drawn.
+    #[serde(default = "uniform")]
+    pub distribution: Distribution,
+    /// Workers that the range is divided between.
+    pub workers: u32,
+    /// Percent of operations that write after which the file is made durable by fsync.
+    #[serde(default)]
+    pub fsync_percent: f64,
+    /// The same by fdatasync, of those after which there is no fsync.
+    #[serde(default)]
+    pub fdatasync_percent: f64,
+}
+
+fn uniform() -> Distribution {
+    Distribution::Uniform
+}
+
+/// Indices that a name has room for.
+const MOST_FILES: u64 = 1_000_000_000;
+/// Directories at the lowest level that there may be.
+const MOST_LEAVES: u64 = 1 << 24;
+
+impl TreeSpec {
+    /// The shape of the tree.
+    pub fn layout(&self) -> Layout {
+        Layout::new(self.files, self.levels, self.dirs)
+    }
+
+    /// Names of a worker's part of the range.
+    pub fn names_of(&self, worker: u32) -> u32 {
+        let (all, workers) = (self.files, u64::from(self.workers.max(1)));
+        (all.saturating_sub(u64::from(worker)).div_ceil(workers)) as u32
+    }
+
+    /// Checks that it can be done.
+    ///
+    /// # Errors
+    /// When it cannot: the key, the mistake and the remedy.
+    pub fn validate(&self) -> Result<(), TreeError> {
+        self.ops.validate()?;
+        let percent = |percent: f64| (0.0..=100.0).contains(&percent);
+        let (files, workers) = (self.files, self.workers);
+        let wrong = [
+            (
+                files == 0 || files > MOST_FILES,
+                "files",
+                format!("a tree cannot have {files} names"),
+                "take 1 to 1,000,000,000",
+            ),
+            (
+                workers == 0 || u64::from(workers) > files,
+                "workers",
+                format!("{workers} workers cannot share {files} names"),
+                "each needs a name of its own: take fewer workers or more names",
+            ),
+            (
+                self.levels > 8 || self.dirs == 0 || self.layout().leaves() > MOST_LEAVES,
+                "levels",
+                format!("{} levels of {} directories cannot be made", self.levels, self.dirs),
+                "take at most 8 levels and 16,777,216 directories at the lowest one",
+            ),
+            (
+                !self.size.is_valid() || !self.record.is_valid(),
+                "size",
+                format!("sizes cannot be {} and {}", self.size, self.record),
+                "take at least 1 byte, as in size = \"4k-64k\", record = \"4k\"",
+            ),
+            (
+                !self.distribution.is_valid(),
+                "distribution",
+                format!("names cannot be drawn by {}", self.distribution),
+                "write uniform, zipf:EXPONENT or gaussian:SIGMA:VELOCITY:AHEAD",
+            ),
+            (
+                !percent(self.fsync_percent) || !percent(self.fdatasync_percent),
+                "fsync_percent",
+                format!("{} % and {} % are no shares", self.fsync_percent, self.fdatasync_percent),
+                "take 0 to 100",
+            ),
+            (
+                self.ops.has(TreeOp::Rmdir) && !self.ops.has(TreeOp::Mkdir),
+                "ops",
+                "rmdir removes what mkdir made, and there is no mkdir".to_owned(),
+                "add mkdir, as in mkdir=10,rmdir=10",
+            ),
+        ];
+        match wrong.into_iter().find(|(is, ..)| *is) {
+            Some((_, key, message, help)) => Err(TreeError::new(key, message, help)),
+            None => Ok(()),
+        }
+    }
+}
