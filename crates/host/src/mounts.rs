@@ -23,15 +23,33 @@ pub(crate) fn mount(
     options: &str,
 ) -> io::Result<()> {
     std::fs::create_dir_all(directory)?;
+    let (flags, options) = flags(options);
     let options = CString::new(options)?;
     let options = (!options.is_empty()).then_some(options.as_c_str());
-    rustix::mount::mount(device, directory, filesystem, MountFlags::empty(), options).map_err(
-        |error| {
-            // Left where something else uses it.
-            let _ = std::fs::remove_dir(directory);
-            error.into()
-        },
-    )
+    rustix::mount::mount(device, directory, filesystem, flags, options).map_err(|error| {
+        // Left where something else uses it.
+        let _ = std::fs::remove_dir(directory);
+        error.into()
+    })
+}
+
+/// Parts options into those that every file system has, which the kernel takes as flags, and those of the file system itself.
+fn flags(options: &str) -> (MountFlags, String) {
+    let mut flags = MountFlags::empty();
+    let mut own = Vec::new();
+    for option in options.split(',') {
+        match option {
+            "noatime" => flags |= MountFlags::NOATIME,
+            "nodiratime" => flags |= MountFlags::NODIRATIME,
+            "relatime" => flags |= MountFlags::RELATIME,
+            "strictatime" => flags |= MountFlags::STRICTATIME,
+            "lazytime" => flags |= MountFlags::LAZYTIME,
+            "sync" => flags |= MountFlags::SYNCHRONOUS,
+            "dirsync" => flags |= MountFlags::DIRSYNC,
+            own_option => own.push(own_option),
+        }
+    }
+    (flags, own.join(","))
 }
 
 /// A mounted file system, held open: nobody unmounts it meanwhile but by force (`umount -l`), and that is seen.

@@ -71,9 +71,9 @@ pub enum Action {
         #[serde(default)]
         mark: Option<Mark>,
     },
-    /// Flush what the device holds in volatile caches (fsync on the node).
+    /// Flush what the device holds in volatile caches (fsync on the node); of a directory, all that its file system holds in memory (syncfs).
     Flush {
-        /// The block device.
+        /// The block device, or the directory.
         device: String,
     },
     /// Write out what the kernel holds of files in memory.

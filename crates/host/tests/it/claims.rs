@@ -3,7 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use host::{ClaimKind, Executor, RealMachine, TargetPermit, claim, claim_target};
@@ -11,33 +11,9 @@ use sys::clock::Clock;
 use sys::interrupt::Interrupt;
 use sys::meant::Meant;
 
-/// A loop device on a sparse file that goes with this value.
-struct Loop {
-    device: PathBuf,
-    file: PathBuf,
-    _folder: tempfile::TempDir,
-}
+use crate::loop_device::Loop;
 
 impl Loop {
-    /// `None`, and the reason on standard output, where this machine makes no loop devices.
-    fn new(test: &str) -> Option<Self> {
-        let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("fathom-claims-test");
-        File::create(&file).unwrap().set_len(64 << 20).unwrap();
-        let output =
-            Command::new("losetup").args(["--find", "--show", "--partscan"]).arg(&file).output();
-        match output {
-            Ok(output) if output.status.success() => {
-                let device = PathBuf::from(String::from_utf8(output.stdout).unwrap().trim());
-                Some(Self { device, file, _folder: folder })
-            }
-            other => {
-                println!("SKIP {test}: no loop device: {other:?}");
-                None
-            }
-        }
-    }
-
     fn write(&self, bytes: &[u8], at: u64) {
         OpenOptions::new().write(true).open(&self.device).unwrap().write_all_at(bytes, at).unwrap();
     }
@@ -50,12 +26,6 @@ impl Loop {
             println!("SKIP {test}: {program}: {done:?}");
         }
         ok
-    }
-}
-
-impl Drop for Loop {
-    fn drop(&mut self) {
-        let _ = Command::new("losetup").arg("--detach").arg(&self.device).status();
     }
 }
 

@@ -3,6 +3,8 @@
 
 mod claims;
 mod executor;
+mod file_systems;
+mod loop_device;
 mod samplers;
 mod stacks;
 mod trace;
