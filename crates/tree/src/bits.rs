@@ -45,9 +45,14 @@ impl Bits {
         self.count = self.count + u32::from(there) - u32::from(was);
     }
 
+    /// Tells whether any number is in the set (or, with `there` false, is not).
+    pub(crate) fn any(&self, there: bool) -> bool {
+        if there { self.count > 0 } else { self.count < self.len }
+    }
+
     /// The first number from `from` on, and after the last one from 0 on, that is in the set (or, with `there` false, that is not).
     pub(crate) fn next(&self, from: u32, there: bool) -> Option<u32> {
-        if (if there { self.count } else { self.len - self.count }) == 0 {
+        if !self.any(there) {
             return None;
         }
         let words = self.words.len();

@@ -118,6 +118,11 @@ impl Books {
         self.live.has(name)
     }
 
+    /// Tells whether any name has a file or has none.
+    pub(crate) fn any(&self, live: bool) -> bool {
+        self.live.any(live)
+    }
+
     /// The first name from `from` on, round and round, that has a file or has none.
     pub(crate) fn next(&self, from: u32, live: bool) -> Option<u32> {
         self.live.next(from, live)

@@ -136,6 +136,9 @@ impl Stream {
 
     /// A name that has a file or has none, from one that was drawn.
     fn find(&self, rng: &mut SplitMix64, number: u64, drawn: u32, live: bool) -> Option<u32> {
+        if !self.books.any(live) {
+            return None;
+        }
         let mut name = drawn;
         for _ in 0..TRIES {
             if self.books.has(name) == live {

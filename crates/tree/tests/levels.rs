@@ -1,4 +1,5 @@
 //! Levels that loads come to, against those that were predicted, and the memory that it takes to know.
+#![allow(clippy::unwrap_used)]
 
 use tree::{Answer, Distribution, Equilibrium, Never, Pick, RestWatch, Size, Stream, TreeSpec};
 use units::Seed;

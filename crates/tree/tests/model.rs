@@ -1,4 +1,5 @@
 //! The stream against a map of names that is replayed in memory.
+#![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
 

@@ -20,8 +20,7 @@ fn file_systems(test: &str) -> Vec<&'static Kind> {
         let has = |tool: &&str| {
             ["/usr/sbin", "/usr/bin"].iter().any(|dir| Path::new(dir).join(tool).exists())
         };
-        known.contains(&format!("\t{}\n", kind.name))
-            && kind.needs.tools.iter().all(|tool| has(&tool))
+        known.contains(&format!("\t{}\n", kind.name)) && kind.needs.tools.iter().all(has)
     };
     let all = kinds().iter().filter(|kind| kind.offers_files);
     let (there, missing): (Vec<&Kind>, Vec<&Kind>) = all.partition(there);
