@@ -44,6 +44,8 @@ pub(crate) fn check_plan(variants: &[(&VariantFacts, Vec<PlannedStage>)]) -> Vec
     let names: Vec<Vec<String>> = variants.iter().map(|(variant, _)| kinds_of(variant)).collect();
     let kinds: Vec<Vec<&str>> =
         names.iter().map(|stack| stack.iter().map(String::as_str).collect()).collect();
+    let reduces = layers::kinds().iter().filter(|kind| kind.reduces);
+    let reducing: Vec<&str> = reduces.map(|kind| kind.name).collect();
     let mut findings: Vec<Finding> = Vec::new();
     for (variant, stages) in variants {
         for layer in &variant.stack {
@@ -56,6 +58,7 @@ pub(crate) fn check_plan(variants: &[(&VariantFacts, Vec<PlannedStage>)]) -> Vec
                 below_files: below_files(&layer.name, &variant.stack),
                 stages,
                 variants: &kinds,
+                reducing: &reducing,
             };
             for mut finding in kind.rules.iter().filter_map(|rule| rule.check_plan(&facts)) {
                 finding.subject = subject(finding.subject, &variant.name);

@@ -198,7 +198,7 @@ impl Machine for SimulatedMachine {
         self.twins.iter_mut().for_each(|placed| placed.twin.lost_track());
     }
 
-    /// Tells whether a wait ends at once: a stage's wait after what it did, or a wait for a layer that has no model of what was done to it.
+    /// Tells whether a wait ends at once: a stage's wait after what it did, one that a twin grants, or a wait for a layer that has no model of what was done to it.
     fn grants(&mut self, source: &Source, until: &Condition) -> bool {
         let said = source.show();
         let staged = self.staged.iter().any(|action| match action {
@@ -207,6 +207,7 @@ impl Machine for SimulatedMachine {
             }
             _ => false,
         });
-        staged || self.worked_on && self.answer(source).is_none()
+        let granted = self.twins.iter().any(|placed| placed.twin.grants(source, until));
+        staged || granted || self.worked_on && self.answer(source).is_none()
     }
 }

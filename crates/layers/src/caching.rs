@@ -13,6 +13,14 @@ pub(crate) const HIT: Metric = Metric {
     help: "I/Os that the cache answered, of all that reached it, reads and writes.",
 };
 
+/// Share of reads that the cache answered.
+pub(crate) const READ_HIT: Metric = Metric {
+    id: "read_hit_percent",
+    name: "read hits",
+    help: "Reads that the cache answered, of all reads. Merged I/Os count once, and a promotion on a miss is still a miss.",
+    ..HIT
+};
+
 /// Share of the cache that holds blocks, percent.
 pub(crate) const USED: Metric = Metric {
     id: "used_percent",

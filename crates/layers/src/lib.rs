@@ -27,6 +27,7 @@ mod objects;
 mod parse;
 mod planned;
 pub mod probe;
+mod read_back;
 mod readings;
 mod recorded;
 mod registry;

@@ -8,7 +8,7 @@ use results::model::AskedContent;
 use crate::argv::{is_planned, show_argv};
 use crate::layer::RaisePlan;
 use crate::probe::Source;
-use crate::step::{Action, Step};
+use crate::step::{Action, Condition, Step};
 use crate::twin::{Twin, TwinAnswer, Writes};
 
 /// Separator of two recorded texts of one source in a file.
@@ -89,6 +89,17 @@ impl Twin for Recorded {
         now
     }
 
+    /// What the layer itself waits for comes about, as its commands succeed: what was recorded is of other settings.
+    fn grants(&self, source: &Source, until: &Condition) -> bool {
+        let said = source.show();
+        self.steps().any(|step| match &step.action {
+            Action::Wait { source, until: own, .. } => {
+                own == until && is_planned(&source.show(), &said)
+            }
+            _ => false,
+        })
+    }
+
     fn wrote(&mut self, _: &Writes, _: &AskedContent) {
         self.worked_on = true;
     }
@@ -136,6 +147,7 @@ mod tests {
                     Action::Bind { source, .. } => {
                         assert!(twin.read(source).is_some(), "{source:?}");
                     }
+                    Action::Wait { source, until, .. } => assert!(twin.grants(source, until)),
                     _ => {}
                 }
             }

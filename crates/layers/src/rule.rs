@@ -230,6 +230,8 @@ pub struct PlannedFacts<'a> {
     pub stages: &'a [PlannedStage],
     /// Kinds of the layers of every variant, the devices first.
     pub variants: &'a [Vec<&'a str>],
+    /// The kinds that store duplicates once and compressed blocks together ([`crate::Kind::reduces`]).
+    pub reducing: &'a [&'a str],
 }
 
 /// Facts of one cell, for a layer's rules.

@@ -6,6 +6,7 @@
 use results::model::AskedContent;
 
 use crate::probe::Source;
+use crate::step::Condition;
 
 /// A simulated layer: answers the commands and reads of a real one.
 pub trait Twin: Send {
@@ -14,6 +15,11 @@ pub trait Twin: Send {
 
     /// The text of a source with all placeholders resolved; `None` when it is not this twin's.
     fn read(&mut self, source: &Source) -> Option<String>;
+
+    /// Tells whether what a step waits for counts as come about, whatever the text of the source says.
+    fn grants(&self, _source: &Source, _until: &Condition) -> bool {
+        false
+    }
 
     /// A device was flushed.
     fn flushed(&mut self, _device: &str) {}

@@ -1,5 +1,7 @@
 //! Parts that layers on logical volumes share: names, sizes and the steps that make and remove them.
 
+pub(crate) mod tier;
+pub(crate) mod tier_actions;
 mod twin;
 
 pub(crate) use twin::GroupTwin;
@@ -128,12 +130,23 @@ impl Group {
         volume: &str,
         nodes: &[&str],
     ) -> Step {
-        let full = format!("{}/{volume}", self.name);
         // Nothing may prompt: the device is empty, so there is no signature to be asked about.
-        let quiet = ["lvm", "lvcreate", "--yes", "--wipesignatures", "n", "--zero", "n"];
+        let quiet = ["--wipesignatures", "n", "--zero", "n"];
+        self.make(about, &[&quiet, arguments].concat(), volume, nodes)
+    }
+
+    /// As [`Self::create`], with all of `lvcreate`'s arguments.
+    pub(crate) fn make(
+        &self,
+        about: &str,
+        arguments: &[&str],
+        volume: &str,
+        nodes: &[&str],
+    ) -> Step {
+        let full = format!("{}/{volume}", self.name);
         Step {
             about: about.to_owned(),
-            action: command(&[&quiet, arguments].concat()),
+            action: command(&[&["lvm", "lvcreate", "--yes"], arguments].concat()),
             undo: vec![
                 gone(&["lvm", "lvremove", "--yes", "--force", &full]),
                 Action::RemoveNodes { nodes: nodes.iter().map(|n| self.node(n)).collect() },

@@ -20,12 +20,7 @@ const fn counter(id: &'static str, name: &'static str, unit: Unit, help: &'stati
 /// Every figure.
 pub(super) static METRICS: &[Metric] = &[
     caching::HIT,
-    counter(
-        "read_hit_percent",
-        "read hits",
-        Unit::Percent,
-        "Reads that the cache answered, of all reads. Merged I/Os count once, and a promotion on a miss is still a miss.",
-    ),
+    caching::READ_HIT,
     counter(
         "write_hit_percent",
         "write hits",

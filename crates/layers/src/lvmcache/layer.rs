@@ -2,22 +2,31 @@
 
 use std::collections::BTreeMap;
 
+use super::raise;
 use super::setup::Setup;
-use super::{actions, raise};
 use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan};
+use crate::lvm::Group;
+use crate::lvm::tier::{INPUTS, VOLUME};
+use crate::lvm::tier_actions;
 use crate::settings::{SettingError, size_text};
+use crate::step::Step;
+
+/// Settings that change while the volume runs.
+const CHANGEABLE: &[&str] = &["mode", "policy", "migration_threshold"];
 
 impl Layer for Setup {
     fn settings(&self) -> BTreeMap<String, String> {
-        let all = || "all".to_owned();
-        let entries = [
-            ("size", self.size.map_or_else(all, size_text)),
-            ("cache_size", self.cache_size.map_or_else(all, size_text)),
-            ("chunk_size", size_text(self.chunk_size)),
+        let chunk = self.chunk_size.map_or_else(|| "usual".to_owned(), size_text);
+        let own = [
+            ("via", self.via().to_owned()),
+            ("chunk_size", chunk),
             ("mode", self.mode.clone()),
+            ("policy", self.policy.clone()),
             ("migration_threshold", self.migration_threshold.to_string()),
         ];
-        entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+        let mut settings = self.sizes.settings();
+        settings.extend(own.map(|(key, value)| (key.to_owned(), value)));
+        settings
     }
 
     fn raise(&self, at: &Place) -> Result<RaisePlan, SettingError> {
@@ -25,16 +34,31 @@ impl Layer for Setup {
         Ok(raise::raise(self, at))
     }
 
+    fn change(&self, at: &Place, key: &str) -> Option<Vec<Step>> {
+        let field = CHANGEABLE.iter().find(|known| **known == key)?;
+        let group = Group::of(at, &INPUTS.map(|input| input.name));
+        let [option, value] = raise::argument(self, field);
+        let about = format!("change {field} of the cache");
+        let change = group.change(&about, &[&option, &value], VOLUME);
+        let wanted = vec![(*field, self.settings().remove(*field).unwrap_or_default())];
+        Some([change].into_iter().chain(raise::looks(&group, wanted)).collect())
+    }
+
+    fn changeable(&self) -> &'static [&'static str] {
+        CHANGEABLE
+    }
+
     fn act(&self, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {
-        actions::act(self, at, asked.action)
+        let group = Group::of(at, &INPUTS.map(|input| input.name));
+        Ok(tier_actions::act(&group, asked.action, || vec![raise::attach(self, at, &group)]))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::names::{CACHE, ORIGIN};
     use super::*;
     use crate::layer::Offer;
+    use crate::lvm::tier::{CACHE, ORIGIN};
 
     const GIB: u64 = 1 << 30;
 

@@ -1,6 +1,5 @@
 //! `lvmcache`: a slow volume with a cache of hot blocks on a faster device: dm-cache, made by lvm2.
 
-mod actions;
 mod catalogue;
 mod counters;
 mod figures;
@@ -11,16 +10,14 @@ mod raise;
 mod rules;
 mod setup;
 
-use crate::kind::{FillLevel, Headline, InputKind, Kind, LayerNeeds, Parser, needed};
+use crate::kind::{FillLevel, Headline, Kind, LayerNeeds, Parser, PartEffect};
+use crate::lvm::{tier, tier_actions};
 use crate::{lvm, machine};
 
-use names::{CACHE, NAME, ORIGIN, STATUS};
+use names::{NAME, STATUS};
 
 pub(crate) const KIND: Kind = Kind {
-    inputs: &[
-        needed(ORIGIN, InputKind::Block, "the slow device, which holds all data"),
-        needed(CACHE, InputKind::Block, "the fast device, which holds hot blocks"),
-    ],
+    inputs: &tier::INPUTS,
     keys: setup::KEYS,
     parsers: &[Parser { id: STATUS, read: parsers::parse_status }],
     recorded: &[
@@ -33,9 +30,9 @@ pub(crate) const KIND: Kind = Kind {
     refuses_nowait: true,
     headline: Some(Headline { metric: "hit_percent", words: None, does: None }),
     metrics: catalogue::METRICS,
-    fills: &[FillLevel { of: "cache", metric: "used_percent", part: Some(actions::CACHED) }],
-    actions: actions::ACTIONS,
-    change: None,
+    fills: &[FillLevel { of: "cache", metric: "used_percent", part: Some(tier_actions::CACHED) }],
+    actions: tier_actions::ACTIONS,
+    change: Some(PartEffect::Needs(tier_actions::CACHED)),
     charts: catalogue::CHARTS,
     needs: LayerNeeds {
         packages: &["lvm2", "thin-provisioning-tools"],

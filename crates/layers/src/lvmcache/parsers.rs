@@ -1,6 +1,10 @@
 //! Parser of dm-cache's status line.
 
+use std::collections::BTreeMap;
+
 use super::names::STATUS;
+use super::setup::MODES;
+use crate::settings::size_text;
 use crate::{ParseError, Parsed};
 
 /// Fields of the status line after the word `cache`, in their order (the kernel's admin-guide/device-mapper/cache).
@@ -36,7 +40,29 @@ pub(super) fn parse_status(text: &str) -> Result<Parsed, ParseError> {
         }
         parsed.numbers.insert((*field).to_owned(), Some(number(whole)? as f64));
     }
+    parsed.texts = settings(&words[FIELDS.len()..], &parsed).ok_or_else(|| wrong("no settings"))?;
     Ok(parsed)
+}
+
+/// The settings that follow the counters: features, core arguments, the policy; each list begins with its length.
+fn settings(words: &[&str], parsed: &Parsed) -> Option<BTreeMap<String, String>> {
+    let list = |words: &'_ [&str]| words.first()?.parse::<usize>().ok();
+    let features = list(words)?;
+    let (features, rest) = words.get(1..)?.split_at_checked(features)?;
+    let arguments = list(rest)?;
+    let (arguments, rest) = rest.get(1..)?.split_at_checked(arguments)?;
+    let mode = features.iter().find(|word| MODES.contains(word))?;
+    let threshold = arguments.chunks_exact(2).find(|pair| pair[0] == "migration_threshold")?;
+    let chunk = parsed.numbers.get("chunk_sectors").copied().flatten()? as u64 * 512;
+    // lvm calls the policy of a cachevol by its old name, which is smq too.
+    let policy = if *rest.first()? == "mq" { "smq" } else { rest[0] };
+    let texts = [
+        ("chunk_size", size_text(chunk)),
+        ("mode", (*mode).to_owned()),
+        ("policy", policy.to_owned()),
+        ("migration_threshold", threshold[1].to_owned()),
+    ];
+    Some(texts.map(|(name, text)| (name.to_owned(), text)).into())
 }
 
 #[cfg(test)]
@@ -51,6 +77,9 @@ mod tests {
         assert_eq!(numbers["write_misses"], Some(33.0));
         assert_eq!(numbers["promotions"], Some(31.0));
         assert_eq!(numbers["dirty_chunks"], Some(7.0));
+        let texts = parse_status(text).unwrap().texts;
+        assert_eq!((&*texts["mode"], &*texts["policy"]), ("writethrough", "smq"));
+        assert_eq!((&*texts["chunk_size"], &*texts["migration_threshold"]), ("64k", "2048"));
         assert_eq!((numbers["used_chunks"], numbers["chunks"]), (Some(1024.0), Some(960.0)));
     }
 

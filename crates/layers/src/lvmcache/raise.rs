@@ -1,22 +1,33 @@
 //! The steps that raise a cached volume, and what is sampled of it.
 
-use super::names::{CACHE, FAST, ORIGIN, STATUS, VOLUME};
+use super::names::STATUS;
 use super::setup::Setup;
 use crate::layer::{Offer, Place, RaisePlan};
-use crate::lvm::{self, Group};
+use crate::lvm::Group;
+use crate::lvm::tier::{CACHE, FAST, INPUTS, VOLUME};
+use crate::lvm::{EXTENT, round_up};
 use crate::machine;
 use crate::probe::{NamedDevice, Probe, Reading, Source};
+use crate::read_back::read_back;
+use crate::settings::size_text;
 use crate::step::{Action, Step};
+
+/// Bytes of metadata that lvm counts for a chunk and its hint, and for transactions (lvm2's cache_manip.c).
+const CHUNK_METADATA: u64 = 36;
+const TRANSACTIONS: u64 = 4 << 20;
 
 /// Everything about the volume at its place.
 pub(super) fn raise(setup: &Setup, at: &Place) -> RaisePlan {
-    let group = Group::of(at, &[ORIGIN, CACHE]);
-    let ((origin, origin_bytes), (cache, _)) = (at.block(ORIGIN), at.block(CACHE));
-    let bytes = setup.volume_bytes(origin_bytes);
+    let group = Group::of(at, &INPUTS.map(|input| input.name));
     let mut up = group.up();
-    up.push(volume(&group, "make the volume on the slow device", VOLUME, setup.size, origin));
-    up.push(volume(&group, "make the cache on the fast device", FAST, setup.cache_size, cache));
-    up.push(attach(setup, &group));
+    up.push(setup.sizes.make_volume(&group, at, &[]));
+    up.push(if setup.pooled {
+        pool(setup, at, &group)
+    } else {
+        setup.sizes.make_fast(&group, at, &[])
+    });
+    up.push(attach(setup, at, &group));
+    up.extend(looks(&group, asked(setup)));
     let node = group.node(VOLUME);
     up.push(Step {
         about: "note the table that lvm gave to the kernel".into(),
@@ -41,43 +52,90 @@ pub(super) fn raise(setup: &Setup, at: &Place) -> RaisePlan {
         }],
         ready: Vec::new(),
         settle: vec![Step::flush(&device)],
-        offer: Offer::Block { device, bytes },
+        offer: Offer::Block { device, bytes: setup.sizes.volume_bytes(at) },
         allocate: None,
         // smq keeps about 64 bytes for each chunk, and a hotspot queue of a quarter of them (dm-cache-policy-smq.c).
-        memory_bytes: setup.cache_bytes(at.block(CACHE).1) / setup.chunk_size * 80,
+        memory_bytes: setup.sizes.cache_bytes(at) / setup.chunk(at) * 80,
         computed: Vec::new(),
     }
 }
 
-/// A step that makes a linear volume on one of the group's devices.
-fn volume(group: &Group, about: &str, name: &str, size: Option<u64>, device: &str) -> Step {
-    let [how, size] = match size {
-        Some(_) => lvm::size_arguments(size.map(lvm::round_up)),
-        // All of one device, not of the group.
-        None => ["--extents".to_owned(), "100%PVS".to_owned()],
-    };
-    let arguments = ["--type", "linear", &how, &size, "--name", name, &group.name, device];
-    group.create(about, &arguments, name, &[name])
+/// A step that makes a pool of the fast device: data and metadata apart, as large together as the cache is to be.
+fn pool(setup: &Setup, at: &Place, group: &Group) -> Step {
+    let (whole, chunk) = (setup.sizes.cache_bytes(at), setup.chunk(at));
+    let metadata = round_up(TRANSACTIONS + whole / chunk * CHUNK_METADATA).max(2 * EXTENT);
+    let [data, metadata] = [whole - metadata, metadata].map(|bytes| format!("{bytes}b"));
+    let chunk = format!("{chunk}b");
+    let arguments = [
+        "--type",
+        "cache-pool",
+        "--size",
+        &data,
+        "--poolmetadatasize",
+        &metadata,
+        "--poolmetadataspare",
+        "n",
+        "--chunksize",
+        &chunk,
+        "--name",
+        FAST,
+        &group.name,
+        at.block(CACHE).0,
+    ];
+    let [data, metadata] = ["cdata", "cmeta"].map(|part| format!("{FAST}_{part}"));
+    group.make(
+        "make the pool of the cache on the fast device",
+        &arguments,
+        FAST,
+        &[&data, &metadata],
+    )
 }
 
 /// The step that puts the cache in front of the volume. Removing the volume removes both.
-pub(super) fn attach(setup: &Setup, group: &Group) -> Step {
-    let chunk = format!("{}b", setup.chunk_size);
-    let threshold = format!("migration_threshold={}", setup.migration_threshold);
-    let arguments = [
-        "--type",
-        "cache",
-        "--cachevol",
-        FAST,
-        "--cachemode",
-        &setup.mode,
-        "--chunksize",
-        &chunk,
-        "--cachesettings",
-        &threshold,
-    ];
+pub(super) fn attach(setup: &Setup, at: &Place, group: &Group) -> Step {
+    let chunk = format!("{}b", setup.chunk(at));
+    let [mode, policy, threshold] =
+        ["mode", "policy", "migration_threshold"].map(|key| argument(setup, key));
+    let via = format!("--{}", setup.via());
+    let mut arguments: Vec<&str> = vec!["--type", "cache", &via, FAST];
+    arguments.extend([&mode, &policy, &threshold].into_iter().flatten().map(String::as_str));
+    if !setup.pooled {
+        arguments.extend(["--chunksize", &chunk]);
+    }
     let corig = format!("{VOLUME}_corig");
-    let [whole, data, meta] = ["", "-cdata", "-cmeta"].map(|part| format!("{FAST}_cvol{part}"));
-    let nodes = [VOLUME, &corig, &data, &meta, &whole];
+    let parts: &[&str] = if setup.pooled {
+        &["_cpool_cdata", "_cpool_cmeta"]
+    } else {
+        &["_cvol-cdata", "_cvol-cmeta", "_cvol"]
+    };
+    let parts: Vec<String> = parts.iter().map(|part| format!("{FAST}{part}")).collect();
+    let nodes: Vec<&str> =
+        [VOLUME, &corig].into_iter().chain(parts.iter().map(String::as_str)).collect();
     group.convert("put the cache in front of the volume", &arguments, VOLUME, &nodes)
+}
+
+/// lvm's option and value of a setting that the kernel has in its table.
+pub(super) fn argument(setup: &Setup, key: &str) -> [String; 2] {
+    let (option, value) = match key {
+        "mode" => ("--cachemode", setup.mode.clone()),
+        "policy" => ("--cachepolicy", setup.policy.clone()),
+        _ => ("--cachesettings", format!("migration_threshold={}", setup.migration_threshold)),
+    };
+    [option.to_owned(), value]
+}
+
+/// Settings that are not what lvm takes by itself, as the status line has them.
+fn asked(setup: &Setup) -> Vec<(&'static str, String)> {
+    let chunk = setup.chunk_size.map(|chunk| ("chunk_size", size_text(chunk)));
+    // lvm lets the cleaner run in writethrough, whatever the mode is for later.
+    let mode = if setup.policy == "cleaner" { "writethrough" } else { &setup.mode };
+    let mode = ("mode", mode.to_owned());
+    let policy = ("policy", setup.policy.clone());
+    let threshold = ("migration_threshold", setup.migration_threshold.to_string());
+    chunk.into_iter().chain([mode, policy, threshold]).collect()
+}
+
+/// Steps that look whether these settings are what the kernel runs with.
+pub(super) fn looks(group: &Group, wanted: Vec<(&'static str, String)>) -> Vec<Step> {
+    read_back(&Source::DmStatus { node: group.node(VOLUME) }, STATUS, wanted)
 }

@@ -97,6 +97,7 @@ mod tests {
                 below_files: false,
                 stages: &[stage],
                 variants: &[],
+                reducing: &[],
             })
         };
         let access = |order, cache: &str| found(EVEN_ACCESS, order, cache, 1);

@@ -3,37 +3,33 @@
 use toml::Table;
 use units::Bytes;
 
-use super::names::{CACHE, NAME, ORIGIN};
+use super::names::NAME;
 use crate::key::Key;
 use crate::layer::Place;
-use crate::lvm;
+use crate::lvm::tier::{self, TierSizes};
 use crate::settings::{SettingError, Settings, size_text};
 
 const KIB: u64 = 1 << 10;
-const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
 /// Modes in which writes go through the cache.
-const MODES: [&str; 3] = ["writethrough", "writeback", "passthrough"];
+pub(super) const MODES: [&str; 3] = ["writethrough", "writeback", "passthrough"];
+const POLICIES: [&str; 2] = ["smq", "cleaner"];
+const VIAS: [&str; 2] = ["cachevol", "cachepool"];
 
 pub(super) const KEYS: &[Key] = &[
+    tier::SIZE,
+    tier::CACHE_SIZE,
     Key {
-        name: "size",
-        default: "all of the origin device",
-        allowed: "a size; lvm rounds it up to 4 MiB",
-        example: "\"2G\"",
-        help: "Size of the cached volume.",
-    },
-    Key {
-        name: "cache_size",
-        default: "all of the cache device",
-        allowed: "a size from 16M on",
-        example: "\"64M\"",
-        help: "Size of the cache, its metadata included.",
+        name: "via",
+        default: "cachevol",
+        allowed: "cachevol or cachepool",
+        example: "\"cachepool\"",
+        help: "cachevol: one volume holds blocks and metadata. cachepool: two volumes, one for each, made to last by lvm.",
     },
     Key {
         name: "chunk_size",
-        default: "64k",
+        default: "64k, or what keeps the cache at 1,000,000 chunks",
         allowed: "a multiple of 32k from 32k to 1G",
         example: "\"64k\"",
         help: "Unit in which blocks are cached; the cache holds at most 1,000,000 of them.",
@@ -44,6 +40,13 @@ pub(super) const KEYS: &[Key] = &[
         allowed: "writethrough, writeback or passthrough",
         example: "\"writeback\"",
         help: "writethrough: a write is done when the origin has it. writeback: when the cache has it. passthrough: nothing is cached anew.",
+    },
+    Key {
+        name: "policy",
+        default: "smq",
+        allowed: "smq or cleaner",
+        example: "\"cleaner\"",
+        help: "smq decides what is hot. cleaner caches nothing anew and writes back all that is dirty.",
     },
     Key {
         name: "migration_threshold",
@@ -57,10 +60,12 @@ pub(super) const KEYS: &[Key] = &[
 /// The settings of a cached volume; sizes in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Setup {
-    pub(super) size: Option<u64>,
-    pub(super) cache_size: Option<u64>,
-    pub(super) chunk_size: u64,
+    pub(super) sizes: TierSizes,
+    pub(super) pooled: bool,
+    /// The size of a chunk where it is written.
+    pub(super) chunk_size: Option<u64>,
     pub(super) mode: String,
+    pub(super) policy: String,
     pub(super) migration_threshold: u32,
 }
 
@@ -75,17 +80,23 @@ fn nearest_chunk(bytes: u64) -> u64 {
     (below + if up { CHUNK_UNIT } else { 0 }).clamp(CHUNK_UNIT, GIB)
 }
 
+/// The size of a chunk that lvm takes by itself for a cache of so many bytes.
+fn usual_chunk(cache: u64) -> u64 {
+    cache.div_ceil(MOST_CHUNKS).next_multiple_of(CHUNK_UNIT).max(64 * KIB)
+}
+
 impl Setup {
     pub(super) fn read(table: &Table) -> Result<Self, SettingError> {
         let s = Settings::new(NAME, table, KEYS)?;
         let setup = Self {
-            size: s.size("size")?,
-            cache_size: s.size("cache_size")?,
-            chunk_size: s.size("chunk_size")?.unwrap_or(64 * KIB),
-            mode: s.word("mode", "writethrough", &MODES)?,
+            sizes: TierSizes::read(&s)?,
+            pooled: s.word("via", VIAS[0], &VIAS)? == VIAS[1],
+            chunk_size: s.size("chunk_size")?,
+            mode: s.word("mode", MODES[0], &MODES)?,
+            policy: s.word("policy", POLICIES[0], &POLICIES)?,
             migration_threshold: s.number("migration_threshold", 2048, 0..=u32::MAX)?,
         };
-        let chunk = setup.chunk_size;
+        let Some(chunk) = setup.chunk_size else { return Ok(setup) };
         let near = nearest_chunk(chunk);
         if near != chunk {
             return Err(SettingError::new(
@@ -100,52 +111,27 @@ impl Setup {
         Ok(setup)
     }
 
-    /// Size of the cached volume on an origin of `bytes`.
-    pub(super) fn volume_bytes(&self, bytes: u64) -> u64 {
-        self.size.map_or_else(|| lvm::usable(bytes), lvm::round_up)
+    /// The way that the cache is made.
+    pub(super) fn via(&self) -> &'static str {
+        VIAS[usize::from(self.pooled)]
     }
 
-    /// Size of the cache on a device of `bytes`.
-    pub(super) fn cache_bytes(&self, bytes: u64) -> u64 {
-        self.cache_size.map_or_else(|| lvm::usable(bytes), lvm::round_up)
+    /// Size of a chunk of a cache at `at`.
+    pub(super) fn chunk(&self, at: &Place) -> u64 {
+        self.chunk_size.unwrap_or_else(|| usual_chunk(self.sizes.cache_bytes(at)))
     }
 
     pub(super) fn validate(&self, at: &Place) -> Result<(), SettingError> {
-        let fits = |key: &str, input: &str, wanted: u64, least: u64| {
-            let usable = lvm::usable(at.block(input).1);
-            if (least..=usable).contains(&wanted) {
-                return Ok(());
-            }
-            Err(SettingError::new(
-                key,
-                format!(
-                    "{key} {} of layer 'lvmcache' does not fit its {input} device: lvm can use {} of it",
-                    Bytes(wanted),
-                    Bytes(usable)
-                ),
-                format!(
-                    "write {key} from \"{}\" to \"{}\", or take another device",
-                    size_text(least),
-                    size_text(usable)
-                ),
-            ))
-        };
-        let cache = self.cache_bytes(at.block(CACHE).1);
-        fits("size", ORIGIN, self.volume_bytes(at.block(ORIGIN).1), lvm::EXTENT)?;
-        fits("cache_size", CACHE, cache, 16 * MIB)?;
-        let chunks = cache / self.chunk_size;
+        self.sizes.validate(NAME, at)?;
+        let (cache, chunk) = (self.sizes.cache_bytes(at), self.chunk(at));
+        let chunks = cache / chunk;
         if chunks > MOST_CHUNKS {
-            let least = cache.div_ceil(MOST_CHUNKS).next_multiple_of(CHUNK_UNIT);
             return Err(SettingError::new(
                 "chunk_size",
-                format!(
-                    "a cache of {} has {chunks} chunks of {}",
-                    Bytes(cache),
-                    Bytes(self.chunk_size)
-                ),
+                format!("a cache of {} has {chunks} chunks of {}", Bytes(cache), Bytes(chunk)),
                 format!(
                     "lvm allows 1,000,000: write chunk_size = \"{}\" or more",
-                    size_text(least)
+                    size_text(usual_chunk(cache))
                 ),
             ));
         }

@@ -356,6 +356,7 @@ impl Case {
             below_files: !self.above.is_empty(),
             stages: &self.planned,
             variants: &self.variants,
+            reducing: &[],
         };
         let examined = RULES.iter().filter_map(|rule| rule.examine(&facts));
         examined.chain(RULES.iter().filter_map(|rule| rule.check_plan(&plan))).collect()

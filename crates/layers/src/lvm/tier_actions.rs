@@ -1,17 +1,16 @@
-//! Actions of a cached volume while it stands.
+//! Actions of a volume with a cache while it stands.
 
-use super::names::{CACHE, ORIGIN, VOLUME};
-use super::raise;
-use super::setup::Setup;
+use super::Group;
+use super::tier::VOLUME;
 use crate::kind::{ActionKind, PartEffect};
-use crate::layer::{ActionPlan, Place};
-use crate::lvm::Group;
-use crate::settings::SettingError;
+use crate::layer::ActionPlan;
+use crate::step::Step;
 
 /// The part that a split takes away.
-pub(super) const CACHED: &str = "cache";
+pub(crate) const CACHED: &str = "cache";
 
-pub(super) const ACTIONS: &[ActionKind] = &[
+/// Every action.
+pub(crate) const ACTIONS: &[ActionKind] = &[
     ActionKind {
         name: "restart",
         about: "Takes the volume down and brings it up again; data and cached blocks stay.",
@@ -38,14 +37,13 @@ pub(super) const ACTIONS: &[ActionKind] = &[
     },
 ];
 
-/// The steps of an action.
-pub(super) fn act(setup: &Setup, at: &Place, action: &str) -> Result<ActionPlan, SettingError> {
-    let group = Group::of(at, &[ORIGIN, CACHE]);
+/// The steps of an action; `attach` puts the cache in front of the volume.
+pub(crate) fn act(group: &Group, action: &str, attach: impl FnOnce() -> Vec<Step>) -> ActionPlan {
     let steps = match action {
         "restart" => group.restart(VOLUME),
         "split" => vec![group.split("take the cache away from the volume", VOLUME)],
         // What removes it is owed already, since it was first attached.
-        _ => vec![crate::step::Step { undo: Vec::new(), ..raise::attach(setup, &group) }],
+        _ => attach().into_iter().map(|step| Step { undo: Vec::new(), ..step }).collect(),
     };
-    Ok(ActionPlan { steps, bytes: None })
+    ActionPlan { steps, bytes: None }
 }
