@@ -36,6 +36,7 @@ mod settings;
 pub mod step;
 mod twin;
 mod vdo;
+mod writecache;
 mod xfs;
 
 pub use absence::is_absent;

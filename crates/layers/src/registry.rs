@@ -18,6 +18,7 @@ const KINDS: &[Kind] = &[
     crate::xfs::KIND,
     crate::ext4::KIND,
     crate::btrfs::KIND,
+    crate::writecache::KIND,
 ];
 
 static ALL: OnceLock<Vec<Kind>> = OnceLock::new();

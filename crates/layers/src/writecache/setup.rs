@@ -1,0 +1,217 @@
+//! The settings of a volume with a write cache, read and checked.
+
+use toml::Table;
+use units::Bytes;
+
+use super::names::NAME;
+use crate::key::Key;
+use crate::kind::{ActionKind, PartEffect};
+use crate::layer::Place;
+use crate::lvm::tier::{self, TierSizes};
+use crate::lvm::tier_actions;
+use crate::settings::{SettingError, Settings, on_off, size_text};
+
+/// The sizes of a block that lvm takes.
+const BLOCKS: [u64; 2] = [512, 4096];
+
+const fn number(
+    name: &'static str,
+    default: &'static str,
+    allowed: &'static str,
+    example: &'static str,
+    help: &'static str,
+) -> Key {
+    Key { name, default, allowed, example, help }
+}
+
+const fn switch(name: &'static str, help: &'static str) -> Key {
+    Key { name, default: "off", allowed: "on or off", example: "true", help }
+}
+
+pub(super) const KEYS: &[Key] = &[
+    tier::SIZE,
+    tier::CACHE_SIZE,
+    Key {
+        name: "block_size",
+        default: "4k",
+        allowed: "512 or 4k",
+        example: "\"4k\"",
+        help: "Unit in which writes are kept; a write of less is read, changed and written.",
+    },
+    number(
+        "high_watermark",
+        "50",
+        "percent, from 0 to 100, not below low_watermark",
+        "60",
+        "Share of the cache from which on data is written back.",
+    ),
+    number(
+        "low_watermark",
+        "45",
+        "percent, from 0 to 100",
+        "30",
+        "Share of the cache down to which data is written back.",
+    ),
+    number(
+        "writeback_jobs",
+        "0",
+        "a whole number; 0 is no limit",
+        "64",
+        "Most blocks that are written back at once.",
+    ),
+    number(
+        "autocommit_blocks",
+        "65536",
+        "a whole number from 1 on",
+        "4096",
+        "Blocks after which the cache makes its metadata durable by itself.",
+    ),
+    number(
+        "autocommit_time",
+        "1000",
+        "milliseconds, from 1 to 3600000",
+        "500",
+        "Time after which it does so though it was not asked to flush.",
+    ),
+    number(
+        "max_age",
+        "0",
+        "milliseconds, up to 86400000; 0 is for ever",
+        "10000",
+        "Age at which a block is written back though the cache is not full.",
+    ),
+    number(
+        "pause_writeback",
+        "3000",
+        "milliseconds, from 0 to 3600000",
+        "100",
+        "Time for which nothing is written back after the volume was written or read past the cache.",
+    ),
+    switch("cleaner", "Whether nothing goes to the cache any more and all of it is written back."),
+    switch(
+        "metadata_only",
+        "Whether only writes that a file system marks as metadata go to the cache.",
+    ),
+];
+
+pub(super) const ACTIONS: &[ActionKind] = &[
+    tier_actions::ACTIONS[0],
+    tier_actions::ACTIONS[1],
+    tier_actions::ACTIONS[2],
+    ActionKind {
+        name: "flush",
+        about: "Writes everything back that the cache holds, and empties it.",
+        keys: &[],
+        alone: false,
+        loses: false,
+        part: Some(PartEffect::Needs(tier_actions::CACHED)),
+    },
+];
+
+/// A setting that lvm and the kernel count in whole numbers: its word, its default, and its range.
+const NUMBERS: [(&str, u32, std::ops::RangeInclusive<u32>); 7] = [
+    ("high_watermark", 50, 0..=100),
+    ("low_watermark", 45, 0..=100),
+    ("writeback_jobs", 0, 0..=u32::MAX),
+    ("autocommit_blocks", 65_536, 1..=u32::MAX),
+    ("autocommit_time", 1000, 1..=3_600_000),
+    ("max_age", 0, 0..=86_400_000),
+    ("pause_writeback", 3000, 0..=3_600_000),
+];
+
+/// The settings of a volume with a write cache.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Setup {
+    pub(super) sizes: TierSizes,
+    /// Bytes of a block.
+    pub(super) block_size: u64,
+    /// Whole numbers by their words, with the default of each.
+    numbers: Vec<(&'static str, u32, u32)>,
+    switches: [(&'static str, bool); 2],
+}
+
+impl Setup {
+    pub(super) fn read(table: &Table) -> Result<Self, SettingError> {
+        let s = Settings::new(NAME, table, KEYS)?;
+        let number =
+            |(word, default, range): &(&'static str, u32, std::ops::RangeInclusive<u32>)| {
+                Ok((*word, s.number(word, *default, range.clone())?, *default))
+            };
+        let setup = Self {
+            sizes: TierSizes::read(&s)?,
+            block_size: s.size("block_size")?.unwrap_or(4096),
+            numbers: NUMBERS.iter().map(number).collect::<Result<_, SettingError>>()?,
+            switches: [
+                ("cleaner", s.switch("cleaner", false)?),
+                ("metadata_only", s.switch("metadata_only", false)?),
+            ],
+        };
+        if !BLOCKS.contains(&setup.block_size) {
+            return Err(SettingError::new(
+                "block_size",
+                format!(
+                    "block_size of layer 'writecache' cannot be {}",
+                    size_text(setup.block_size)
+                ),
+                "write block_size = \"4k\", or 512",
+            ));
+        }
+        let (high, low) = (setup.number("high_watermark"), setup.number("low_watermark"));
+        if low > high {
+            return Err(SettingError::new(
+                "low_watermark",
+                format!("low_watermark {low} of layer 'writecache' is above high_watermark {high}"),
+                format!("write low_watermark = {high} or less, or high_watermark = {low} or more"),
+            ));
+        }
+        Ok(setup)
+    }
+
+    /// The whole number of a setting.
+    fn number(&self, word: &str) -> u32 {
+        self.numbers.iter().find(|(own, ..)| *own == word).map_or(0, |(_, value, _)| *value)
+    }
+
+    /// Each setting but the sizes, as text.
+    pub(super) fn words(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let numbers = self.numbers.iter().map(|(word, value, _)| (*word, value.to_string()));
+        let switches = self.switches.iter().map(|(word, on)| (*word, on_off(*on)));
+        numbers.chain(switches)
+    }
+
+    /// The settings that are not what the kernel takes by itself, as lvm takes them.
+    pub(super) fn asked(&self) -> impl Iterator<Item = (&'static str, u32)> {
+        let numbers = self.numbers.iter().filter(|(_, value, default)| value != default);
+        let numbers = numbers.map(|(word, value, _)| (*word, *value));
+        numbers.chain(self.switches.iter().filter(|(_, on)| *on).map(|(word, _)| (*word, 1)))
+    }
+
+    /// Refuses what the devices under it cannot be.
+    pub(super) fn validate(&self, at: &Place) -> Result<(), SettingError> {
+        self.sizes.validate(NAME, at)?;
+        // An entry of 40 bytes for each block; lvmcache(7) names 2 % of the cache for blocks of 4 KiB.
+        let memory = self.memory_bytes(at);
+        if memory > MOST_MEMORY {
+            return Err(SettingError::new(
+                "cache_size",
+                format!(
+                    "a write cache of {} takes {} of memory",
+                    Bytes(self.sizes.cache_bytes(at)),
+                    Bytes(memory)
+                ),
+                "write a smaller cache_size, or block_size = \"4k\"",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Memory that the kernel takes for its entries, bytes.
+    pub(super) fn memory_bytes(&self, at: &Place) -> u64 {
+        self.sizes.cache_bytes(at) / self.block_size * ENTRY
+    }
+}
+
+/// Bytes of memory for a block of the cache: 2 GiB for 100 GiB in blocks of 4 KiB (lvmcache(7)).
+const ENTRY: u64 = 84;
+/// Memory that no machine of a test has to give, bytes.
+const MOST_MEMORY: u64 = 64 << 30;
