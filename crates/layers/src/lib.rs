@@ -11,6 +11,7 @@ mod caching;
 mod commands;
 mod counter;
 pub mod criterion;
+mod crypt;
 mod dm;
 mod ext4;
 mod figures;

@@ -15,6 +15,8 @@ const KINDS: &[Kind] = &[
     crate::linear::KIND,
     crate::vdo::KIND,
     crate::lvmcache::KIND,
+    crate::writecache::KIND,
+    crate::crypt::KIND,
     crate::xfs::KIND,
     crate::ext4::KIND,
     crate::btrfs::KIND,

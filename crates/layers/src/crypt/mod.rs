@@ -1,0 +1,34 @@
+//! `crypt`: an encrypted device: dm-crypt, opened by cryptsetup with a key that is made for the run.
+
+mod layer;
+mod parsers;
+mod rules;
+mod setup;
+
+use crate::kind::{Kind, LayerNeeds, Parser};
+
+/// Its word in an experiment.
+const NAME: &str = "crypt";
+/// Parser of a dm-crypt table line: the settings, as text.
+const TABLE: &str = "crypt.table";
+
+pub(crate) const KIND: Kind = Kind {
+    keys: setup::KEYS,
+    parsers: &[Parser { id: TABLE, read: parsers::parse_table }],
+    recorded: &[(TABLE, include_str!("recorded/table"))],
+    refuses_nowait: true,
+    needs: LayerNeeds {
+        packages: &["cryptsetup-bin", "dmsetup"],
+        modules: &["dm-mod", "dm-crypt", "xts", "essiv", "algif-skcipher", "algif-hash"],
+        tools: &["cryptsetup", "dmsetup"],
+        by_hand: &[],
+        guest_files: &[],
+    },
+    rules: rules::RULES,
+    ..Kind::new(
+        NAME,
+        "An encrypted device: dm-crypt, with a key that is made for the run.",
+        include_str!("manual.md"),
+        |table| Ok(Box::new(setup::Setup::read(table)?)),
+    )
+};

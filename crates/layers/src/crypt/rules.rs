@@ -1,0 +1,88 @@
+//! The doctor's rule about encryption in a stack.
+
+use results::model::LayerFacts;
+
+use crate::rule::{Check, LayerRule, Observation, PlannedFacts, ThresholdTest};
+
+/// Every rule.
+pub(super) const RULES: &[LayerRule] = &[REDUCES_CIPHERTEXT];
+
+const REDUCES_CIPHERTEXT: LayerRule = LayerRule {
+    id: "reduces_ciphertext",
+    text: "A layer that dedupes and compresses gets what was encrypted before: no two blocks are alike, and none compresses.",
+    reads: "the layers that this one stands on",
+    threshold: None,
+    remedy: "Let the layer that reduces stand on the encrypted device: then it sees the data, and what it stores is encrypted.",
+    source: "dm-crypt encrypts each sector by its place",
+    check: Check::Plan(reduces_ciphertext),
+};
+
+fn reduces_ciphertext(facts: &PlannedFacts, _: ThresholdTest) -> Option<Observation> {
+    let below = below(facts.layer, facts.stack);
+    let reducing = below.iter().find(|layer| facts.reducing.contains(&layer.layer.as_str()))?;
+    let message = format!(
+        "'{}' gets what '{}' has encrypted: no two blocks are alike, and none compresses, so that nothing is saved.",
+        reducing.name, facts.layer
+    );
+    Some(Observation { message: Some(message), ..Observation::default() })
+}
+
+/// The layers that `layer` stands on, however many lie between.
+fn below<'a>(layer: &str, stack: &'a [LayerFacts]) -> Vec<&'a LayerFacts> {
+    let own = stack.iter().find(|other| other.name == layer);
+    let mut open: Vec<&str> =
+        own.map_or_else(Vec::new, |own| own.on.values().map(String::as_str).collect());
+    let mut found = Vec::new();
+    while let Some(name) = open.pop() {
+        if let Some(layer) = stack.iter().find(|other| other.name == name) {
+            open.extend(layer.on.values().map(String::as_str));
+            found.push(layer);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn layer(kind: &str, name: &str, on: &str) -> LayerFacts {
+        LayerFacts {
+            layer: kind.into(),
+            name: name.into(),
+            settings: BTreeMap::new(),
+            on: BTreeMap::from([("data".to_owned(), on.to_owned())]),
+            computed: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn encryption_above_what_reduces_is_told_and_below_it_is_right() {
+        assert_eq!(RULES.len(), 1, "the rules have another case");
+        let found = |stack: &[LayerFacts]| {
+            REDUCES_CIPHERTEXT.check_plan(&PlannedFacts {
+                layer: "secret",
+                kind: "crypt",
+                settings: &BTreeMap::new(),
+                stack,
+                below_files: false,
+                stages: &[],
+                variants: &[],
+                reducing: &["small"],
+            })
+        };
+        let above = [
+            layer("small", "store", "data"),
+            layer("plain", "between", "store"),
+            layer("crypt", "secret", "between"),
+        ];
+        let told = found(&above).unwrap();
+        assert!(told.message.contains("'store'") && told.remedy.contains("stand on"), "{told:?}");
+        assert_eq!(
+            found(&[layer("crypt", "secret", "data"), layer("small", "store", "secret")]),
+            None
+        );
+    }
+}

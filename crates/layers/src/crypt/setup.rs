@@ -1,0 +1,156 @@
+//! The settings of an encrypted device, read and checked.
+
+use toml::Table;
+use units::Bytes;
+
+use super::NAME;
+use crate::key::Key;
+use crate::settings::{SettingError, Settings, size_text};
+
+const VIAS: [&str; 2] = ["luks2", "plain"];
+/// Ciphers, each with the lengths of key that it takes, the usual one first.
+const CIPHERS: [(&str, &[u32]); 2] =
+    [("aes-xts-plain64", &[512, 256]), ("aes-cbc-essiv:sha256", &[256, 128])];
+const SECTORS: [u64; 4] = [512, 1024, 2048, 4096];
+/// Space that LUKS2 takes at the start of the device, bytes.
+const HEADER: u64 = 16 << 20;
+/// The smallest encrypted device, bytes.
+const SMALLEST: u64 = 1 << 20;
+
+pub(super) const KEYS: &[Key] = &[
+    Key {
+        name: "via",
+        default: "luks2",
+        allowed: "luks2 or plain",
+        example: "\"plain\"",
+        help: "luks2: a header of 16 MiB holds the key, encrypted. plain: no header.",
+    },
+    Key {
+        name: "cipher",
+        default: "aes-xts-plain64",
+        allowed: "aes-xts-plain64 or aes-cbc-essiv:sha256",
+        example: "\"aes-xts-plain64\"",
+        help: "The cipher, its mode, and how each sector gets its own start.",
+    },
+    Key {
+        name: "key_bits",
+        default: "512, or 256 for aes-cbc-essiv:sha256",
+        allowed: "\"512\" or \"256\"; for aes-cbc-essiv:sha256 \"256\" or \"128\"",
+        example: "\"256\"",
+        help: "Length of the key. xts takes two, so that 512 bits are AES-256.",
+    },
+    Key {
+        name: "sector_size",
+        default: "512",
+        allowed: "512, 1024, 2048 or 4096",
+        example: "4096",
+        help: "Bytes that are encrypted at once; I/Os must be multiples of it.",
+    },
+    switch("discards", "Whether discards go on to the device, which then shows what is in use."),
+    switch("same_cpu", "Whether what is encrypted is so on the CPU that sent it."),
+    switch(
+        "submit_from_crypt_cpus",
+        "Whether writes are sent by those who encrypted them, and not sorted by one thread.",
+    ),
+    switch(
+        "no_read_workqueue",
+        "Whether reads are decrypted where they end, and not by a queue of work.",
+    ),
+    switch(
+        "no_write_workqueue",
+        "Whether writes are encrypted where they are sent, and not by a queue of work.",
+    ),
+];
+
+const fn switch(name: &'static str, help: &'static str) -> Key {
+    Key { name, default: "off", allowed: "on or off", example: "true", help }
+}
+
+/// Switches: the setting, cryptsetup's option, and the word of the table.
+pub(super) const SWITCHES: [(&str, &str, &str); 5] = [
+    ("discards", "--allow-discards", "allow_discards"),
+    ("same_cpu", "--perf-same_cpu_crypt", "same_cpu_crypt"),
+    ("submit_from_crypt_cpus", "--perf-submit_from_crypt_cpus", "submit_from_crypt_cpus"),
+    ("no_read_workqueue", "--perf-no_read_workqueue", "no_read_workqueue"),
+    ("no_write_workqueue", "--perf-no_write_workqueue", "no_write_workqueue"),
+];
+
+/// The settings of an encrypted device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Setup {
+    pub(super) luks: bool,
+    pub(super) cipher: &'static str,
+    pub(super) key_bits: u32,
+    pub(super) sector_size: u32,
+    pub(super) switches: [bool; SWITCHES.len()],
+}
+
+impl Setup {
+    pub(super) fn read(table: &Table) -> Result<Self, SettingError> {
+        let s = Settings::new(NAME, table, KEYS)?;
+        let names = CIPHERS.map(|(name, _)| name);
+        let chosen = s.word("cipher", names[0], &names)?;
+        let (cipher, lengths) = CIPHERS[usize::from(chosen != names[0])];
+        let all = ["512", "256", "128"];
+        let bits = s.word("key_bits", &lengths[0].to_string(), &all)?;
+        let sector_size = s.number("sector_size", 512, 512..=4096)?;
+        let key_bits = bits.parse().unwrap_or_default();
+        if !lengths.contains(&key_bits) {
+            let allowed = lengths.iter().map(|bits| format!("\"{bits}\"")).collect::<Vec<_>>();
+            return Err(SettingError::new(
+                "key_bits",
+                format!("key_bits of layer 'crypt' cannot be {bits} with {cipher}"),
+                format!("write key_bits = {}", allowed.join(" or ")),
+            ));
+        }
+        if !SECTORS.contains(&u64::from(sector_size)) {
+            return Err(SettingError::new(
+                "sector_size",
+                format!("sector_size of layer 'crypt' cannot be {sector_size}"),
+                "write sector_size = 512, 1024, 2048 or 4096",
+            ));
+        }
+        let mut switches = [false; SWITCHES.len()];
+        for (on, (key, ..)) in switches.iter_mut().zip(SWITCHES) {
+            *on = s.switch(key, false)?;
+        }
+        let luks = s.word("via", VIAS[0], &VIAS)? == VIAS[0];
+        Ok(Self { luks, cipher, key_bits, sector_size, switches })
+    }
+
+    /// The way that it is made.
+    pub(super) fn via(&self) -> &'static str {
+        VIAS[usize::from(!self.luks)]
+    }
+
+    /// Size of what is encrypted on a device of `bytes`.
+    pub(super) fn bytes(&self, bytes: u64) -> u64 {
+        bytes.saturating_sub(if self.luks { HEADER } else { 0 })
+    }
+
+    pub(super) fn validate(&self, bytes: u64) -> Result<(), SettingError> {
+        if self.bytes(bytes) < SMALLEST {
+            return Err(SettingError::new(
+                "on",
+                format!("a device of {} is too small for layer 'crypt'", Bytes(bytes)),
+                if self.luks {
+                    "LUKS2 takes 16M for its header: take 17M or more, or write via = \"plain\""
+                } else {
+                    "take a device of 1M or more"
+                },
+            ));
+        }
+        if bytes.is_multiple_of(u64::from(self.sector_size)) {
+            return Ok(());
+        }
+        Err(SettingError::new(
+            "sector_size",
+            format!(
+                "a device of {} is no multiple of sector_size {}",
+                size_text(bytes),
+                self.sector_size
+            ),
+            "write a smaller sector_size, or take another device",
+        ))
+    }
+}
