@@ -35,6 +35,7 @@ mod registry;
 mod rule;
 mod settings;
 pub mod step;
+mod thin;
 mod twin;
 mod vdo;
 mod writecache;

@@ -16,6 +16,7 @@ const KINDS: &[Kind] = &[
     crate::vdo::KIND,
     crate::lvmcache::KIND,
     crate::writecache::KIND,
+    crate::thin::KIND,
     crate::crypt::KIND,
     crate::xfs::KIND,
     crate::ext4::KIND,
