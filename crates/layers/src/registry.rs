@@ -21,7 +21,6 @@ const KINDS: &[Kind] = &[
     crate::xfs::KIND,
     crate::ext4::KIND,
     crate::btrfs::KIND,
-    crate::writecache::KIND,
 ];
 
 static ALL: OnceLock<Vec<Kind>> = OnceLock::new();
