@@ -87,8 +87,12 @@ fn pause(time: Nanos) -> Step {
 
 /// Dirty pages are written out first: only clean ones can be dropped (the kernel's admin-guide/sysctl/vm, drop_caches).
 pub(crate) fn drop_caches() -> Vec<Step> {
-    let forget =
-        Action::Write { path: "/proc/sys/vm/drop_caches".into(), value: "3".into(), reads: None };
+    let forget = Action::Write {
+        path: "/proc/sys/vm/drop_caches".into(),
+        value: "3".into(),
+        reads: None,
+        may_be_gone: false,
+    };
     let about = "write out what the kernel holds of files in memory";
     vec![
         step(about, Action::Sync, Vec::new()),

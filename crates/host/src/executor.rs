@@ -1,5 +1,6 @@
 //! Executes steps, remembers what it owes, and undoes it in reverse on every path.
 
+mod attribute;
 mod command;
 mod conditions;
 mod intact;
@@ -25,7 +26,7 @@ use units::Nanos;
 
 use crate::names::{self, Names};
 use crate::{Machine, Removal, StepError};
-use conditions::{holds, seen};
+use conditions::{holds, is_gone, seen};
 use owed::Owed;
 
 /// Executes steps on one machine.
@@ -257,8 +258,11 @@ impl Executor {
                 .remove_nodes(nodes)
                 .map(|removed| removed.join("\n"))
                 .map_err(|e| failed(context, action, e)),
-            Action::Write { path, value, reads } => {
-                self.write(path, value, reads.as_deref()).map_err(|e| failed(context, action, e))
+            Action::Write { path, value, reads, may_be_gone } => {
+                match self.write(path, value, reads.as_deref()) {
+                    Err(error) if *may_be_gone && is_gone(&error) => Ok("it is gone".to_owned()),
+                    written => written.map_err(|e| failed(context, action, e)),
+                }
             }
             Action::Mount { .. } | Action::Unmount { .. } => {
                 self.mount(action).map(|()| String::new()).map_err(|e| failed(context, action, e))
@@ -289,24 +293,6 @@ impl Executor {
         };
         self.transcript.push(entry);
         outcome.map(drop)
-    }
-
-    /// Writes an attribute of the kernel; gives what it says afterwards.
-    fn write(&mut self, path: &str, value: &str, reads: Option<&str>) -> io::Result<String> {
-        let resolve = |text: &str| self.resolve(text).map_err(io::Error::other);
-        let (path, value) = (resolve(path)?, resolve(value)?);
-        let wanted = reads.map(resolve).transpose()?;
-        self.machine.write(&path, &value)?;
-        let Some(wanted) = wanted else { return Ok(String::new()) };
-        let found = self.machine.read(&Source::File { path: path.clone() })?;
-        let chosen = format!("[{wanted}]");
-        match found.trim() == wanted || found.split_whitespace().any(|word| word == chosen) {
-            true => Ok(found),
-            false => Err(io::Error::other(format!(
-                "{path} says '{}' after '{value}' was written; '{wanted}' was expected",
-                found.trim()
-            ))),
-        }
     }
 
     fn mount(&mut self, action: &Action) -> io::Result<()> {
@@ -370,8 +356,14 @@ impl Executor {
         let source = self.resolve_source(source)?;
         let end = self.clock.now().0.saturating_add(Nanos::from_secs(context.deadline_s).0);
         loop {
+            if *until == Condition::Gone
+                && self.machine.read(&source).is_err_and(|error| is_gone(&error))
+            {
+                return Ok(String::new());
+            }
             // What cannot be read yet may be readable a moment later: it is reported at the deadline.
             let seen = match self.parsed(context, &source, parser) {
+                _ if *until == Condition::Gone => seen(until, &Parsed::default()),
                 Ok(parsed) if holds(until, &parsed) => return Ok(seen(until, &parsed)),
                 Ok(parsed) => seen(until, &parsed),
                 Err(error) => chain(&error),

@@ -5,8 +5,8 @@ use std::fmt;
 use std::path::Path;
 use std::time::Duration;
 
-use layers::Objects;
 use layers::step::Action;
+use layers::{Listing, Objects};
 use sys::dm::Dm;
 use sys::interrupt::Interrupt;
 
@@ -63,8 +63,8 @@ pub struct Removal {
     pub what: String,
     /// Its name in what layers do, to see whether a layer's own undo removes it.
     pub name: String,
-    /// The action that removes it.
-    pub action: Action,
+    /// The actions that remove it.
+    pub actions: Vec<Action>,
     /// It stands on the stack: it goes before the layers do.
     pub above: bool,
 }
@@ -84,12 +84,15 @@ impl Leftover {
             }
             Self::Mount { at, .. } => (at, command(&["umount", at])),
             Self::Directory(at) => (at, Action::Unmount { directory: at.clone(), device: None }),
-            Self::Object { of, name } => (name, command(&[of.remove, &[name]].concat())),
             Self::Node(name) => (name, Action::RemoveNodes { nodes: vec![name.clone()] }),
             Self::Loop { device, .. } => (device, command(&["losetup", "--detach", device])),
+            Self::Object { of, name } => {
+                let (what, actions) = (self.to_string(), (of.remove)(name));
+                return Some(Removal { what, name: name.clone(), actions, above: false });
+            }
         };
         let above = matches!(self, Self::Mount { .. } | Self::Directory(_));
-        Some(Removal { what: self.to_string(), name: name.clone(), action, above })
+        Some(Removal { what: self.to_string(), name: name.clone(), actions: vec![action], above })
     }
 }
 
@@ -110,9 +113,10 @@ pub(crate) fn of(tag: &str, ran: impl Fn(&str) -> bool) -> Vec<Leftover> {
         .map(|what| Leftover::Mount { at: what.at.clone(), named: named(&what), what })
         .collect();
     left.extend(directories(&ours).into_iter().map(Leftover::Directory));
-    for of in layers::objects().into_iter().filter(|objects| ran(objects.program())) {
-        let names = lines(of.list).into_iter().filter(|name| name.contains(&ours));
-        left.extend(names.map(|name| Leftover::Object { of, name }));
+    for of in layers::objects() {
+        let named = objects(&of.listed, &ran).into_iter();
+        let ours = named.filter(|(_, identity)| layers::is_of_run(identity, tag));
+        left.extend(ours.map(|(name, _)| Leftover::Object { of, name }));
     }
     let nodes = nodes.into_iter().filter(|name| name.contains(&ours));
     left.extend(nodes.map(Leftover::Node));
@@ -130,11 +134,36 @@ pub(crate) fn removals(tag: &str, owned: &BTreeSet<String>) -> Vec<Removal> {
 pub(crate) fn bears(device: &str, tag: &str) -> bool {
     let whole = |path: &str| std::fs::canonicalize(path).ok();
     let (ours, Some(device)) = (format!("fathom_{tag}"), whole(device)) else { return false };
-    let listed = layers::objects().into_iter().flat_map(|objects| lines(objects.devices));
+    let listed = layers::objects().into_iter().flat_map(|objects| match objects.listed {
+        Listing::Tool { devices, .. } => lines(devices),
+        Listing::Directory { .. } => Vec::new(),
+    });
     listed.into_iter().any(|line| {
         let Some((under, name)) = line.split_once(',') else { return false };
         name.contains(&ours) && whole(under).is_some_and(|under| under == device)
     })
+}
+
+/// Objects of one sort, each with what would carry the tag of a run. A tool that nobody has run has nothing to list.
+fn objects(listed: &Listing, ran: impl Fn(&str) -> bool) -> Vec<(String, String)> {
+    match listed {
+        Listing::Tool { names, .. } if names.first().is_some_and(|program| ran(program)) => {
+            lines(names).into_iter().map(|name| (name.clone(), name)).collect()
+        }
+        Listing::Tool { .. } => Vec::new(),
+        Listing::Directory { path, identity } => {
+            let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+            let identified = entries.filter_map(|entry| {
+                let name = entry.file_name().to_string_lossy().into_owned();
+                let identity = match identity {
+                    Some(file) => std::fs::read_to_string(entry.path().join(file)).ok()?,
+                    None => name.clone(),
+                };
+                Some((name, identity))
+            });
+            identified.collect()
+        }
+    }
 }
 
 /// Tells whether `source` is `device` or a partition of it.
@@ -181,6 +210,29 @@ mod tests {
     }
 
     #[test]
+    fn an_object_that_the_kernel_named_is_known_by_its_uuid_and_one_of_another_run_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let uuid = "0badcafe-666d-8072-8000-000000000000";
+        for (name, label) in [("relay0", "feedf00d-666d-8072-8000-000000000000"), ("relay1", uuid)]
+        {
+            std::fs::create_dir_all(dir.path().join(name).join("relay")).unwrap();
+            std::fs::write(dir.path().join(name).join("relay/label"), format!("{label}\n"))
+                .unwrap();
+        }
+        std::fs::create_dir(dir.path().join("sda")).unwrap();
+        let path = dir.path().display().to_string().leak();
+        let named = |identity, tag| {
+            let all = objects(&Listing::Directory { path, identity }, |_| false);
+            let ours = all.into_iter().filter(|(_, identity)| layers::is_of_run(identity, tag));
+            ours.map(|(name, _)| name).collect::<Vec<_>>()
+        };
+        assert_eq!(named(Some("relay/label"), "0badcafe"), ["relay1"]);
+        assert_eq!(named(Some("relay/label"), "00000000"), Vec::<String>::new());
+        std::fs::create_dir(dir.path().join(uuid)).unwrap();
+        assert_eq!(named(None, "0badcafe"), [uuid]);
+    }
+
+    #[test]
     fn a_partition_is_of_its_device() {
         assert!(is_of("/dev/loop0p1", "/dev/loop0") && is_of("/dev/loop0", "/dev/loop0"));
         assert!(!is_of("/dev/loop01", "/dev/loop0"));
@@ -204,16 +256,15 @@ mod tests {
         let removal = |left: &Leftover| left.removal("fathom_0badcafe", &BTreeSet::new()).unwrap();
         let left = Leftover::Loop { device: device.clone(), file: "/x/fathom_0badcafe".into() };
         assert_eq!(left.to_string(), "loop device on /x/fathom_0badcafe");
-        assert_eq!(removal(&left).action.show(), "losetup --detach /dev/loop7");
+        assert_eq!(removal(&left).actions[0].show(), "losetup --detach /dev/loop7");
         for of in layers::objects() {
             let left = Leftover::Object { of, name: "fathom_0badcafe_v".into() };
             assert_eq!(left.to_string(), format!("{} fathom_0badcafe_v", of.called));
             let removal = removal(&left);
-            assert!(!removal.above && removal.action.show().ends_with(" fathom_0badcafe_v"));
-            assert!(removal.action.show().starts_with(of.program()));
+            assert!(!removal.above && removal.actions == (of.remove)("fathom_0badcafe_v"));
         }
         let what = Mounted { number: "7:7".into(), source: device.clone(), at: "/mnt".into() };
         let mount = removal(&Leftover::Mount { at: "/mnt".into(), what, named: true });
-        assert!(mount.above && mount.action.show() == "umount /mnt");
+        assert!(mount.above && mount.actions[0].show() == "umount /mnt");
     }
 }

@@ -61,6 +61,7 @@ pub(crate) fn resolve_source(names: &Names, source: &Source) -> Result<Source, S
         Source::Queue { device, attribute } => {
             Source::Queue { device: text(device)?, attribute: attribute.clone() }
         }
+        Source::Holders { device } => Source::Holders { device: text(device)? },
         Source::File { path } => Source::File { path: text(path)? },
         Source::Threads { prefix } => Source::Threads { prefix: text(prefix)? },
         Source::Diskstats { devices } => {

@@ -73,6 +73,7 @@ impl SourceReader for Reader {
                 file_system(filesystem, device, attribute.as_deref())
             }
             Source::Queue { device, attribute } => queue(device, attribute),
+            Source::Holders { device } => holders(device),
             Source::File { path } => std::fs::read_to_string(path),
             Source::Threads { prefix } => Ok(self.threads(prefix)),
             Source::Diskstats { devices } => diskstats(devices),
@@ -195,6 +196,18 @@ fn queue(device: &str, attribute: &str) -> io::Result<String> {
     std::fs::read_to_string(here.join("queue").join(attribute)).or_else(|_| of_disk())
 }
 
+/// Names of the block devices that stand on another one, one a line.
+fn holders(device: &str) -> io::Result<String> {
+    let number = sys::block::number(Path::new(device))?;
+    let number = number.ok_or_else(|| io::Error::other(format!("{device} is no block device")))?;
+    let mut lines = Vec::new();
+    for holder in std::fs::read_dir(sys::block::sysfs(number).join("holders"))? {
+        lines.push(format!("{}\n", holder?.file_name().to_string_lossy()));
+    }
+    lines.sort();
+    Ok(lines.concat())
+}
+
 /// A line `name value` for every file of a directory that can be read; lines of the value are joined with blanks.
 fn directory(path: &Path) -> io::Result<String> {
     let mut lines = Vec::new();
@@ -269,6 +282,13 @@ mod tests {
     fn a_device_that_is_not_there_is_said_to_be_absent() {
         let devices = [NamedDevice { name: "data".into(), path: "/dev/fathom-none".into() }];
         assert_eq!(diskstats(&devices).unwrap(), "data -\n");
+    }
+
+    #[test]
+    fn what_is_no_block_device_has_no_holders() {
+        let error = holders("/dev/null").unwrap_err().to_string();
+        assert_eq!(error, "/dev/null is no block device");
+        assert!(holders("/dev/fathom-none").is_err());
     }
 
     #[test]

@@ -182,10 +182,21 @@ impl<'a> Place<'a> {
         uuid
     }
 
+    /// The same as people and tools write it.
+    pub fn uuid_text(&self) -> String {
+        let hex: String = self.uuid().iter().map(|byte| format!("{byte:02x}")).collect();
+        [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
+    }
+
     /// The directory that its file system is mounted in.
     pub fn mount_directory(&self) -> String {
         format!("{MOUNTS}/{}", self.tagged())
     }
+}
+
+/// Tells whether a name, a path or a UUID is one that the run with this tag gave: [`Place::tagged`] or [`Place::uuid`] of one of its layers.
+pub fn is_of_run(text: &str, run_tag: &str) -> bool {
+    text.contains(&format!("fathom_{run_tag}")) || text.contains(&format!("{run_tag}-666d-8072-"))
 }
 
 /// The directory in which file systems of runs are mounted, each in one of its own.
@@ -242,6 +253,16 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+
+    #[test]
+    fn what_a_run_made_is_known_by_its_name_or_its_uuid() {
+        let inputs = BTreeMap::new();
+        let at = Place { name: "cache", run_tag: "0badcafe", inputs: &inputs };
+        for own in [at.tagged(), at.uuid_text(), format!("/sys/fs/bcache/{}", at.uuid_text())] {
+            assert!(is_of_run(&own, "0badcafe") && !is_of_run(&own, "feedf00d"), "{own}");
+        }
+        assert!(!is_of_run("0badcafe-1234-4321-8000-000000000000", "0badcafe"));
+    }
 
     #[test]
     fn no_two_layers_share_a_name_on_the_machine_and_plain_ones_keep_theirs() {

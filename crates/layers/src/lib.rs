@@ -54,10 +54,10 @@ pub use kind::{
 };
 pub use layer::{
     ActionPlan, Allocate, Asked, Growth, Layer, MOUNTS, Offer, Place, Proof, RaisePlan, fresh,
-    on_device,
+    is_of_run, on_device,
 };
 pub use loads::{COSTS, MACHINE_CPU_PER_IO, SLOWEST_JOB};
-pub use objects::{Fact, FactSource, Objects};
+pub use objects::{Fact, FactSource, Listing, Objects};
 pub use parse::{ABSENT, ParseError, Parsed};
 pub use planned::{OperationKind, Order, PlannedLoad, PlannedOperation, PlannedStage};
 pub use readings::Readings;

@@ -1,22 +1,42 @@
 //! Objects that layers' tools make and that outlive a killed run, and facts of a machine that matter to layers.
 
-/// A sort of named objects that a layer's tools make. Those of a run carry its tag in their name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+use crate::step::Action;
+
+/// A sort of objects that a layer makes. Those of a run carry its tag: see [`crate::is_of_run`].
+#[derive(Debug, Clone, Copy)]
 pub struct Objects {
-    /// The word for one of them (`volume group`).
+    /// The word for one of them (`volume group`). No two sorts share it.
     pub called: &'static str,
-    /// The command that lists their names, one on a line.
-    pub list: &'static [&'static str],
-    /// The command that removes the one whose name follows, with all that is in it.
-    pub remove: &'static [&'static str],
-    /// The command that lists the devices under them, one on a line: the device, a comma, the name.
-    pub devices: &'static [&'static str],
+    /// The place where they are listed.
+    pub listed: Listing,
+    /// The actions that remove the one of this name, with all that is in it.
+    pub remove: fn(&str) -> Vec<Action>,
 }
 
-impl Objects {
-    /// The program that all these commands start: where nobody has run it there is nothing to list.
-    pub fn program(&self) -> &'static str {
-        self.list.first().copied().unwrap_or_default()
+/// A list of objects, and what of them carries the tag of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listing {
+    /// A tool lists them, and their names carry the tag.
+    Tool {
+        /// The command that lists their names, one on a line.
+        names: &'static [&'static str],
+        /// The command that lists the devices under them, one on a line: the device, a comma, the name.
+        devices: &'static [&'static str],
+    },
+    /// The kernel lists them in a directory.
+    Directory {
+        /// The directory.
+        path: &'static str,
+        /// The file of each that carries the tag, where the name, which the kernel gives, does not.
+        identity: Option<&'static str>,
+    },
+}
+
+impl Eq for Objects {}
+
+impl PartialEq for Objects {
+    fn eq(&self, other: &Self) -> bool {
+        self.called == other.called
     }
 }
 

@@ -99,6 +99,11 @@ pub enum Source {
         /// Name of the attribute.
         attribute: String,
     },
+    /// Block devices that the kernel has put on a block device, one a line (`bcache0`).
+    Holders {
+        /// Path of the block device below, placeholders allowed.
+        device: String,
+    },
     /// A file as it stands (`/proc/diskstats`).
     File {
         /// Its path.
@@ -146,6 +151,7 @@ impl Source {
                 format!("/sys/fs/{filesystem}/NAME/{attribute} of {device}")
             }
             Self::Queue { device, attribute } => format!("queue/{attribute} of {device}"),
+            Self::Holders { device } => format!("holders of {device}"),
             Self::File { path } => path.clone(),
             Self::Threads { prefix } => format!("/proc/*/stat of threads {prefix}*"),
             Self::Diskstats { devices } => {

@@ -93,6 +93,9 @@ pub enum Action {
         /// (`writethrough [writeback] none`); `None` for an attribute that cannot be read, or answers otherwise.
         #[serde(default)]
         reads: Option<String>,
+        /// In teardown: fine when the attribute, or what it is of, is not there (any more).
+        #[serde(default)]
+        may_be_gone: bool,
     },
     /// Make the directory and mount a file system there.
     Mount {
@@ -151,7 +154,7 @@ pub enum Action {
     Wait {
         /// The source that is read.
         source: Source,
-        /// Id of the layer's parser that reads the text (`vdo.status`).
+        /// Id of the layer's parser that reads the text (`vdo.status`); none is asked where the source is to be gone.
         parser: String,
         /// The condition that must hold.
         until: Condition,
@@ -187,9 +190,29 @@ pub enum Condition {
         /// The field that bounds it.
         other: String,
     },
+    /// A number is at least this much.
+    AtLeast {
+        /// The field.
+        field: String,
+        /// The least that it must be.
+        least: f64,
+    },
+    /// The source is not there any more.
+    Gone,
 }
 
 impl Action {
+    /// An action of teardown: asks the kernel through an attribute to let something go; fine where that is not there.
+    pub fn let_go(path: String) -> Self {
+        Self::Write { path, value: "1".into(), reads: None, may_be_gone: true }
+    }
+
+    /// Waits until a file of the kernel is not there any more.
+    pub fn await_gone(path: String) -> Self {
+        let (source, parser) = (Source::File { path }, String::new());
+        Self::Wait { source, parser, until: Condition::Gone, every_ms: 100 }
+    }
+
     /// The action as a person would type or say it.
     pub fn show(&self) -> String {
         match self {
@@ -231,6 +254,8 @@ impl std::fmt::Display for Condition {
         match self {
             Self::Text { field, is } => write!(f, "{field} is {is}"),
             Self::AtMost { field, other } => write!(f, "{field} is no more than {other}"),
+            Self::AtLeast { field, least } => write!(f, "{field} is at least {least}"),
+            Self::Gone => write!(f, "nothing is left"),
         }
     }
 }

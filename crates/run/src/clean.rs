@@ -65,6 +65,8 @@ pub struct Cleaning {
     tag: String,
     owed: Vec<Owed>,
     left_alone: Vec<String>,
+    /// Attributes of the kernel that the run changed, with what it wrote.
+    attributes: BTreeMap<String, String>,
     /// The devices that the run began on, by role.
     devices: BTreeMap<String, DeviceFacts>,
     unseen: BTreeSet<String>,
@@ -93,6 +95,7 @@ impl Cleaning {
             tag,
             owed: Vec::new(),
             left_alone: Vec::new(),
+            attributes: BTreeMap::new(),
             devices: result.manifest.devices.clone(),
             unseen: BTreeSet::new(),
         };
@@ -120,7 +123,13 @@ impl Cleaning {
             let Some(step) = steps.get(begun).filter(|step| step.about == line.about) else {
                 continue;
             };
-            for (name, value) in bindings(&step.action.show(), &line.action) {
+            let read =
+                |said: &str| said.split_once(" = ").map(|(n, v)| (n.to_owned(), v.to_owned()));
+            let bound = match step.action {
+                Action::Bind { .. } => line.stdout.lines().filter_map(read).collect(),
+                _ => bindings(&step.action.show(), &line.action),
+            };
+            for (name, value) in bound {
                 self.executor.bind(&name, &value);
             }
             begun += 1;
@@ -143,12 +152,17 @@ impl Cleaning {
             let left: Vec<_> = left.cloned().collect();
             // What the step made carries the run's mark: so all of its undo is about that.
             let marked = left.iter().any(|action| self.marked(action).is_some());
-            let (ours, others): (Vec<_>, Vec<_>) =
-                left.into_iter().partition(|action| marked || self.is_ours(action));
+            let (ours, others): (Vec<_>, Vec<_>) = left.into_iter().partition(|action| {
+                marked || self.is_ours(action) || self.restores(&step.action, action)
+            });
             // Without the mark there is nothing to be wiped, on the device that the run wrote to.
             let unseen: Vec<_> = others.iter().filter_map(|action| self.unseen(action)).collect();
             self.unseen.extend(unseen);
-            let others = others.iter().filter(|action| !matches!(action, Action::Wipe { .. }));
+            // An attribute that has another value by now was changed since, or is gone.
+            let noted = |action: &&Action| {
+                !matches!(action, Action::Wipe { .. } | Action::Write { .. } | Action::Wait { .. })
+            };
+            let others = others.iter().filter(noted);
             let others: Vec<_> = others.map(|action| self.shown(action)).collect();
             self.left_alone.extend(others);
             let told: Vec<_> = self.owed.iter().flat_map(|owed| &owed.actions).cloned().collect();
@@ -195,31 +209,63 @@ impl Cleaning {
         for device in marked.collect::<BTreeSet<_>>() {
             found.push(format!("signature of the run on {device}"));
         }
+        for (path, value) in &self.attributes {
+            if self.executor.has_value(path, value) {
+                found.push(format!("value of the run in {path}"));
+            }
+        }
         found
     }
 
     /// Tells whether an action touches only what carries the tag, or a device on which something of the run stands.
     fn is_ours(&mut self, action: &Action) -> bool {
-        let ours = format!("fathom_{}", self.tag);
+        let tag = self.tag.clone();
+        let ours = |text: &str| layers::is_of_run(text, &tag);
         match action {
-            Action::RemoveNodes { nodes } => nodes.iter().all(|node| node.contains(&ours)),
-            Action::Unmount { directory, .. } => directory.contains(&ours),
+            Action::RemoveNodes { nodes } => nodes.iter().all(|node| ours(node)),
+            Action::Unmount { directory, .. } => ours(directory),
             Action::Wipe { device, .. } => {
-                self.executor.resolve(device).is_ok_and(|device| device.contains(&ours))
+                self.executor.resolve(device).is_ok_and(|device| ours(&device))
             }
-            Action::Untrace { instance } => instance.contains(&ours),
+            Action::Untrace { instance } => ours(instance),
+            Action::Write { .. } | Action::Wait { .. } => {
+                let shown = self.shown(action);
+                // What the kernel named is the run's while its identity is.
+                let left = self.executor.leftovers(&tag);
+                ours(&shown) || left.iter().any(|thing| names(&shown, last_word(thing)))
+            }
             Action::Command { argv, .. } => {
                 let words: Option<Vec<_>> =
                     argv.iter().map(|word| self.executor.resolve(word).ok()).collect();
                 let Some(words) = words else { return false };
-                let (tag, executor) = (self.tag.clone(), &mut self.executor);
+                let executor = &mut self.executor;
                 let mut objects =
                     words.iter().skip(1).filter(|word| word.contains(['/', '_'])).peekable();
                 objects.peek().is_some()
-                    && objects.all(|word| word.contains(&ours) || executor.bears(word, &tag))
+                    && objects.all(|word| ours(word) || executor.bears(word, &tag))
             }
             _ => false,
         }
+    }
+
+    /// Tells whether `undo` gives an attribute back its value from before `action`, whose value is still there.
+    fn restores(&mut self, action: &Action, undo: &Action) -> bool {
+        let (Action::Write { path, value, reads, .. }, Action::Write { path: same, .. }) =
+            (action, undo)
+        else {
+            return false;
+        };
+        let resolve = |text: &str| self.executor.resolve(text).ok();
+        let Some((path, value)) = resolve(path).zip(resolve(reads.as_ref().unwrap_or(value)))
+        else {
+            return false;
+        };
+        let ours = resolve(same).is_some_and(|same| same == path)
+            && self.executor.has_value(&path, &value);
+        if ours {
+            self.attributes.insert(path, value);
+        }
+        ours
     }
 
     /// Returns what is there, and what takes it down.
@@ -228,11 +274,13 @@ impl Cleaning {
         let (above, below) = self.removals();
         let layers = self.due(&found);
         let layers = layers.iter().flat_map(|owed| &owed.actions).map(|action| self.shown(action));
-        let mut commands: Vec<_> = above.iter().map(|removal| removal.action.show()).collect();
+        let shown =
+            |removal: &Removal| removal.actions.iter().map(Action::show).collect::<Vec<_>>();
+        let mut commands: Vec<_> = above.iter().flat_map(shown).collect();
         commands.extend(layers);
         for removal in below {
             if !commands.iter().any(|command| names(command, &removal.name)) {
-                commands.push(removal.action.show());
+                commands.extend(shown(&removal));
             }
         }
         // What several steps would undo is shown once.
@@ -244,11 +292,11 @@ impl Cleaning {
 
     /// The owed undos whose objects are among `found`, those of devices under them included.
     fn due(&self, found: &[String]) -> Vec<Owed> {
-        let ours = format!("fathom_{}", self.tag);
-        let found: Vec<_> = found.iter().filter_map(|thing| thing.split(' ').next_back()).collect();
         let there = |action: &&Action| {
             let shown = self.shown(action);
-            !shown.contains(&ours) || found.iter().any(|name| names(&shown, name))
+            let found = found.iter().map(|thing| last_word(thing));
+            !layers::is_of_run(&shown, &self.tag)
+                || found.into_iter().any(|name| names(&shown, name))
         };
         let due = |owed: &Owed| Owed {
             actions: owed.actions.iter().filter(there).cloned().collect(),
@@ -292,8 +340,7 @@ impl Cleaning {
 
     fn remove(&mut self, removals: &[Removal], sink: &mut dyn Sink) -> Result<(), RunError> {
         for removal in removals {
-            let actions = std::slice::from_ref(&removal.action);
-            self.executor.owe(&removal.what, actions, DEADLINE_S);
+            self.executor.owe(&removal.what, &removal.actions, DEADLINE_S);
             self.executor.undo_all();
             self.write(None, sink)?;
         }
@@ -325,10 +372,16 @@ fn steps(planned: &CellPlan, tag: &str) -> Vec<Step> {
     steps
 }
 
-/// Tells whether a command names `object`, or something in it.
+/// The name of something that is left, which its kind stands before.
+fn last_word(thing: &str) -> &str {
+    thing.rsplit(' ').next().unwrap_or(thing)
+}
+
+/// Tells whether a command names `object`, something in it, or a path through it.
 fn names(command: &str, object: &str) -> bool {
     let of = |word: &str| {
         word.strip_prefix(object).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            || word.split('/').any(|part| part == object)
     };
     command.split(' ').any(of)
 }

@@ -6,8 +6,8 @@ use layers::probe::{NamedDevice, Probe, Reading, Source};
 use layers::step::{Action, Step};
 use layers::{
     Absence, Chart, Check, Fact, FactSource, FigureFacts, Headline, Input, InputKind, Key, Kind,
-    Layer, LayerNeeds, LayerRule, Objects, Observation, Offer, Parsed, Parser, Place, RaisePlan,
-    Series, SettingError, Twin, TwinAnswer, Writes,
+    Layer, LayerNeeds, LayerRule, Listing, Objects, Observation, Offer, Parsed, Parser, Place,
+    RaisePlan, Series, SettingError, Twin, TwinAnswer, Writes,
 };
 use results::model::{AskedContent, LayerFigures};
 use toml::Table;
@@ -30,9 +30,11 @@ pub const KIND: Kind = Kind {
     absence: &[Absence { program: "mirrorctl", gone: &["is gone already"], held: &[] }],
     objects: &[Objects {
         called: "mirror",
-        list: &["mirrorctl", "list"],
-        remove: &["mirrorctl", "split"],
-        devices: &["mirrorctl", "sides"],
+        listed: Listing::Tool { names: &["mirrorctl", "list"], devices: &["mirrorctl", "sides"] },
+        remove: |name| {
+            let argv = ["mirrorctl", "split", name].map(str::to_owned).to_vec();
+            vec![Action::Command { argv, may_fail: true }]
+        },
     }],
     facts: &[Fact {
         name: "mirrorctl",

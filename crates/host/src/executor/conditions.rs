@@ -1,5 +1,7 @@
 //! Checks the conditions of waits against what was read.
 
+use std::io;
+
 use layers::Parsed;
 use layers::step::Condition;
 
@@ -11,7 +13,17 @@ pub(super) fn holds(until: &Condition, parsed: &Parsed) -> bool {
             let number = |name: &str| parsed.numbers.get(name).copied().flatten();
             number(field).zip(number(other)).is_some_and(|(field, other)| field <= other)
         }
+        Condition::AtLeast { field, least } => {
+            parsed.numbers.get(field).copied().flatten().is_some_and(|number| number >= *least)
+        }
+        Condition::Gone => false,
     }
+}
+
+/// Tells whether an error says that what was to be read or written is not there (any more).
+pub(super) fn is_gone(error: &io::Error) -> bool {
+    let code = error.raw_os_error();
+    error.kind() == io::ErrorKind::NotFound || [libc::ENODEV, libc::ENXIO].map(Some).contains(&code)
 }
 
 /// Returns what was read of its fields, for whoever waited in vain.
@@ -26,5 +38,7 @@ pub(super) fn seen(until: &Condition, parsed: &Parsed) -> String {
             format!("{field} is {}", parsed.texts.get(field).cloned().unwrap_or_else(absent))
         }
         Condition::AtMost { field, other } => format!("{}, {}", number(field), number(other)),
+        Condition::AtLeast { field, .. } => number(field),
+        Condition::Gone => "it is there".to_owned(),
     }
 }

@@ -249,14 +249,19 @@ fn an_attribute_is_written_and_read_back() {
         path: path.clone(),
         value: "writeback".into(),
         reads: reads.map(str::to_owned),
+        may_be_gone: false,
     };
     let mut executor = on_this_machine();
     executor.step(&step(write(Some("writeback")), Vec::new())).1.unwrap();
     let error = executor.step(&step(write(Some("none")), Vec::new())).1.unwrap_err();
     let said = std::error::Error::source(&error).unwrap().to_string();
     assert!(said.contains("says 'writeback'") && said.contains("'none' was expected"), "{said}");
-    let absent = Action::Write { path: "/proc/fathom-none".into(), value: "1".into(), reads: None };
-    assert!(executor.step(&step(absent, Vec::new())).1.is_err());
+    let absent = |may_be_gone| {
+        let (path, value) = ("/proc/fathom-none".into(), "1".into());
+        step(Action::Write { path, value, reads: None, may_be_gone }, Vec::new())
+    };
+    assert!(executor.step(&absent(false)).1.is_err());
+    executor.step(&absent(true)).1.unwrap();
 }
 
 #[test]
@@ -268,6 +273,7 @@ fn the_chosen_one_of_several_words_is_what_an_attribute_reads() {
         path: file.path().display().to_string(),
         value: "123456".into(),
         reads: Some(reads.to_owned()),
+        may_be_gone: false,
     };
     let mut executor = on_this_machine();
     executor.bind("mode", "writeback");
@@ -296,6 +302,7 @@ fn an_attribute_of_a_block_device_is_changed_and_put_back_and_a_fact() {
         path: path.clone(),
         value: value.to_owned(),
         reads: Some(value.to_owned()),
+        may_be_gone: false,
     };
     let mut executor = on_this_machine();
     executor.bind("device.data", &device);

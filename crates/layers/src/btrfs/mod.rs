@@ -146,7 +146,7 @@ impl Layer for Btrfs {
     }
 
     fn raise(&self, at: &Place) -> Result<RaisePlan, SettingError> {
-        let uuid = filesystem::uuid(at);
+        let uuid = at.uuid_text();
         // Blocks of a new file system are not discarded: the device is empty already.
         let fixed = filesystem::argv(&["mkfs.btrfs", "-f", "-q", "-K", "-U", &uuid]);
         let discard = match self.discard.as_str() {

@@ -127,7 +127,7 @@ impl Layer for Ext4 {
         self.extended.iter().for_each(|word| extended.extend([",", word]));
         // One size of blocks whatever the size of the device.
         let fixed =
-            ["mkfs.ext4", "-F", "-q", "-b", "4096", "-U", &filesystem::uuid(at), "-E", &extended];
+            ["mkfs.ext4", "-F", "-q", "-b", "4096", "-U", &at.uuid_text(), "-E", &extended];
         let mut mount = filesystem::argv(if self.discard { &["discard"] } else { &[] });
         mount.extend(self.options.mount.iter().cloned());
         let sysfs = Source::FileSystem {

@@ -144,12 +144,6 @@ pub(crate) fn act(at: &Place, asked: &Asked, grow: &[&str]) -> ActionPlan {
     ActionPlan { steps: vec![step], bytes }
 }
 
-/// The UUID of what is made at `at`, as people and tools write it.
-pub(crate) fn uuid(at: &Place) -> String {
-    let hex: String = at.uuid().iter().map(|byte| format!("{byte:02x}")).collect();
-    [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-")
-}
-
 /// A command line from its words.
 pub(crate) fn argv(words: &[&str]) -> Vec<String> {
     words.iter().map(|&word| word.to_owned()).collect()

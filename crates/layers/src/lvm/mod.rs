@@ -8,7 +8,7 @@ pub(crate) use twin::GroupTwin;
 
 use crate::kind::Absence;
 use crate::layer::Place;
-use crate::objects::{Fact, FactSource, Objects};
+use crate::objects::{Fact, FactSource, Listing, Objects};
 use crate::settings::{SettingError, size_text};
 use crate::step::{Action, Mark, Step};
 
@@ -56,9 +56,19 @@ pub(crate) const ABSENCE: &[Absence] = &[Absence {
 /// Objects that outlive a run: its volume groups.
 pub(crate) const OBJECTS: &[Objects] = &[Objects {
     called: "volume group",
-    list: &["lvm", "vgs", "--noheadings", "--options", "vg_name"],
-    remove: &["lvm", "vgremove", "--yes", "--force"],
-    devices: &["lvm", "pvs", "--noheadings", "--separator", ",", "--options", "pv_name,vg_name"],
+    listed: Listing::Tool {
+        names: &["lvm", "vgs", "--noheadings", "--options", "vg_name"],
+        devices: &[
+            "lvm",
+            "pvs",
+            "--noheadings",
+            "--separator",
+            ",",
+            "--options",
+            "pv_name,vg_name",
+        ],
+    },
+    remove: |name| vec![gone(&["lvm", "vgremove", "--yes", "--force", name])],
 }];
 
 /// The version of lvm2. Without device-mapper it only complains.

@@ -113,7 +113,7 @@ impl Layer for Xfs {
     }
 
     fn raise(&self, at: &Place) -> Result<RaisePlan, SettingError> {
-        let uuid = filesystem::uuid(at);
+        let uuid = at.uuid_text();
         let metadata = format!("reflink={},uuid={uuid}", u8::from(self.reflink));
         // Blocks of a new file system are not discarded: the device is empty already.
         let fixed = filesystem::argv(&["mkfs.xfs", "-f", "-q", "-K", "-m", &metadata]);

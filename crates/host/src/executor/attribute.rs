@@ -1,0 +1,43 @@
+//! Attributes of the kernel: written, read back, and looked at.
+
+use std::io;
+
+use layers::probe::Source;
+
+use super::Executor;
+
+impl Executor {
+    /// Writes an attribute of the kernel; gives what it says afterwards.
+    pub(super) fn write(
+        &mut self,
+        path: &str,
+        value: &str,
+        reads: Option<&str>,
+    ) -> io::Result<String> {
+        let resolve = |text: &str| self.resolve(text).map_err(io::Error::other);
+        let (path, value) = (resolve(path)?, resolve(value)?);
+        let wanted = reads.map(resolve).transpose()?;
+        self.machine.write(&path, &value)?;
+        let Some(wanted) = wanted else { return Ok(String::new()) };
+        let found = self.machine.read(&Source::File { path: path.clone() })?;
+        match says(&found, &wanted) {
+            true => Ok(found),
+            false => Err(io::Error::other(format!(
+                "{path} says '{}' after '{value}' was written; '{wanted}' was expected",
+                found.trim()
+            ))),
+        }
+    }
+
+    /// Tells whether an attribute of the kernel has this value.
+    pub fn has_value(&mut self, path: &str, value: &str) -> bool {
+        let found = self.machine.read(&Source::File { path: path.to_owned() });
+        found.is_ok_and(|found| says(&found, value))
+    }
+}
+
+/// Tells whether the text of an attribute is a value, or has it in brackets among all that it could be.
+fn says(text: &str, value: &str) -> bool {
+    let chosen = format!("[{value}]");
+    text.trim() == value || text.split_whitespace().any(|word| word == chosen)
+}
