@@ -126,8 +126,7 @@ impl Layer for Ext4 {
         let mut extended = format!("nodiscard,lazy_itable_init={lazy},lazy_journal_init={lazy}");
         self.extended.iter().for_each(|word| extended.extend([",", word]));
         // One size of blocks whatever the size of the device.
-        let fixed =
-            ["mkfs.ext4", "-F", "-q", "-b", "4096", "-U", &at.uuid_text(), "-E", &extended];
+        let fixed = ["mkfs.ext4", "-F", "-q", "-b", "4096", "-U", &at.uuid_text(), "-E", &extended];
         let mut mount = filesystem::argv(if self.discard { &["discard"] } else { &[] });
         mount.extend(self.options.mount.iter().cloned());
         let sysfs = Source::FileSystem {

@@ -1,5 +1,6 @@
 //! The doctor's rules about thin pools.
 
+use results::model::StageData;
 use units::{Bytes, Unit};
 
 use crate::planned::OperationKind;
@@ -27,7 +28,9 @@ fn first_writes(facts: &PlannedFacts, _: ThresholdTest) -> Option<Observation> {
         stage.load.as_ref().is_some_and(|load| load.does(OperationKind::Writes))
     };
     let first = facts.stages.iter().position(|stage| stage.measured && writes(stage))?;
-    let prepared = facts.stages[..first].iter().any(|stage| stage.kind != "load" || writes(stage));
+    let prepared = facts.stages[..first]
+        .iter()
+        .any(|stage| stage.brings_data() || stage.data == StageData::Allocation);
     (!prepared).then(|| Observation {
         message: Some(format!(
             "Nothing writes the volume before stage {}: it takes chunks, and zeroes them, until it overwrites.",
@@ -136,8 +139,9 @@ mod tests {
             range_bytes: Some(1 << 30),
             ..PlannedLoad::default()
         };
-        let (kind, name) = (kind.to_owned(), kind.to_owned());
-        PlannedStage { kind, name, measured, load: does.map(load), ..PlannedStage::default() }
+        let data = if kind == "load" { StageData::Load } else { StageData::Allocation };
+        let name = kind.to_owned();
+        PlannedStage { name, data, measured, load: does.map(load), ..PlannedStage::default() }
     }
 
     fn planned(rule: &LayerRule, pool: &str, stages: &[PlannedStage]) -> Option<Finding> {
@@ -183,6 +187,7 @@ mod tests {
             let stages = [StageRecord {
                 index: 0,
                 kind: "load".into(),
+                traits: None,
                 name: "burst".into(),
                 measured: true,
                 start_ns: 0,

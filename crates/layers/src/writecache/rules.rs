@@ -2,7 +2,7 @@
 
 use units::Unit;
 
-use crate::planned::OperationKind;
+use crate::planned::{OperationKind, PlannedStage};
 use crate::rule::{
     Check, LayerRule, MeasuredStage, Observation, PlannedFacts, RuleFacts, Threshold,
     ThresholdTest, figure,
@@ -24,10 +24,7 @@ const NOTHING_TO_KEEP: LayerRule = LayerRule {
 fn nothing_to_keep(facts: &PlannedFacts, _: ThresholdTest) -> Option<Observation> {
     let first = facts.stages.iter().position(|stage| stage.measured)?;
     let measured = facts.stages[first].load.as_ref()?;
-    let writes = facts.stages[..=first].iter().any(|stage| {
-        let load = stage.load.as_ref();
-        load.map_or(stage.kind != "layer", |load| load.does(OperationKind::Writes))
-    });
+    let writes = facts.stages[..=first].iter().any(PlannedStage::brings_data);
     let message = format!(
         "Stage {} only reads, and nothing was written before: a write cache holds nothing of that.",
         facts.stages[first].name
@@ -79,6 +76,7 @@ mod tests {
     use crate::figures::given::sample;
     use crate::figures::{STAGE_END, STAGE_START};
     use crate::planned::{Order, PlannedLoad, PlannedOperation, PlannedStage};
+    use results::model::StageData;
 
     fn stage(measured: bool, does: OperationKind) -> PlannedStage {
         let operation = PlannedOperation {
@@ -90,8 +88,8 @@ mod tests {
         };
         let load = PlannedLoad { operations: vec![operation], ..PlannedLoad::default() };
         PlannedStage {
-            kind: "load".into(),
             name: "load".into(),
+            data: StageData::Load,
             measured,
             load: Some(load),
             ..PlannedStage::default()
@@ -135,6 +133,7 @@ mod tests {
             let stages = [StageRecord {
                 index: 0,
                 kind: "load".into(),
+                traits: None,
                 name: "burst".into(),
                 measured: true,
                 start_ns: 0,
