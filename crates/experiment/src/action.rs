@@ -2,18 +2,23 @@
 
 use std::ops::Range;
 
-use layers::step::Step;
 use layers::{ActionKind, Asked, Kind, PartEffect, Place};
+use results::model::{StageData, StageTraits};
 use toml::{Spanned, Table as Settings};
-use units::Key;
+use units::{Key, Nanos};
 
-use crate::change::RunningLayers;
 use crate::diagnostic::{Diagnostic, Mend, among, nearest, with_article};
 use crate::document::{Named, Table};
-use crate::graph::StackPlan;
-use crate::plan::Target;
-use crate::stages::StageHead;
+use crate::plan::StagePlan;
+use crate::stages::{KindFacts, Planner, StageHead, StageKind, StageTask, WorksOn};
 use crate::targets;
+
+pub(crate) const KIND: StageKind =
+    StageKind { facts: FACTS, read: |table, _| Ok(Box::new(Act::read(table)?)) };
+const USUAL: KindFacts =
+    KindFacts::new("layer", "What a layer does", WorksOn::One, StageData::Nothing).timed();
+const FACTS: KindFacts =
+    KindFacts { traits: StageTraits { down: true, ..USUAL.traits }, cannot: "do that", ..USUAL };
 
 const ACTION: Key =
     Key { name: "action", takes: "the name of an action of the layer", example: "\"restart\"" };
@@ -27,14 +32,6 @@ pub(crate) struct Act {
     at: Range<usize>,
 }
 
-/// An action on a stack.
-pub(crate) struct PlannedAct {
-    pub steps: Vec<Step>,
-    pub target: Target,
-    /// It may lose writes that were not flushed before.
-    pub loses: bool,
-}
-
 impl Act {
     /// An action with nothing set, as a stage at `at` asks for it.
     pub(crate) fn plain(action: &str, at: Range<usize>) -> Self {
@@ -43,20 +40,39 @@ impl Act {
     }
 
     /// Reads the keys that are left.
-    pub(crate) fn read(mut table: Table) -> Result<Self, Diagnostic> {
+    fn read(mut table: Table) -> Result<Self, Diagnostic> {
         let action = table.need::<String>(&ACTION)?;
         let at = table.at();
         let keys = table.values()?.into_iter().map(|Named { name, value, .. }| (name, value));
         Ok(Self { action, keys: keys.collect(), at })
     }
 
-    /// The steps on this stack; what the layer offers from then on is noted in `stack`, and its settings in `running`.
-    pub(crate) fn plan(
-        &self,
-        stage: &StageHead,
-        stack: &mut StackPlan,
-        running: &mut RunningLayers,
-    ) -> Result<PlannedAct, Diagnostic> {
+    /// The action comes when a part of the layer is not as it needs it.
+    fn out_of_order(&self, does: PartEffect, kind: &Kind, why: &str) -> Diagnostic {
+        let remedy = |other: &&ActionKind| match (does, other.part) {
+            (PartEffect::Brings(part), Some(PartEffect::Takes(other)))
+            | (
+                PartEffect::Needs(part) | PartEffect::Takes(part),
+                Some(PartEffect::Brings(other)),
+            ) => part == other,
+            _ => false,
+        };
+        let before = kind.actions.iter().find(remedy);
+        let help = before.map_or_else(
+            || "leave it out".to_owned(),
+            |other| {
+                format!("put a stage with action = \"{}\" before it, or leave it out", other.name)
+            },
+        );
+        let message = format!("The action '{}' cannot be here: {why}", self.action.get_ref());
+        Diagnostic::at(self.action.span(), message, help).resting()
+    }
+}
+
+impl StageTask for Act {
+    /// The steps on this stack; what the layer offers from then on is noted there, and its settings, too.
+    fn plan(&self, stage: &StageHead, on: &mut Planner) -> Result<Vec<StagePlan>, Diagnostic> {
+        let Planner { stack, running, .. } = on;
         let target = targets::of(stage, stack)?;
         let name = self.action.get_ref();
         let no_layer = || {
@@ -124,27 +140,7 @@ impl Act {
             stack.resize(&target.name, bytes);
         }
         let target = stack.layer(&target.name).unwrap_or(target);
-        Ok(PlannedAct { steps: acted.steps, target, loses: declared.loses })
-    }
-
-    /// The action comes when a part of the layer is not as it needs it.
-    fn out_of_order(&self, does: PartEffect, kind: &Kind, why: &str) -> Diagnostic {
-        let remedy = |other: &&ActionKind| match (does, other.part) {
-            (PartEffect::Brings(part), Some(PartEffect::Takes(other)))
-            | (
-                PartEffect::Needs(part) | PartEffect::Takes(part),
-                Some(PartEffect::Brings(other)),
-            ) => part == other,
-            _ => false,
-        };
-        let before = kind.actions.iter().find(remedy);
-        let help = before.map_or_else(
-            || "leave it out".to_owned(),
-            |other| {
-                format!("put a stage with action = \"{}\" before it, or leave it out", other.name)
-            },
-        );
-        let message = format!("The action '{}' cannot be here: {why}", self.action.get_ref());
-        Diagnostic::at(self.action.span(), message, help).resting()
+        let planned = stage.doing(acted.steps, target, Nanos::from_secs(1))?;
+        Ok(vec![StagePlan { loses: declared.loses, ..planned }])
     }
 }

@@ -1,47 +1,58 @@
 //! `do = "allocate"`: the loads by which layers allocate what they would allocate on the first write.
 
 use layers::Allocate;
-use results::model::{StageData, StageTraits};
+use results::model::StageData;
 use units::{Bytes, Percent};
 use workload::LoadSpec;
 
-use crate::change::RunningLayers;
 use crate::diagnostic::Diagnostic;
 use crate::estimate;
-use crate::graph::StackPlan;
 use crate::plan::{Aim, StagePlan, Target, Task};
-use crate::stages::StageHead;
+use crate::stages::{KindFacts, Planner, StageHead, StageKind, StageTask, WorksOn};
 use crate::targets::{self, WrittenTarget};
 
-/// Returns what the layers of this stack need by now, each driven at the device that stands over it; where the stage names a layer, what it
-/// and those under it need. A stack that needs nothing gives no stage.
-pub(crate) fn plan(
-    stage: &StageHead,
-    stack: &StackPlan,
-    running: &RunningLayers,
-) -> Result<Vec<StagePlan>, Diagnostic> {
-    let upper = targets::of(stage, stack)?.name;
-    let named = matches!(stage.target, WrittenTarget::Layer(_));
-    let wanted = stack.allocate.iter().filter(|layer| !named || stack.reaches(layer, &upper));
-    let mut planned = Vec::new();
-    for layer in wanted {
-        let Some(need) = running.allocates(layer) else { continue };
-        if let Some(error) = need.refused {
-            return Err(Diagnostic::at(stage.places.at("do"), error.message, error.help).resting());
+pub(crate) const KIND: StageKind = StageKind {
+    facts: KindFacts {
+        instead: Some("the load that follows"),
+        wants_device: "it works where no file system stands over the layer: leave the stage out, for all variants alike; or name another layer: target = \"...\"",
+        ..KindFacts::new("allocate", "An allocation", WorksOn::One, StageData::Allocation)
+    },
+    read: |table, _| table.finish().map(|()| Box::new(Allocation) as Box<dyn StageTask>),
+};
+
+/// An allocation as written.
+#[derive(Clone)]
+pub(crate) struct Allocation;
+
+impl StageTask for Allocation {
+    /// What the layers of this stack need by now, each driven at the device that stands over it; where the stage names a layer, what it
+    /// and those under it need. A stack that needs nothing gives no stage.
+    fn plan(&self, stage: &StageHead, on: &mut Planner) -> Result<Vec<StagePlan>, Diagnostic> {
+        let stack = &on.stack;
+        let upper = targets::of(stage, stack)?.name;
+        let named = matches!(stage.target, WrittenTarget::Layer(_));
+        let wanted = stack.allocate.iter().filter(|layer| !named || stack.reaches(layer, &upper));
+        let mut planned = Vec::new();
+        for layer in wanted {
+            let Some(need) = on.running.allocates(layer) else { continue };
+            if let Some(error) = need.refused {
+                let at = stage.places.at("do");
+                return Err(Diagnostic::at(at, error.message, error.help).resting());
+            }
+            planned.push(one(layer, &need, stage, targets::over(layer, stage, stack)?));
         }
-        let target = targets::over(layer, stage, stack)?;
-        planned.push(StagePlan { deadline: stage.deadline, ..one(layer, &need, &target) });
+        if planned.is_empty() && !stack.allocate.is_empty() {
+            let message =
+                format!("Neither '{upper}' nor what is under it has anything to allocate");
+            let help = format!("leave target out, or name one of: {}", stack.allocate.join(", "));
+            return Err(Diagnostic::at(stage.places.at("target"), message, help).resting());
+        }
+        Ok(planned)
     }
-    if planned.is_empty() && !stack.allocate.is_empty() {
-        let message = format!("Neither '{upper}' nor what is under it has anything to allocate");
-        let help = format!("leave target out, or name one of: {}", stack.allocate.join(", "));
-        return Err(Diagnostic::at(stage.places.at("target"), message, help).resting());
-    }
-    Ok(planned)
 }
 
 /// One write into every unit that the layer allocates lazily, of zeros: they take no data blocks.
-fn one(layer: &str, need: &Allocate, target: &Target) -> StagePlan {
+fn one(layer: &str, need: &Allocate, stage: &StageHead, target: Target) -> StagePlan {
     let load = LoadSpec {
         ops: workload::Ops::only(workload::OpName::Write),
         pattern: Some(workload::Pattern::Strided {
@@ -54,24 +65,15 @@ fn one(layer: &str, need: &Allocate, target: &Target) -> StagePlan {
         content: content::ContentSpec { zero: Percent(100.0), ..Default::default() },
         ..Default::default()
     };
-    let ios = load.plan(target.offer.bytes()).map(|amount| amount.ios);
+    let amount = load.plan(target.offer.bytes());
+    let ios = amount.map(|amount| amount.ios);
     StagePlan {
-        kind: "allocate".into(),
-        traits: StageTraits::of(StageData::Allocation),
         name: format!("allocate {layer}"),
-        measured: false,
         settle: false,
-        before: Vec::new(),
-        sweep: None,
-        loses: false,
-        state: None,
         ios,
-        bytes: load.plan(target.offer.bytes()).map(|amount| Bytes(amount.bytes)),
+        bytes: amount.map(|amount| Bytes(amount.bytes)),
         about: estimate::allocation(ios.unwrap_or_default()),
-        target: target.clone(),
         aims: vec![Aim::alone(target.clone())],
-        deadline: None,
-        task: Task::Load(Box::new(load)),
-        fresh_places: false,
+        ..stage.planned(Task::Load(Box::new(load)), target)
     }
 }

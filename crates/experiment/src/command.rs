@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use layers::Offer;
+use results::model::StageData;
 use toml::Spanned;
 use units::{Key, Nanos};
 
@@ -15,10 +16,15 @@ use crate::diagnostic::{Diagnostic, among, nearest};
 use crate::document::Table;
 use crate::graph::StackPlan;
 use crate::names;
-use crate::plan::{CommandPlan, FigurePlan, Needs, Target};
-use crate::stages::StageHead;
+use crate::plan::{CommandPlan, FigurePlan, Needs, StagePlan, Target, Task};
+use crate::stages::{KindFacts, Planner, StageHead, StageKind, StageTask, WorksOn};
 use crate::targets;
 use placeholder::{Part, parts};
+
+pub(crate) const KIND: StageKind = StageKind {
+    facts: KindFacts::new("command", "A command", WorksOn::One, StageData::Unknown),
+    read: |table, _| Ok(Box::new(Command::read(table)?)),
+};
 
 const ARGV: Key = Key {
     name: "argv",
@@ -52,7 +58,7 @@ const USUAL_LIMIT: Nanos = Nanos::from_secs(600);
 const LONGEST: Nanos = Nanos::from_secs(24 * 3600);
 /// Time of a command that an estimate assumes, since nobody knows it beforehand: the commands of the shipped experiments took 3 to 11 s in an
 /// emulated guest.
-pub(crate) const ASSUMED: Nanos = Nanos::from_secs(8);
+const ASSUMED: Nanos = Nanos::from_secs(8);
 /// The interpreter of a script unless said.
 const SH: &str = "/bin/sh";
 /// Package that gives `cp` and its like, in the lab, to a command that names no packages.
@@ -62,7 +68,7 @@ const SH_PACKAGE: &str = "dash";
 
 /// A command as written.
 #[derive(Clone)]
-pub(crate) struct Command {
+struct Command {
     argv: Vec<String>,
     /// Byte range of its words in the file.
     at: Range<usize>,
@@ -74,7 +80,7 @@ pub(crate) struct Command {
 
 impl Command {
     /// Reads the keys that are left.
-    pub(crate) fn read(mut table: Table) -> Result<Self, Diagnostic> {
+    fn read(mut table: Table) -> Result<Self, Diagnostic> {
         let place = table.at();
         let argv = table.take::<Vec<String>>(&ARGV)?;
         let shell = table.take::<String>(&SHELL)?;
@@ -110,28 +116,8 @@ impl Command {
         })
     }
 
-    /// Names of the corpora that it reads.
-    pub(crate) fn corpora(&self) -> BTreeSet<&str> {
-        self.argv.iter().flat_map(|word| parts(word).filter_map(Part::corpus)).collect()
-    }
-
-    /// Names of the figures that are picked from what it prints.
-    pub(crate) fn figures(&self) -> impl Iterator<Item = &String> {
-        self.figures.keys()
-    }
-
-    /// Returns what it needs of a machine, beside its corpora.
-    pub(crate) fn needs(&self) -> Needs {
-        let program = self.argv.first().filter(|word| parts(word).all(|part| part.is_text()));
-        Needs {
-            command_packages: self.packages.clone(),
-            programs: program.cloned().into_iter().collect(),
-            ..Needs::default()
-        }
-    }
-
     /// The command on this stack.
-    pub(crate) fn plan(
+    fn on_stack(
         &self,
         stage: &StageHead,
         stack: &StackPlan,
@@ -177,11 +163,36 @@ impl Command {
         };
         let plan = CommandPlan {
             argv: self.argv.iter().map(word).collect(),
-            time_limit: self.time_limit,
+            time_limit: stage.deadline.map_or(self.time_limit, |d| d.min(self.time_limit)),
             sync: self.sync,
             figures: self.figures.clone(),
         };
         Ok((plan, target))
+    }
+}
+
+impl StageTask for Command {
+    fn plan(&self, stage: &StageHead, on: &mut Planner) -> Result<Vec<StagePlan>, Diagnostic> {
+        let (task, target) = self.on_stack(stage, &on.stack, on.corpora)?;
+        let about = ASSUMED.min(task.time_limit);
+        Ok(vec![StagePlan { about, ..stage.planned(Task::Command(task), target) }])
+    }
+
+    fn picked(&self) -> Option<Vec<&str>> {
+        Some(self.figures.keys().map(String::as_str).collect())
+    }
+
+    fn corpora(&self) -> BTreeSet<&str> {
+        self.argv.iter().flat_map(|word| parts(word).filter_map(Part::corpus)).collect()
+    }
+
+    fn needs(&self) -> Needs {
+        let program = self.argv.first().filter(|word| parts(word).all(|part| part.is_text()));
+        Needs {
+            command_packages: self.packages.clone(),
+            programs: program.cloned().into_iter().collect(),
+            ..Needs::default()
+        }
     }
 }
 

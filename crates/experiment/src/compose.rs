@@ -15,7 +15,7 @@ use crate::graph::{self, StackPlan};
 use crate::load::operations;
 use crate::machine;
 use crate::pictures::{self, Picture};
-use crate::plan::{self, CellPlan, DevicePlan, Machine, Needs, Plan};
+use crate::plan::{CellPlan, DevicePlan, Machine, Needs, Plan};
 use crate::questions::{self, Question};
 use crate::repeat::Repeat;
 use crate::scale::Scale;
@@ -267,9 +267,9 @@ fn once(mistakes: Vec<Diagnostic>) -> Vec<Diagnostic> {
 /// The stages of all variants, those that do the same operations, and pick the same figures, under one name once.
 fn distinct(variants: &[Vec<Stage>]) -> Vec<Stage> {
     let figures = |stage: &Stage| -> Vec<String> {
-        stage.command().into_iter().flat_map(|command| command.figures().cloned()).collect()
+        stage.task.picked().into_iter().flatten().map(str::to_owned).collect()
     };
-    let operations = |stage: &Stage| (stage.load().map(operations), figures(stage));
+    let operations = |stage: &Stage| (stage.task.load().map(operations), figures(stage));
     let mut all: Vec<Stage> = Vec::new();
     for stage in variants.iter().flatten() {
         let same = |other: &Stage| {
@@ -389,7 +389,7 @@ fn device_plans(made: &[PlannedVariant]) -> BTreeMap<String, DevicePlan> {
             plan.stored = plan.stored.max(estimate::stored(stages, size));
         }
         let copied = |role: &str| {
-            stages.iter().any(|s| matches!(&s.task, plan::Task::Copy(copy) if copy.role == role))
+            stages.iter().any(|stage| stage.task.copy().is_some_and(|copy| copy.role == role))
         };
         for (role, image) in devices.images.iter().filter(|(role, _)| copied(role)) {
             let file = Some(image.path.clone());

@@ -1,5 +1,6 @@
 //! `do = "copy"`: the blocks of a device, in order, to the top of the stack.
 
+use results::model::StageData;
 use toml::Spanned;
 use units::{Bytes, Key};
 use workload::LoadSpec;
@@ -7,8 +8,17 @@ use workload::LoadSpec;
 use crate::devices::Devices;
 use crate::diagnostic::Diagnostic;
 use crate::document::Table;
-use crate::plan::CopyPlan;
-use crate::stages::StageHead;
+use crate::plan::{Aim, CopyPlan, StagePlan, Task};
+use crate::stages::{KindFacts, Planner, StageHead, StageKind, StageTask, WorksOn};
+use crate::targets;
+
+pub(crate) const KIND: StageKind = StageKind {
+    facts: KindFacts {
+        instead: Some("a load"),
+        ..KindFacts::new("copy", "A copy", WorksOn::One, StageData::Foreign)
+    },
+    read: |table, _| Ok(Box::new(CopyStage::read(table)?)),
+};
 
 /// Bytes of a block: offsets and sizes of a copy are multiples of this.
 const BLOCK: u64 = 4096;
@@ -28,7 +38,7 @@ const fn size(name: &'static str, example: &'static str) -> Key {
 
 /// A copy as written.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct CopyStage {
+struct CopyStage {
     /// Role of the device that is read.
     from: String,
     /// Offset on that device at which the copy begins, bytes.
@@ -43,7 +53,7 @@ pub(crate) struct CopyStage {
 
 impl CopyStage {
     /// Reads the keys that are left.
-    pub(crate) fn read(mut table: Table) -> Result<Self, Diagnostic> {
+    fn read(mut table: Table) -> Result<Self, Diagnostic> {
         let from = table.need::<String>(&FROM)?.into_inner();
         let mut blocks = |key: &Key| -> Result<Option<Bytes>, Diagnostic> {
             let Some(size) = table.take::<Bytes>(key)? else { return Ok(None) };
@@ -61,13 +71,8 @@ impl CopyStage {
         Ok(copy)
     }
 
-    /// Role of the device that is read.
-    pub(crate) fn role(&self) -> &str {
-        &self.from
-    }
-
     /// Returns where the blocks go, as a load would write them, and where they come from.
-    pub(crate) fn plan(
+    fn on_stack(
         &self,
         devices: &Devices,
         stage: &StageHead,
@@ -117,6 +122,19 @@ impl CopyStage {
             to: self.offset,
         };
         Ok((spec, plan))
+    }
+}
+
+impl StageTask for CopyStage {
+    fn plan(&self, stage: &StageHead, on: &mut Planner) -> Result<Vec<StagePlan>, Diagnostic> {
+        let (spec, from) = self.on_stack(on.devices, stage)?;
+        let target = targets::block(stage, &on.stack)?;
+        let written = stage.driving(&spec, vec![Aim::alone(target)])?;
+        Ok(vec![StagePlan { task: Task::Copy(from), ios: None, aims: Vec::new(), ..written }])
+    }
+
+    fn copies_from(&self) -> Option<&str> {
+        Some(&self.from)
     }
 }
 

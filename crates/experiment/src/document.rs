@@ -30,7 +30,7 @@ pub(crate) type Written<'t> = Spanned<DeValue<'t>>;
 
 /// One table of the text `'t`. What was taken out of it is gone.
 #[derive(Debug, Clone)]
-pub(crate) struct Table<'t> {
+pub struct Table<'t> {
     /// Name of the table in mistakes: `A stage`.
     what: &'static str,
     /// Byte range of its header, or of all of an inline table.
@@ -82,7 +82,7 @@ impl<'t> Table<'t> {
     }
 
     /// Returns where it stands: its header, or all of an inline table.
-    pub(crate) fn at(&self) -> Range<usize> {
+    pub fn at(&self) -> Range<usize> {
         self.at.clone()
     }
 
@@ -117,7 +117,7 @@ impl<'t> Table<'t> {
     }
 
     /// Takes a key out; `None` when it is not written.
-    pub(crate) fn take<T: DeserializeOwned>(
+    pub fn take<T: DeserializeOwned>(
         &mut self,
         key: &Key,
     ) -> Result<Option<Spanned<T>>, Diagnostic> {
@@ -130,10 +130,7 @@ impl<'t> Table<'t> {
     }
 
     /// Takes a key out that has to be there.
-    pub(crate) fn need<T: DeserializeOwned>(
-        &mut self,
-        key: &Key,
-    ) -> Result<Spanned<T>, Diagnostic> {
+    pub fn need<T: DeserializeOwned>(&mut self, key: &Key) -> Result<Spanned<T>, Diagnostic> {
         self.take(key)?.ok_or_else(|| {
             if let Some(misspelt) = self.misspelt(key) {
                 return misspelt;
@@ -252,7 +249,7 @@ impl<'t> Table<'t> {
     }
 
     /// Refuses what is left.
-    pub(crate) fn finish(self) -> Result<(), Diagnostic> {
+    pub fn finish(self) -> Result<(), Diagnostic> {
         match self.entries.iter().next() {
             None => Ok(()),
             Some((name, value)) => {

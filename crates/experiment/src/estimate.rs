@@ -1,10 +1,10 @@
 //! Estimates of the time, I/Os and bytes that a plan takes, for people and for the check of free space. They decide nothing else but how often the
 //! catalogue runs an experiment.
 
+use results::model::StageData;
 use units::{Bytes, Nanos};
 use workload::LoadSpec;
 
-use crate::fill;
 use crate::plan::{Plan, StagePlan, Task};
 
 /// I/Os per second that an estimate assumes where a load ends by its amount, not by its duration: what
@@ -78,11 +78,15 @@ fn written(stage: &StagePlan) -> u64 {
             let all = || stage.aims.iter().map(|aim| aim.room(Some(spec))).sum();
             stage.bytes.map_or_else(all, |bytes| bytes.0)
         }
-        Task::Load(_) | Task::Steps(_) => 0,
-        Task::Fill(plan) => fill::written(plan, stage.target.offer.bytes()).0,
-        // Nobody knows: at most the target is full.
-        Task::Command(_) => stage.target.offer.bytes(),
+        Task::Load(_) => 0,
         Task::Copy(copy) => copy.bytes.0,
+        Task::Fill(fill) if !fill.by.writes() => 0,
+        // Nobody knows: at most the target is full.
+        Task::Fill(_) | Task::Command(_) => stage.target.offer.bytes(),
+        Task::Steps(_) => match stage.traits.data {
+            StageData::Nothing => 0,
+            _ => stage.target.offer.bytes(),
+        },
     }
 }
 

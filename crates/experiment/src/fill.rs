@@ -2,19 +2,27 @@
 
 mod goal;
 
+use results::model::StageData;
 use toml::Spanned;
 use units::{Bytes, Key, Nanos};
 use workload::{LoadSpec, OpName, Ops, Pattern, Portion, Verify};
 
 use crate::diagnostic::Diagnostic;
 use crate::document::{Places, Table};
-use crate::graph::StackPlan;
 use crate::layout;
 use crate::load;
-use crate::plan::{Aim, FillPlan, Rounds};
-use crate::stages::StageHead;
+use crate::plan::{Aim, FillPlan, Rounds, StagePlan, Task};
+use crate::stages::{KindFacts, Planner, StageHead, StageKind, StageTask, WorksOn};
 use crate::targets::{self, WrittenTarget};
 use goal::{Goal, ROUND};
+
+pub(crate) const KIND: StageKind = StageKind {
+    facts: KindFacts {
+        instead: Some("the load that follows"),
+        ..KindFacts::new("fill", "A fill", WorksOn::Rounds, StageData::Rounds)
+    },
+    read: |table, around| Ok(Box::new(Fill::read(table, around.file)?)),
+};
 
 const BY: Key = Key {
     name: "by",
@@ -40,16 +48,12 @@ pub(crate) struct Fill {
 
 impl Fill {
     /// Time limit of a fill unless said.
-    pub(crate) const USUAL_DEADLINE: Nanos = Nanos::from_secs(30 * 60);
+    const USUAL_DEADLINE: Nanos = Nanos::from_secs(30 * 60);
     /// Time of a fill that an estimate assumes, since nobody knows it beforehand.
-    pub(crate) const ASSUMED: Nanos = Nanos::from_secs(60);
-
-    pub(crate) fn load_mut(&mut self) -> &mut LoadSpec {
-        &mut self.by
-    }
+    const ASSUMED: Nanos = Nanos::from_secs(60);
 
     /// Reads the keys that are left.
-    pub(crate) fn read(mut table: Table, file: &str) -> Result<Self, Diagnostic> {
+    fn read(mut table: Table, file: &str) -> Result<Self, Diagnostic> {
         let goal = Goal::read(&mut table)?;
         let by = table.table(&BY, "The load of a fill")?;
         let at = table.at();
@@ -90,17 +94,17 @@ impl Fill {
     }
 
     /// Returns where the keys of the load stand; those of the `stage` where it is not written.
-    pub(crate) fn places<'a>(&'a self, stage: &'a Places) -> &'a Places {
+    fn places<'a>(&'a self, stage: &'a Places) -> &'a Places {
         self.places.as_ref().unwrap_or(stage)
     }
 
     /// The fill on this stack, and what it drives.
-    pub(crate) fn plan(
+    fn on_stack(
         &self,
         stage: &StageHead,
-        stack: &StackPlan,
-        aims: impl FnOnce(&StageHead) -> Result<Vec<Aim>, Diagnostic>,
+        on: &Planner,
     ) -> Result<(FillPlan, Vec<Aim>), Diagnostic> {
+        let stack = &on.stack;
         let reached = self.goal.plan(stage, stack)?;
         let directory = matches!(targets::of(stage, stack)?.offer, layers::Offer::Directory { .. });
         let (aims, rounds) = if directory && !matches!(stage.target, WrittenTarget::Files(..)) {
@@ -111,7 +115,7 @@ impl Fill {
             }
             (vec![layout::one_file(stage, target, size)?], Rounds::Files(size))
         } else {
-            let aims = aims(stage)?;
+            let aims = on.aims(stage)?;
             let rounds = match (&aims[..], sequential(&self.by)) {
                 (_, false) => Rounds::Time(ROUND),
                 ([aim], true) if aim.files.is_none() => parts(aim.bytes(), &self.by),
@@ -154,9 +158,31 @@ impl Fill {
     }
 }
 
+impl StageTask for Fill {
+    fn plan(&self, stage: &StageHead, on: &mut Planner) -> Result<Vec<StagePlan>, Diagnostic> {
+        let (task, aims) = self.on_stack(stage, on)?;
+        let by = StageHead { places: self.places(&stage.places).clone(), ..stage.clone() };
+        let deadline = stage.deadline.unwrap_or(Self::USUAL_DEADLINE);
+        let first = by.driving(&task.first_round(), aims)?;
+        on.running.whole(&task.layer, stage)?;
+        Ok(vec![StagePlan {
+            task: Task::Fill(task),
+            ios: None,
+            bytes: None,
+            about: Self::ASSUMED.min(deadline),
+            deadline: Some(deadline),
+            ..first
+        }])
+    }
+
+    fn loads_mut(&mut self) -> Vec<&mut LoadSpec> {
+        vec![&mut self.by]
+    }
+}
+
 impl FillPlan {
     /// The load of the first round.
-    pub(crate) fn first_round(&self) -> LoadSpec {
+    fn first_round(&self) -> LoadSpec {
         self.round(1, Nanos(u64::MAX))
     }
 
@@ -264,27 +290,4 @@ fn load_of(mut table: Table, places: &Places, file: &str) -> Result<LoadSpec, Di
     let mut spec = load::checked(spec, places, file)?;
     spec.duration = None;
     Ok(spec)
-}
-
-/// Returns what a fill does, in words.
-pub(crate) fn describe(fill: &FillPlan, deadline: Option<Nanos>) -> String {
-    let value = layers::metric(&fill.metric)
-        .map_or_else(|| fill.at_least.to_string(), |metric| metric.unit.show(fill.at_least));
-    let round = match fill.rounds {
-        Rounds::Time(time) => format!("rounds of {time}"),
-        Rounds::Parts { bytes, .. } => format!("parts of {bytes}"),
-        Rounds::Files(bytes) => format!("files of {bytes}"),
-    };
-    format!(
-        "{round}: {}; until {} of {} is at least {value}{}",
-        fill.by.describe(),
-        fill.metric,
-        fill.layer,
-        deadline.map_or(String::new(), |deadline| format!(", for at most {deadline}"))
-    )
-}
-
-/// The most bytes that it writes: nobody knows, at most the target is full.
-pub(crate) fn written(fill: &FillPlan, target: u64) -> Bytes {
-    Bytes(if fill.by.writes() { target } else { 0 })
 }

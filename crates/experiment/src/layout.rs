@@ -1,5 +1,6 @@
 //! `do = "layout"`: files are made in a directory and written once, so that loads find data in them.
 
+use results::model::StageData;
 use toml::Spanned;
 use units::{Bytes, Key};
 use workload::{LoadSpec, OpName, Ops};
@@ -9,9 +10,14 @@ use crate::document::Table;
 use crate::graph::StackPlan;
 use crate::load;
 use crate::names;
-use crate::plan::{Aim, Files, Target};
-use crate::stages::StageHead;
+use crate::plan::{Aim, Files, StagePlan, Target};
+use crate::stages::{KindFacts, Planner, StageHead, StageKind, StageTask, WorksOn};
 use crate::targets;
+
+pub(crate) const KIND: StageKind = StageKind {
+    facts: KindFacts::new("layout", "A layout", WorksOn::One, StageData::Load),
+    read: |table, around| Ok(Box::new(Layout::read(table, around.file)?)),
+};
 
 const FILES: Key = Key { name: "files", takes: "how many, from 1 to 1000", example: "4" };
 const SIZE: Key = Key { name: "size", takes: "the size of each file", example: "\"256M\"" };
@@ -27,7 +33,7 @@ const KEYS: [&str; 6] = ["block_size", "jobs", "depth", "content", "direct", "ba
 
 /// A layout as written.
 #[derive(Clone)]
-pub(crate) struct Layout {
+struct Layout {
     files: u64,
     size: Bytes,
     /// Load that writes the files.
@@ -36,7 +42,7 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// Reads the keys that are left.
-    pub(crate) fn read(mut table: Table, file: &str) -> Result<Self, Diagnostic> {
+    fn read(mut table: Table, file: &str) -> Result<Self, Diagnostic> {
         let places = table.places();
         let files = table.take::<u64>(&FILES)?;
         if let Some(files) = files.as_ref().filter(|n| !(1..=MOST).contains(n.get_ref())) {
@@ -71,17 +77,8 @@ impl Layout {
         Ok(Self { files, size: size.into_inner(), load })
     }
 
-    /// Returns what writes the files.
-    pub(crate) fn load(&self) -> &LoadSpec {
-        &self.load
-    }
-
-    pub(crate) fn load_mut(&mut self) -> &mut LoadSpec {
-        &mut self.load
-    }
-
     /// The files in the directory of the stage.
-    pub(crate) fn aim(&self, stage: &StageHead, stack: &StackPlan) -> Result<Aim, Diagnostic> {
+    fn aim(&self, stage: &StageHead, stack: &StackPlan) -> Result<Aim, Diagnostic> {
         let target = targets::directory(stage, stack)?;
         let wanted = Bytes(self.size.0.saturating_mul(self.files));
         let there = Bytes(target.offer.bytes());
@@ -94,6 +91,25 @@ impl Layout {
         let folder = folder(stage)?;
         let files = Files { folder, first: 0, count: self.files, size: self.size, make: true };
         Ok(Aim { files: Some(files), ..Aim::alone(target) })
+    }
+}
+
+impl StageTask for Layout {
+    fn plan(&self, stage: &StageHead, on: &mut Planner) -> Result<Vec<StagePlan>, Diagnostic> {
+        let mut aim = self.aim(stage, &on.stack)?;
+        let planned = stage.driving(&self.load, vec![aim.clone()])?;
+        // They are there from now on.
+        aim.files.iter_mut().for_each(|files| files.make = false);
+        on.layouts.insert(stage.name.clone(), aim);
+        Ok(vec![planned])
+    }
+
+    fn load(&self) -> Option<&LoadSpec> {
+        Some(&self.load)
+    }
+
+    fn loads_mut(&mut self) -> Vec<&mut LoadSpec> {
+        vec![&mut self.load]
     }
 }
 

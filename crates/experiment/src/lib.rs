@@ -15,6 +15,7 @@ mod corpora;
 mod devices;
 mod diagnostic;
 mod document;
+mod drive;
 mod estimate;
 mod every;
 mod expectations;
@@ -55,6 +56,7 @@ pub use bounds::FILE as LONGEST_FILE;
 pub use command::figure::FigurePicker;
 pub use compose::{PlanOptions, compose_trial};
 pub use diagnostic::{Diagnostic, nearest};
+pub use document::Table;
 pub use every::compose;
 pub use explain::{Explained, ExplainedFigure, ExplainedVariant, explain};
 pub use plan::{
@@ -64,6 +66,7 @@ pub use plan::{
 pub use repeat::Repeat;
 pub use scale::{Scale, with_set};
 pub use shipped::{SHIPPED, Shipped, shipped};
+pub use stages::{Around, KindFacts, Planner, StageHead, StageKind, StageTask, WorksOn, register};
 pub use trial::Trial;
 
 /// An experiment file that cannot be used.

@@ -195,18 +195,12 @@ fn unknown() -> StageTraits {
 impl StagePlan {
     /// Its load, if it is one.
     pub fn load(&self) -> Option<&LoadSpec> {
-        match &self.task {
-            Task::Load(spec) => Some(spec),
-            Task::Fill(_) | Task::Copy(_) | Task::Command(_) | Task::Steps(_) => None,
-        }
+        self.task.load()
     }
 
     /// The load that drives its target, if one does: its own, or that of each round of a fill.
     pub fn driven(&self) -> Option<&LoadSpec> {
-        match &self.task {
-            Task::Fill(fill) => Some(&fill.by),
-            _ => self.load(),
-        }
+        self.task.load().or_else(|| self.task.fill().map(|fill| &*fill.by))
     }
 
     /// Returns the offers of all layers that it works on.
@@ -222,9 +216,6 @@ impl StagePlan {
 
     /// Its command, if it is one.
     pub fn command(&self) -> Option<&CommandPlan> {
-        match &self.task {
-            Task::Command(command) => Some(command),
-            Task::Load(_) | Task::Fill(_) | Task::Copy(_) | Task::Steps(_) => None,
-        }
+        self.task.command()
     }
 }

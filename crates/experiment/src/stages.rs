@@ -1,14 +1,11 @@
 //! The stages of an experiment, read from the file; [`plan`] makes them ready for a stack.
 
 use units::{Key, Nanos};
-use workload::LoadSpec;
 
-use crate::command::Command;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::document::{Places, Table};
 use crate::keys::SET;
 use crate::names;
-use crate::sweep::Point;
 use crate::targets::WrittenTarget;
 use crate::variants::{self, Variant};
 
@@ -17,14 +14,16 @@ mod head;
 mod kinds;
 mod needs;
 mod plan;
+mod planner;
 mod task;
 
 pub(crate) use facts::facts;
-pub(crate) use head::StageHead;
-use kinds::{Around, StageKind, WorksOn};
+pub use head::{KindFacts, StageHead, WorksOn};
+pub use kinds::register;
 pub(crate) use needs::needs;
 pub(crate) use plan::plan;
-pub(crate) use task::StageTask;
+pub use planner::Planner;
+pub use task::{Around, StageKind, StageTask};
 
 /// The longest deadline.
 const LONGEST_DEADLINE: Nanos = Nanos::from_secs(7 * 24 * 3600);
@@ -42,7 +41,7 @@ const PLACES: Key =
 #[derive(Clone)]
 pub(crate) struct Stage {
     pub head: StageHead,
-    pub task: StageTask,
+    pub task: Box<dyn StageTask>,
 }
 
 impl Stage {
@@ -51,44 +50,10 @@ impl Stage {
         self.names().any(|own| own == name)
     }
 
-    /// The load that it measures, if it is one.
-    pub fn load(&self) -> Option<&LoadSpec> {
-        match &self.task {
-            StageTask::Load(spec) => Some(spec),
-            StageTask::Layout(layout) => Some(layout.load()),
-            StageTask::Sweep(points) => points.first().map(|point| &point.spec),
-            _ => None,
-        }
-    }
-
-    /// The points of its sweep.
-    pub fn points(&self) -> &[Point] {
-        match &self.task {
-            StageTask::Sweep(points) => points,
-            _ => &[],
-        }
-    }
-
     /// Returns what its figures can be called by: its name, and those of its points.
     pub fn names(&self) -> impl Iterator<Item = String> {
-        let points = self.points().iter().map(|point| point.name.clone());
+        let points = self.task.points().iter().map(|point| point.name.clone());
         std::iter::once(self.head.name.clone()).chain(points)
-    }
-
-    /// Its command, if it is one.
-    pub fn command(&self) -> Option<&Command> {
-        match &self.task {
-            StageTask::Command(command) => Some(command),
-            _ => None,
-        }
-    }
-
-    /// The role of the device that it copies from, if it is a copy.
-    pub fn copies_from(&self) -> Option<&str> {
-        match &self.task {
-            StageTask::Copy(copy) => Some(copy.role()),
-            _ => None,
-        }
     }
 }
 
@@ -149,7 +114,7 @@ pub(crate) fn check_measured(stages: &[Stage]) -> Option<Diagnostic> {
 
 fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
     let places = table.places();
-    let kind = StageKind::take(&mut table)?;
+    let StageKind { facts: kind, read } = StageKind::take(&mut table)?;
     let name = table.take::<String>(&NAME)?;
     let name = name.map_or_else(|| kind.name.to_owned(), toml::Spanned::into_inner);
     if let Some(mistake) = names::check("a stage", &name, &places.at("name")) {
@@ -170,10 +135,10 @@ fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
     let set = table.table(&SET, "set")?.map(Table::values).transpose()?.unwrap_or_default();
     let fresh_places = kind.works_on == WorksOn::Load && places_of(&mut table)?;
     let around = Around { name: &name, measured, sets: !set.is_empty(), places: &places, file };
-    let task = kind.read(table, &around)?;
+    table.is(kind.what);
+    let task = read(table, &around)?;
     let head = StageHead {
-        kind: kind.name.to_owned(),
-        traits: kind.traits,
+        kind: *kind,
         name,
         measured,
         settle,
@@ -209,7 +174,7 @@ fn deadline(table: &mut Table) -> Result<Option<Nanos>, Diagnostic> {
 }
 
 /// Refuses to measure what has no figures of its own.
-fn unmeasured(measured: bool, places: &Places, kind: &StageKind) -> Result<(), Diagnostic> {
+fn unmeasured(measured: bool, places: &Places, kind: &KindFacts) -> Result<(), Diagnostic> {
     let Some(instead) = kind.instead.filter(|_| measured) else { return Ok(()) };
     let message = format!("{} has no figures of its own, so it cannot be measured", kind.what);
     let help = format!("measure {instead}; settle = true reads all layers after this stage");

@@ -1,20 +1,20 @@
 //! `do = "state"`: a layer is brought to a state that its kind declares (`fresh`, `steady`, `full`), and that is proven by its figures.
 
 use layers::{Growth, Kind, Place, Proof, State, StateMethod, criterion, machine};
-use results::model::Criterion;
+use results::model::{Criterion, StageData};
 use toml::Spanned;
 use units::Key;
 use workload::LoadSpec;
 
-use crate::action::Act;
-use crate::change::RunningLayers;
+use crate::action::{self, Act};
+use crate::allocation::{self, Allocation};
 use crate::diagnostic::{Diagnostic, among};
 use crate::document::Table;
-use crate::fill::Fill;
+use crate::fill::{self, Fill};
 use crate::graph::StackPlan;
-use crate::plan::{Otherwise, PlacedLayer, StatePlan};
-use crate::stages::StageHead;
-use crate::steps::Steps;
+use crate::plan::{Needs, Otherwise, PlacedLayer, StagePlan, StatePlan};
+use crate::stages::{KindFacts, Planner, StageHead, StageKind, StageTask, WorksOn};
+use crate::steps::{self, Steps};
 use crate::targets::WrittenTarget;
 
 const IS: Key = Key { name: "is", takes: "the name of a state of a layer", example: "\"steady\"" };
@@ -24,17 +24,17 @@ const OTHERWISE: Key = Key {
     example: "\"warn\"",
 };
 
-/// Means that bring a layer to a state: the work of another stage.
-pub(crate) enum StageMeans {
-    Steps(Steps),
-    Allocate,
-    Act(Act),
-    Fill(Box<Fill>),
-}
+pub(crate) const KIND: StageKind = StageKind {
+    facts: KindFacts {
+        instead: Some("the load that follows"),
+        ..KindFacts::new("state", "A state", WorksOn::One, StageData::State)
+    },
+    read: |table, around| Ok(Box::new(StateStage::read(table, around.file)?)),
+};
 
 /// A state as written.
 #[derive(Clone)]
-pub(crate) struct StateStage {
+struct StateStage {
     state: Spanned<String>,
     otherwise: Otherwise,
     /// The load that brings it there, where the experiment says one.
@@ -43,7 +43,7 @@ pub(crate) struct StateStage {
 
 impl StateStage {
     /// Reads the keys that are left.
-    pub(crate) fn read(mut table: Table, file: &str) -> Result<Self, Diagnostic> {
+    fn read(mut table: Table, file: &str) -> Result<Self, Diagnostic> {
         let state = table.need::<String>(&IS)?;
         let otherwise = match table.take::<String>(&OTHERWISE)? {
             None => Otherwise::Fail,
@@ -59,55 +59,6 @@ impl StateStage {
         let by = Fill::read_by(&mut table, file)?;
         table.finish()?;
         Ok(Self { state, otherwise, by })
-    }
-
-    pub(crate) fn load_mut(&mut self) -> Option<&mut LoadSpec> {
-        self.by.as_mut().map(Fill::load_mut)
-    }
-
-    /// Tells whether a layer is discarded on the way there.
-    pub(crate) fn trims(&self) -> bool {
-        let states = layers::kinds().iter().flat_map(|kind| kind.states);
-        let mut own = states.filter(|state| state.name == self.state.get_ref());
-        own.any(|state| matches!(state.by, StateMethod::Discard))
-    }
-
-    /// The stage that brings the layer there with what it does, and what proves it.
-    pub(crate) fn plan(
-        &self,
-        stage: &StageHead,
-        stack: &StackPlan,
-        running: &mut RunningLayers,
-    ) -> Result<(StageHead, StageMeans, StatePlan), Diagnostic> {
-        let (name, state) = self.find(stage, stack)?;
-        let Some((layer, kind, run_tag)) = running.layer(&name) else {
-            let message = format!("'{name}' is no layer");
-            return Err(Diagnostic::at(stage.places.at("target"), message, "name one"));
-        };
-        let place = Place { name: &layer.name, run_tag, inputs: &layer.inputs };
-        let mistake = |e: layers::SettingError| {
-            Diagnostic::at(self.state.span(), e.to_string(), e.help).resting()
-        };
-        let parsed = (kind.parse)(&layer.settings).map_err(mistake)?;
-        parsed.reachable(&place, state.name, self.by.is_none()).map_err(mistake)?;
-        let Proof { criteria, round } = parsed.proof(&place, state.name);
-        let plan = StatePlan {
-            layer: name.clone(),
-            state: state.name.to_owned(),
-            criteria: criteria.into_iter().map(|criterion| told(criterion, stack)).collect(),
-            round,
-            otherwise: self.otherwise,
-        };
-        let means = self.means(stage, &name, state)?;
-        // Loads reach the layer through what stands on it; whatever else is done is done to the layer itself.
-        let worked_on = match means {
-            StageMeans::Fill(_) => stack.top_over(&name).to_owned(),
-            StageMeans::Steps(_) | StageMeans::Allocate | StageMeans::Act(_) => name,
-        };
-        let target = WrittenTarget::Layer(worked_on);
-        // Whoever reads the plan sees the stage that it comes down to.
-        let kind = kind_of(&state.by).to_owned();
-        Ok((StageHead { target, kind, ..stage.clone() }, means, plan))
     }
 
     /// The layer that has such a state: the one that is named as target, else the topmost.
@@ -143,41 +94,84 @@ impl StateStage {
         })
     }
 
-    /// Returns what brings the layer `name` there.
+    /// Returns the stage that brings the layer `name` there: its kind and its task.
     fn means(
         &self,
         stage: &StageHead,
         name: &str,
         state: &State,
-    ) -> Result<StageMeans, Diagnostic> {
+    ) -> Result<(KindFacts, Box<dyn StageTask>), Diagnostic> {
         if let (Some(_), false) = (&self.by, matches!(state.by, StateMethod::Load { .. })) {
             let message = format!("No load brings a layer to the state '{}'", state.name);
             return Err(Diagnostic::at(stage.places.at("by"), message, "leave 'by' out").without());
         }
         Ok(match state.by {
-            StateMethod::Nothing => StageMeans::Steps(Steps::Read),
-            StateMethod::Allocate => StageMeans::Allocate,
-            StateMethod::Action(action) => StageMeans::Act(Act::plain(action, self.state.span())),
-            StateMethod::Discard => StageMeans::Steps(Steps::Trim),
+            StateMethod::Nothing => (steps::READ.facts, Box::new(Steps::Read)),
+            StateMethod::Allocate => (allocation::KIND.facts, Box::new(Allocation)),
+            StateMethod::Action(action) => {
+                (action::KIND.facts, Box::new(Act::plain(action, self.state.span())))
+            }
+            StateMethod::Discard => (steps::TRIM.facts, Box::new(Steps::Trim)),
             StateMethod::Load { metric, at_least, load } => {
                 let by = match &self.by {
                     Some(fill) => fill.clone(),
                     None => Fill::of_state(load, &self.state)?,
                 };
-                StageMeans::Fill(Box::new(by.until(name, metric, at_least)))
+                (fill::KIND.facts, Box::new(by.until(name, metric, at_least)))
             }
         })
     }
 }
 
-/// The kind of stage that brings a layer to a state.
-fn kind_of(way: &StateMethod) -> &'static str {
-    match way {
-        StateMethod::Nothing => "read",
-        StateMethod::Allocate => "allocate",
-        StateMethod::Action(_) => "layer",
-        StateMethod::Discard => "trim",
-        StateMethod::Load { .. } => "fill",
+impl StageTask for StateStage {
+    /// The stage that brings the layer there with what it does, and what proves it.
+    fn plan(&self, stage: &StageHead, on: &mut Planner) -> Result<Vec<StagePlan>, Diagnostic> {
+        let (name, state) = self.find(stage, &on.stack)?;
+        let Some((layer, kind, run_tag)) = on.running.layer(&name) else {
+            let message = format!("'{name}' is no layer");
+            return Err(Diagnostic::at(stage.places.at("target"), message, "name one"));
+        };
+        let place = Place { name: &layer.name, run_tag, inputs: &layer.inputs };
+        let mistake = |e: layers::SettingError| {
+            Diagnostic::at(self.state.span(), e.to_string(), e.help).resting()
+        };
+        let parsed = (kind.parse)(&layer.settings).map_err(mistake)?;
+        parsed.reachable(&place, state.name, self.by.is_none()).map_err(mistake)?;
+        let Proof { criteria, round } = parsed.proof(&place, state.name);
+        let plan = StatePlan {
+            layer: name.clone(),
+            state: state.name.to_owned(),
+            criteria: criteria.into_iter().map(|criterion| told(criterion, &on.stack)).collect(),
+            round,
+            otherwise: self.otherwise,
+        };
+        // Whoever reads the plan sees the stage that it comes down to.
+        let (kind, task) = self.means(stage, &name, state)?;
+        // Loads reach the layer through what stands on it; whatever else is done is done to the layer itself.
+        let by_load = matches!(state.by, StateMethod::Load { .. });
+        let over = if by_load { on.stack.top_over(&name).to_owned() } else { name };
+        let head = StageHead { target: WrittenTarget::Layer(over), kind, ..stage.clone() };
+        let mut planned = task.plan(&head, on)?;
+        if let Some(last) = planned.last_mut() {
+            last.name.clone_from(&stage.name);
+            last.state = Some(plan);
+            if by_load {
+                last.traits = KIND.facts.traits;
+            }
+        }
+        Ok(planned)
+    }
+
+    fn loads_mut(&mut self) -> Vec<&mut LoadSpec> {
+        self.by.iter_mut().flat_map(Fill::loads_mut).collect()
+    }
+
+    /// What it needs where a layer is discarded on the way there.
+    fn needs(&self) -> Needs {
+        let states = layers::kinds().iter().flat_map(|kind| kind.states);
+        let mut own = states.filter(|state| state.name == self.state.get_ref());
+        let trims = own.any(|state| matches!(state.by, StateMethod::Discard));
+        if trims { Steps::Trim.needs() } else { Needs::default() }
     }
 }
 

@@ -2,13 +2,14 @@
 
 use layers::Offer;
 use layers::step::{Action, Step};
+use results::model::StageData;
 use units::{Key, Nanos};
 
 use crate::diagnostic::Diagnostic;
 use crate::document::Table;
 use crate::graph::StackPlan;
-use crate::plan::Target;
-use crate::stages::StageHead;
+use crate::plan::{Needs, StagePlan, Target};
+use crate::stages::{Around, KindFacts, Planner, StageHead, StageKind, StageTask, WorksOn};
 use crate::targets;
 
 const DURATION: Key =
@@ -17,6 +18,52 @@ const DURATION: Key =
 const LONGEST_WAIT: Nanos = Nanos::from_secs(24 * 3600);
 /// Time limit of writing out or trimming, seconds.
 const PATIENCE_S: u64 = 3600;
+
+pub(crate) const DROP_CACHES: StageKind = StageKind {
+    facts: quiet("drop_caches", "Dropping caches", WorksOn::Nothing),
+    read: |table, _| alone(table, Steps::DropCaches),
+};
+pub(crate) const WAIT: StageKind = StageKind {
+    facts: quiet("wait", "A wait", WorksOn::Nothing),
+    read: |mut table, _| {
+        let time = wait(&mut table)?;
+        alone(table, Steps::Wait(time))
+    },
+};
+pub(crate) const READ: StageKind = StageKind {
+    facts: quiet("read", "A read", WorksOn::Nothing),
+    read: |table, _| alone(table, Steps::Read),
+};
+pub(crate) const SET: StageKind =
+    StageKind { facts: quiet("set", "A change of settings", WorksOn::Nothing), read: set };
+pub(crate) const TRIM: StageKind = StageKind {
+    facts: KindFacts { cannot: "be discarded", ..quiet("trim", "A trim", WorksOn::One).timed() },
+    read: |table, _| alone(table, Steps::Trim),
+};
+pub(crate) const REMOUNT: StageKind = StageKind {
+    facts: quiet("remount", "A remount", WorksOn::One).timed(),
+    read: |table, _| alone(table, Steps::Remount),
+};
+
+/// A kind that brings no data.
+const fn quiet(name: &'static str, what: &'static str, works_on: WorksOn) -> KindFacts {
+    KindFacts::new(name, what, works_on, StageData::Nothing)
+}
+
+/// A stage whose own keys are read.
+fn alone(table: Table, steps: Steps) -> Result<Box<dyn StageTask>, Diagnostic> {
+    table.finish().map(|()| Box::new(steps) as Box<dyn StageTask>)
+}
+
+fn set(table: Table, around: &Around) -> Result<Box<dyn StageTask>, Diagnostic> {
+    let at = table.at();
+    if around.sets {
+        return alone(table, Steps::Set);
+    }
+    table.finish()?;
+    let help = "write what changes: set.\"vdo.dedupe\" = false";
+    Err(Diagnostic::at(at, "A change of settings changes nothing", help))
+}
 
 /// A stage that is nothing but steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,13 +81,9 @@ pub(crate) enum Steps {
     Remount,
 }
 
-impl Steps {
-    /// The steps on this stack, what they work on, and about how long they take.
-    pub(crate) fn plan(
-        self,
-        stage: &StageHead,
-        stack: &StackPlan,
-    ) -> Result<(Vec<Step>, Target, Nanos), Diagnostic> {
+impl StageTask for Steps {
+    fn plan(&self, stage: &StageHead, on: &mut Planner) -> Result<Vec<StagePlan>, Diagnostic> {
+        let stack = &on.stack;
         let target = match (self, targets::of(stage, stack)?) {
             // A device under something else would lose that.
             (Self::Trim, Target { offer: Offer::Block { .. }, .. }) => {
@@ -50,17 +93,29 @@ impl Steps {
         };
         let (steps, about) = match self {
             Self::Read | Self::Set => (Vec::new(), Nanos::default()),
-            Self::Wait(time) => (vec![pause(time)], time),
+            Self::Wait(time) => (vec![pause(*time)], *time),
             Self::DropCaches => (drop_caches(), Nanos::default()),
             Self::Trim => (vec![trim(&target)], Nanos::from_secs(1)),
             Self::Remount => (remount(stage, stack, &target)?, Nanos::from_secs(1)),
         };
-        Ok((steps, target, about))
+        Ok(vec![stage.doing(steps, target, about)?])
+    }
+
+    fn needs(&self) -> Needs {
+        let own = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        match self {
+            Self::Trim => Needs {
+                packages: own(&["util-linux"]),
+                tools: own(&["blkdiscard", "fstrim"]),
+                ..Needs::default()
+            },
+            _ => Needs::default(),
+        }
     }
 }
 
 /// Returns how long a pause is.
-pub(crate) fn wait(table: &mut Table) -> Result<Nanos, Diagnostic> {
+fn wait(table: &mut Table) -> Result<Nanos, Diagnostic> {
     let duration = table.need::<Nanos>(&DURATION)?;
     let (time, help) = (*duration.get_ref(), "wait more than 0s, and at most 24h");
     if time == Nanos::default() || time > LONGEST_WAIT {

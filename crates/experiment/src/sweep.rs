@@ -38,7 +38,7 @@ const SWEEP_STATE: Key = Key {
 
 /// One point of a sweep.
 #[derive(Clone)]
-pub(crate) struct Point {
+pub struct Point {
     /// The swept keys with their values.
     pub at: BTreeMap<String, String>,
     pub name: String,

@@ -40,12 +40,8 @@ pub(crate) fn free(stage: &StageHead, stack: &StackPlan) -> Result<Target, Diagn
 
 fn unburdened(target: Target, stage: &StageHead, stack: &StackPlan) -> Result<Target, Diagnostic> {
     if let Some(above) = stack.stands_on(&target.name) {
-        let what = match stage.kind.as_str() {
-            "layer" => "do that",
-            "trim" => "be discarded",
-            _ => "be written to",
-        };
-        let message = format!("'{}' cannot {what} while '{above}' stands on it", target.name);
+        let cannot = stage.kind.cannot;
+        let message = format!("'{}' cannot {cannot} while '{above}' stands on it", target.name);
         let help = "leave target out, or name a layer on which nothing stands";
         return Err(Diagnostic::at(stage.places.at(key(stage)), message, help));
     }
@@ -70,17 +66,11 @@ pub(crate) fn over(name: &str, stage: &StageHead, stack: &StackPlan) -> Result<T
 
 fn device(target: Target, stage: &StageHead) -> Result<Target, Diagnostic> {
     if matches!(target.offer, Offer::Directory { .. }) {
-        let message =
-            format!("'{}' is a directory, and '{}' needs a block device", target.name, stage.kind);
-        let help = match stage.kind.as_str() {
-            "load" | "fill" => {
-                "lay files out in it (do = \"layout\") and name them: files = \"...\"; or name a layer that is a device: target = \"...\""
-            }
-            "allocate" => {
-                "it works where no file system stands over the layer: leave the stage out, for all variants alike; or name another layer: target = \"...\""
-            }
-            _ => "name a layer that is one: target = \"...\"",
-        };
+        let message = format!(
+            "'{}' is a directory, and '{}' needs a block device",
+            target.name, stage.kind.name
+        );
+        let help = stage.kind.wants_device;
         return Err(Diagnostic::at(stage.places.at(key(stage)), message, help));
     }
     Ok(target)

@@ -5,7 +5,7 @@ use results::model::AskedMetric;
 use workload::LoadSpec;
 
 use crate::questions::Question;
-use crate::stages::{Stage, StageTask};
+use crate::stages::Stage;
 
 /// Makes data natural where a question is of [`layers::COSTS`] and a load says nothing of a texture, whatever kind of stage it is of: random bytes and zeros cost a
 /// compressor a fraction of what real data does.
@@ -13,7 +13,9 @@ pub(crate) fn choose<'a>(questions: &[Question], stages: impl Iterator<Item = &'
     if !questions.iter().any(|question| is_cost(&question.subject.metric)) {
         return;
     }
-    for load in stages.flat_map(loads).filter(|load| is_open(&load.content)) {
+    for load in
+        stages.flat_map(|stage| stage.task.loads_mut()).filter(|load| is_open(&load.content))
+    {
         load.content.texture = Some(Texture::Natural);
     }
 }
@@ -31,19 +33,4 @@ fn is_cost(metric: &str) -> bool {
 
 fn is_open(content: &ContentSpec) -> bool {
     content.texture.is_none() && content.compresses() && content.unit() == BLOCK
-}
-
-fn loads(stage: &mut Stage) -> Vec<&mut LoadSpec> {
-    match &mut stage.task {
-        StageTask::Load(load) => vec![load],
-        StageTask::Sweep(points) => points.iter_mut().map(|point| &mut point.spec).collect(),
-        StageTask::Layout(layout) => vec![layout.load_mut()],
-        StageTask::Fill(fill) => vec![fill.load_mut()],
-        StageTask::State(state) => state.load_mut().into_iter().collect(),
-        StageTask::Allocate
-        | StageTask::Copy(_)
-        | StageTask::Command(_)
-        | StageTask::Layer(_)
-        | StageTask::Steps(_) => Vec::new(),
-    }
 }

@@ -9,7 +9,7 @@ use crate::expectations::Expectation;
 use crate::file::File;
 use crate::graph::StackPlan;
 use crate::pictures::Picture;
-use crate::plan::{StagePlan, Task};
+use crate::plan::StagePlan;
 use crate::reported::Reported;
 use crate::stacks::VariantStack;
 use crate::stages::Stage;
@@ -46,10 +46,7 @@ pub(crate) fn layers(
 /// Names of the layers that a stage works on, fills, or brings to a state.
 fn worked_on(stage: &StagePlan) -> impl Iterator<Item = &str> {
     let target = stage.traits.on_layer.then_some(stage.target.name.as_str());
-    let filled = match &stage.task {
-        Task::Fill(fill) => Some(fill.layer.as_str()),
-        Task::Load(_) | Task::Copy(_) | Task::Command(_) | Task::Steps(_) => None,
-    };
+    let filled = stage.task.fill().map(|fill| fill.layer.as_str());
     let state = stage.state.as_ref().map(|state| state.layer.as_str());
     let aims = stage.aims.iter().map(|aim| aim.target.name.as_str());
     aims.chain(target).chain(filled).chain(state)
@@ -65,9 +62,8 @@ pub(crate) fn devices(
         let mut layers = variants.iter().flat_map(|variant| &variant.layers);
         layers.any(|layer| layer.on.names().any(|on| on == role))
     };
-    let copied = |role: &str| {
-        stages.iter().flatten().filter_map(Stage::copies_from).any(|from| from == role)
-    };
+    let copied =
+        |role: &str| stages.iter().flatten().any(|stage| stage.task.copies_from() == Some(role));
     let idle = file.devices.iter().filter(|d| !stands(&d.name) && !copied(&d.name));
     idle.map(|device| {
         let role = &device.name;
@@ -95,8 +91,7 @@ pub(crate) fn corpora(
     let device = |name: &str| {
         devices.iter().any(|d| d.sizes.contains_key(name) || d.images.contains_key(name))
     };
-    let read =
-        |name: &str| stages.iter().filter_map(Stage::command).any(|c| c.corpora().contains(name));
+    let read = |name: &str| stages.iter().any(|stage| stage.task.corpora().contains(name));
     let layer =
         |name: &str| variants.iter().flat_map(|v| &v.layers).any(|layer| layer.name == name);
     let check = |corpus: &WrittenCorpus| {

@@ -143,10 +143,7 @@ impl Expected {
     fn check(&self, facts: &PlanFacts, places: &Places) -> Option<Diagnostic> {
         let variant = facts.variants.iter().find(|variant| variant.name == self.variant)?;
         let called = |stage: &StageFacts, name: &str| {
-            // An allocation is called by the layers that it is for.
-            stage.name == *name
-                || stage.kind == "allocate"
-                || stage.sweep.as_ref().is_some_and(|sweep| sweep.stage == *name)
+            stage.name == *name || stage.sweep.as_ref().is_some_and(|sweep| sweep.stage == *name)
         };
         let measured = || variant.stages.iter().filter(|stage| stage.measured);
         if let Some(name) = &self.stage

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use engine::verify::{Carried, CarriedTargets};
-use experiment::{Aim, CellPlan, StagePlan, Task};
+use experiment::{Aim, CellPlan, StagePlan};
+use results::model::StageData;
 
 use crate::reach;
 
@@ -64,17 +65,16 @@ impl KnownInCell {
         self.unflushed.clear();
     }
 
-    /// Something else than a load works on the target of `stage`. Copies and commands may write anything there; but the files of a
+    /// Something else than a load works on the target of `stage`. What brings data of its own may write anywhere there; but the files of a
     /// layout are Fathom's own: who else writes to them spoils them. An action may lose what was not flushed.
     pub(crate) fn worked_on(&self, stage: &StagePlan) {
         let own = stage.target.name.as_str();
         let files = stage.target.offer.is_directory();
-        match stage.task {
-            Task::Copy(_) | Task::Command(_) => {
-                self.forget(own, |name| !files || self.layers.get(name).is_none_or(|l| l != own));
-            }
-            Task::Steps(_) if stage.loses => self.forget(own, |name| self.unflushed.contains(name)),
-            _ => {}
+        if matches!(stage.traits.data, StageData::Foreign | StageData::Unknown) {
+            self.forget(own, |name| !files || self.layers.get(name).is_none_or(|l| l != own));
+        }
+        if stage.loses {
+            self.forget(own, |name| self.unflushed.contains(name));
         }
     }
 

@@ -76,10 +76,7 @@ fn on_devices(text: &str, devices: &BTreeMap<String, String>) -> String {
 
 /// Returns what the stages of a cell do by steps.
 fn staged(cell: &CellPlan, devices: &BTreeMap<String, String>) -> Vec<Action> {
-    let steps = |stage: &StagePlan| match &stage.task {
-        Task::Steps(steps) => [&stage.before[..], steps].concat(),
-        Task::Load(_) | Task::Fill(_) | Task::Copy(_) | Task::Command(_) => stage.before.clone(),
-    };
+    let steps = |stage: &StagePlan| [&stage.before[..], stage.task.steps()].concat();
     let steps = cell.stages.iter().flat_map(steps);
     let actions = steps.flat_map(|step| std::iter::once(step.action).chain(step.undo));
     let resolved = |action: Action| match action {

@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 /// Byte ranges of the keys of a table, by their paths, whose parts are separated by dots.
 #[derive(Debug, Clone)]
-pub(crate) struct Places {
+pub struct Places {
     table: Range<usize>,
     keys: BTreeMap<String, Range<usize>>,
 }

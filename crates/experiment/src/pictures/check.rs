@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::factors::Factor;
 use crate::load::operations;
 use crate::stacks::VariantStack;
-use crate::stages::{Stage, StageTask};
+use crate::stages::{Stage, WorksOn};
 use crate::subject::unrecorded;
 
 impl Picture {
@@ -33,10 +33,7 @@ impl Picture {
             return None;
         }
         let of_factors = factors.iter().map(|f| (f.name.get_ref().clone(), f.levels.len()));
-        let sweeps = stages.iter().filter_map(|stage| match &stage.task {
-            StageTask::Sweep(points) => Some(points),
-            _ => None,
-        });
+        let sweeps = stages.iter().map(|stage| stage.task.points());
         let swept = sweeps.flat_map(|points| {
             let keys = points.first().into_iter().flat_map(|point| point.at.keys());
             keys.map(|key| {
@@ -76,8 +73,11 @@ impl Picture {
     /// Loads have interval rows and latencies; a sweep has a load at each point.
     fn check_load(&self, stages: &[Stage]) -> Option<Diagnostic> {
         let show = self.facts.show.word();
-        let loads =
-            || stages.iter().filter(|s| s.head.measured && matches!(s.task, StageTask::Load(_)));
+        let single = |stage: &&Stage| {
+            let drives = stage.head.kind.works_on == WorksOn::Load;
+            stage.head.measured && drives && stage.task.points().is_empty()
+        };
+        let loads = || stages.iter().filter(single);
         let names: Vec<&str> = loads().map(|stage| stage.head.name.as_str()).collect();
         let there = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
         let wrong = |key: &str, message: String, help: String| {
@@ -99,7 +99,7 @@ impl Picture {
             return wrong(if self.facts.stage.is_some() { "stage" } else { "show" }, message, help);
         }
         let operation = self.facts.operation.as_ref()?;
-        let done = loads().filter(own).filter_map(Stage::load).flat_map(operations);
+        let done = loads().filter(own).filter_map(|stage| stage.task.load()).flat_map(operations);
         let mut done: Vec<String> = done.collect();
         done.sort();
         done.dedup();

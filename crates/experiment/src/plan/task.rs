@@ -27,6 +27,33 @@ pub enum Task {
     Steps(Vec<Step>),
 }
 
+impl Task {
+    /// Its load, if it is one.
+    pub fn load(&self) -> Option<&LoadSpec> {
+        if let Self::Load(load) = self { Some(load) } else { None }
+    }
+
+    /// Its fill, if it is one.
+    pub fn fill(&self) -> Option<&FillPlan> {
+        if let Self::Fill(fill) = self { Some(fill) } else { None }
+    }
+
+    /// Its copy, if it is one.
+    pub fn copy(&self) -> Option<&CopyPlan> {
+        if let Self::Copy(copy) = self { Some(copy) } else { None }
+    }
+
+    /// Its command, if it is one.
+    pub fn command(&self) -> Option<&CommandPlan> {
+        if let Self::Command(command) = self { Some(command) } else { None }
+    }
+
+    /// Its steps; none where it is something else.
+    pub fn steps(&self) -> &[Step] {
+        if let Self::Steps(steps) = self { steps } else { &[] }
+    }
+}
+
 /// A state that a layer is to be in when its stage ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StatePlan {

@@ -2,11 +2,11 @@
 
 use layers::step::show_argv;
 use results::model::{StageFacts, TargetFacts};
+use units::Nanos;
 use workload::LoadSpec;
 
-use crate::fill;
 use crate::graph::StackPlan;
-use crate::plan::{Aim, CommandPlan, StagePlan, Task};
+use crate::plan::{Aim, CommandPlan, FillPlan, Rounds, StagePlan, Task};
 use crate::state;
 
 /// The stage as results keep it, of this stack.
@@ -59,7 +59,7 @@ fn done(stage: &StagePlan, on: &str) -> String {
     match &stage.task {
         Task::Load(load) => format!("{}{}", load.describe(), driven(&stage.aims, on)),
         Task::Fill(fill) => {
-            format!("{}{}", fill::describe(fill, stage.deadline), driven(&stage.aims, on))
+            format!("{}{}", filled(fill, stage.deadline), driven(&stage.aims, on))
         }
         Task::Copy(copy) => {
             format!("{} of {}, writes of {}{on}", copy.bytes, copy.role, copy.block)
@@ -73,6 +73,24 @@ fn done(stage: &StagePlan, on: &str) -> String {
             steps.iter().map(|step| step.action.show()).collect::<Vec<_>>().join("; ")
         }
     }
+}
+
+/// Returns what a fill does, in words.
+fn filled(fill: &FillPlan, deadline: Option<Nanos>) -> String {
+    let value = layers::metric(&fill.metric)
+        .map_or_else(|| fill.at_least.to_string(), |metric| metric.unit.show(fill.at_least));
+    let round = match fill.rounds {
+        Rounds::Time(time) => format!("rounds of {time}"),
+        Rounds::Parts { bytes, .. } => format!("parts of {bytes}"),
+        Rounds::Files(bytes) => format!("files of {bytes}"),
+    };
+    format!(
+        "{round}: {}; until {} of {} is at least {value}{}",
+        fill.by.describe(),
+        fill.metric,
+        fill.layer,
+        deadline.map_or(String::new(), |deadline| format!(", for at most {deadline}"))
+    )
 }
 
 /// Returns what a load drives, in words: of a single block device what `on` says.

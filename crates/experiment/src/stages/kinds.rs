@@ -1,150 +1,50 @@
-//! Every kind of stage, one entry each: its name, what it works on, and what reads the keys that are its own.
+//! Every kind of stage, one line each. No other place names one, but what reads results of earlier versions.
 
-use results::model::{StageData, StageTraits};
+use std::sync::OnceLock;
+
 use units::Key;
 
-use super::StageTask;
-use crate::action::Act;
-use crate::command::Command;
-use crate::copy::CopyStage;
+use super::task::StageKind;
 use crate::diagnostic::{Diagnostic, Mend, among, nearest};
-use crate::document::{Places, Table};
-use crate::fill::Fill;
-use crate::layout::Layout;
-use crate::load;
-use crate::state::StateStage;
-use crate::steps::{self, Steps};
-use crate::sweep::{self, SWEEP};
+use crate::document::Table;
+use crate::{action, allocation, command, copy, drive, fill, layout, state, steps};
 
 const DO: Key = Key { name: "do", takes: "what the stage does", example: "\"load\"" };
 
-/// A kind of stage.
-pub(super) struct StageKind {
-    /// The word in `do = "..."`.
-    pub name: &'static str,
-    /// Name of a stage of this kind in mistakes: `A load`.
-    pub what: &'static str,
-    /// Targets that it works on.
-    pub works_on: WorksOn,
-    /// What others must know of what it does.
-    pub traits: StageTraits,
-    /// Name of the stage to measure instead, for a kind that has no figures of its own.
-    pub instead: Option<&'static str>,
-    /// Reads the keys that are left.
-    read: fn(Table, &Around) -> Result<StageTask, Diagnostic>,
-}
-
-/// Targets that a kind of stage works on.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum WorksOn {
-    /// No layer: it has no target.
-    Nothing,
-    /// One layer.
-    One,
-    /// A load: one layer, several with shares, or files; and hot places.
-    Load,
-    /// The same without hot places of its own.
-    Rounds,
-}
-
-/// Facts of a stage that are known when its own keys are read.
-pub(super) struct Around<'a> {
-    pub name: &'a str,
-    pub measured: bool,
-    /// Tells whether it changes settings of running layers.
-    pub sets: bool,
-    pub places: &'a Places,
-    /// The experiment's file.
-    pub file: &'a str,
-}
-
-use WorksOn::{Load, Nothing, One, Rounds};
-
-/// A kind that brings `data`, and whose figures are its own, where it is measured.
-const fn kind(
-    name: &'static str,
-    what: &'static str,
-    works_on: WorksOn,
-    data: StageData,
-    read: fn(Table, &Around) -> Result<StageTask, Diagnostic>,
-) -> StageKind {
-    let traits = StageTraits { on_layer: !matches!(works_on, Nothing), ..StageTraits::of(data) };
-    StageKind { name, what, works_on, traits, instead: None, read }
-}
-
-impl StageKind {
-    /// The same kind, of which the time is a figure.
-    const fn timed(mut self) -> Self {
-        self.traits.timed = true;
-        self
-    }
-
-    /// The same kind, which takes layers down meanwhile.
-    const fn down(mut self) -> Self {
-        self.traits.down = true;
-        self
-    }
-}
-
+/// The kinds that Fathom brings.
 const KINDS: &[StageKind] = &[
-    kind("allocate", "An allocation", One, StageData::Allocation, |table, _| {
-        only(table, StageTask::Allocate)
-    }),
-    kind("layout", "A layout", One, StageData::Load, |table, around| {
-        Ok(StageTask::Layout(Box::new(Layout::read(table, around.file)?)))
-    }),
-    kind("load", "A load", Load, StageData::Load, load),
-    StageKind {
-        instead: Some("the load that follows"),
-        ..kind("fill", "A fill", Rounds, StageData::Rounds, |table, around| {
-            Ok(StageTask::Fill(Box::new(Fill::read(table, around.file)?)))
-        })
-    },
-    StageKind {
-        instead: Some("the load that follows"),
-        ..kind("state", "A state", One, StageData::State, |table, around| {
-            Ok(StageTask::State(Box::new(StateStage::read(table, around.file)?)))
-        })
-    },
-    StageKind {
-        instead: Some("a load"),
-        ..kind("copy", "A copy", One, StageData::Foreign, |table, _| {
-            Ok(StageTask::Copy(CopyStage::read(table)?))
-        })
-    },
-    kind("command", "A command", One, StageData::Unknown, |table, _| {
-        Ok(StageTask::Command(Command::read(table)?))
-    }),
-    kind("layer", "What a layer does", One, StageData::Nothing, |table, _| {
-        Ok(StageTask::Layer(Act::read(table)?))
-    })
-    .timed()
-    .down(),
-    kind("drop_caches", "Dropping caches", Nothing, StageData::Nothing, |table, _| {
-        only(table, StageTask::Steps(Steps::DropCaches))
-    }),
-    kind("wait", "A wait", Nothing, StageData::Nothing, |mut table, _| {
-        let time = steps::wait(&mut table)?;
-        only(table, StageTask::Steps(Steps::Wait(time)))
-    }),
-    kind("read", "A read", Nothing, StageData::Nothing, |table, _| {
-        only(table, StageTask::Steps(Steps::Read))
-    }),
-    kind("set", "A change of settings", Nothing, StageData::Nothing, set),
-    kind("trim", "A trim", One, StageData::Nothing, |table, _| {
-        only(table, StageTask::Steps(Steps::Trim))
-    })
-    .timed(),
-    kind("remount", "A remount", One, StageData::Nothing, |table, _| {
-        only(table, StageTask::Steps(Steps::Remount))
-    })
-    .timed(),
+    allocation::KIND,
+    layout::KIND,
+    drive::KIND,
+    fill::KIND,
+    state::KIND,
+    copy::KIND,
+    command::KIND,
+    action::KIND,
+    steps::DROP_CACHES,
+    steps::WAIT,
+    steps::READ,
+    steps::SET,
+    steps::TRIM,
+    steps::REMOUNT,
 ];
+
+static ALL: OnceLock<Vec<StageKind>> = OnceLock::new();
+
+/// Returns every kind of stage.
+fn kinds() -> &'static [StageKind] {
+    ALL.get_or_init(|| KINDS.to_vec())
+}
+
+/// Adds kinds that a program brings itself; false when a file was read already, and none is added.
+pub fn register(more: impl IntoIterator<Item = StageKind>) -> bool {
+    ALL.set(KINDS.iter().copied().chain(more).collect()).is_ok()
+}
 
 impl StageKind {
     /// Takes `do` out of a stage: the kind that it names.
     pub(super) fn take(table: &mut Table) -> Result<&'static Self, Diagnostic> {
-        let names = || KINDS.iter().map(|kind| kind.name);
+        let names = || kinds().iter().map(|kind| kind.facts.name);
         let Some(written) = table.take::<String>(&DO)? else {
             if let Some(misspelt) = table.misspelt(&DO) {
                 return Err(misspelt);
@@ -152,7 +52,7 @@ impl StageKind {
             let help = format!("add do = ...; {}", among("", names()));
             return Err(Diagnostic::at(table.at(), "A stage does not say what it does", help));
         };
-        let known = KINDS.iter().find(|kind| kind.name == written.get_ref());
+        let known = kinds().iter().find(|kind| kind.facts.name == written.get_ref());
         known.ok_or_else(|| {
             let message = format!("There is no stage '{}'", written.get_ref());
             let word = written.get_ref();
@@ -161,45 +61,6 @@ impl StageKind {
             Diagnostic { instead, ..mistake }
         })
     }
-
-    /// Reads the keys that are left.
-    pub(super) fn read(&self, mut table: Table, around: &Around) -> Result<StageTask, Diagnostic> {
-        table.is(self.what);
-        (self.read)(table, around)
-    }
-}
-
-/// Returns the traits of the kind called `name`.
-pub(super) fn traits(name: &str) -> Option<StageTraits> {
-    KINDS.iter().find(|kind| kind.name == name).map(|kind| kind.traits)
-}
-
-/// A stage without keys of its own.
-fn only(table: Table, task: StageTask) -> Result<StageTask, Diagnostic> {
-    table.finish().map(|()| task)
-}
-
-fn load(mut table: Table, around: &Around) -> Result<StageTask, Diagnostic> {
-    match table.table(&SWEEP, "sweep")? {
-        Some(keys) => {
-            let stage = (around.name, around.measured);
-            Ok(StageTask::Sweep(sweep::read(stage, keys, table, around.file)?))
-        }
-        None => {
-            sweep::needless(&table)?;
-            Ok(StageTask::Load(Box::new(load::read(table, around.places, around.file)?)))
-        }
-    }
-}
-
-fn set(table: Table, around: &Around) -> Result<StageTask, Diagnostic> {
-    let at = table.at();
-    if around.sets {
-        return only(table, StageTask::Steps(Steps::Set));
-    }
-    table.finish()?;
-    let help = "write what changes: set.\"vdo.dedupe\" = false";
-    Err(Diagnostic::at(at, "A change of settings changes nothing", help))
 }
 
 #[cfg(test)]
@@ -210,12 +71,12 @@ mod tests {
 
     #[test]
     fn results_of_earlier_versions_are_read_as_kinds_are_today() {
-        for kind in KINDS {
+        for StageKind { facts, .. } in KINDS {
             let json = serde_json::json!({
-                "kind": kind.name, "name": "", "measured": false, "about": "", "load": null,
+                "kind": facts.name, "name": "", "measured": false, "about": "", "load": null,
             });
             let old: StageFacts = serde_json::from_value(json).unwrap();
-            assert_eq!(old.traits(), kind.traits, "{}", kind.name);
+            assert_eq!(old.traits(), facts.traits, "{}", facts.name);
         }
     }
 }

@@ -1,32 +1,97 @@
-//! Tasks of stages, as written.
+//! Tasks of stages, as written: what every kind of stage answers.
+
+use std::collections::BTreeSet;
 
 use workload::LoadSpec;
 
-use crate::action::Act;
-use crate::command::Command;
-use crate::copy::CopyStage;
-use crate::fill::Fill;
-use crate::layout::Layout;
-use crate::state::StateStage;
-use crate::steps::Steps;
+use super::head::{KindFacts, StageHead};
+use super::planner::Planner;
+use crate::diagnostic::Diagnostic;
+use crate::document::{Places, Table};
+use crate::plan::{Needs, StagePlan};
 use crate::sweep::Point;
 
-/// Task of a stage, as written.
-#[derive(Clone)]
-pub(crate) enum StageTask {
-    /// Layers that allocate on first write are made to allocate.
-    Allocate,
-    /// Files are made and written.
-    Layout(Box<Layout>),
-    Load(Box<LoadSpec>),
-    /// Loads that differ in some keys, one after another.
-    Sweep(Vec<Point>),
-    Fill(Box<Fill>),
-    Copy(CopyStage),
-    Command(Command),
-    /// A layer is brought to a state.
-    State(Box<StateStage>),
-    /// An action that the kind of the layer declares.
-    Layer(Act),
-    Steps(Steps),
+/// A kind of stage, and what reads the keys that are its own.
+#[derive(Clone, Copy)]
+pub struct StageKind {
+    /// Its facts.
+    pub facts: KindFacts,
+    /// Reads the keys that are left.
+    pub read: ReadTask,
+}
+
+/// Reads the keys of a stage that are its kind's own.
+pub type ReadTask = fn(Table, &Around) -> Result<Box<dyn StageTask>, Diagnostic>;
+
+/// Facts of a stage that are known when its own keys are read.
+pub struct Around<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Tells whether its figures are the measured ones.
+    pub measured: bool,
+    /// Tells whether it changes settings of running layers.
+    pub sets: bool,
+    /// Places of its keys.
+    pub places: &'a Places,
+    /// The experiment's file.
+    pub file: &'a str,
+}
+
+/// Task of a stage, as written. A kind answers what is not as it is usually.
+pub trait StageTask: CopyTask {
+    /// Makes it ready for a stack: the stages that it becomes there.
+    fn plan(&self, stage: &StageHead, on: &mut Planner) -> Result<Vec<StagePlan>, Diagnostic>;
+
+    /// Returns the load that it measures; of a sweep that of its first point.
+    fn load(&self) -> Option<&LoadSpec> {
+        None
+    }
+
+    /// Returns every load that it drives.
+    fn loads_mut(&mut self) -> Vec<&mut LoadSpec> {
+        Vec::new()
+    }
+
+    /// Returns the points of its sweep.
+    fn points(&self) -> &[Point] {
+        &[]
+    }
+
+    /// Returns the names of figures that are picked from what its command prints; `None` where it is no command.
+    fn picked(&self) -> Option<Vec<&str>> {
+        None
+    }
+
+    /// Returns the names of the corpora that it reads.
+    fn corpora(&self) -> BTreeSet<&str> {
+        BTreeSet::new()
+    }
+
+    /// Returns the role of the device that it copies from.
+    fn copies_from(&self) -> Option<&str> {
+        None
+    }
+
+    /// Returns what it needs of a machine, beside its corpora.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+}
+
+/// A task that can be had twice; every task that is `Clone` is one.
+pub trait CopyTask {
+    /// Returns the same task once more.
+    fn copied(&self) -> Box<dyn StageTask>;
+}
+
+impl<T: StageTask + Clone + 'static> CopyTask for T {
+    fn copied(&self) -> Box<dyn StageTask> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn StageTask> {
+    fn clone(&self) -> Self {
+        (**self).copied()
+    }
 }

@@ -7,7 +7,7 @@ use crate::diagnostic::{Diagnostic, nearest, with_article};
 use crate::document::Places;
 use crate::load::operations;
 use crate::stacks::VariantStack;
-use crate::stages::{Stage, StageTask};
+use crate::stages::Stage;
 
 /// The time that a command takes; of these other stages it is known, too.
 const ELAPSED: &str = "elapsed_s";
@@ -81,10 +81,10 @@ impl Subject {
         }
         let own = |stage: &&Stage| self.stage.as_ref().is_none_or(|name| stage.is_called(name));
         let mut measured = stages.iter().filter(|stage| stage.head.measured).filter(own);
-        let timed = |stage: &Stage| metric == ELAPSED && stage.head.traits.timed;
+        let timed = |stage: &Stage| metric == ELAPSED && stage.head.kind.traits.timed;
         let of_stage = |stage: &Stage| {
-            of.loads && (stage.load().is_some() || matches!(stage.task, StageTask::Allocate))
-                || of.commands && (stage.command().is_some() || timed(stage))
+            of.loads && stage.task.load().is_some()
+                || of.commands && (stage.task.picked().is_some() || timed(stage))
         };
         let has = of.devices
             || layers().any(|layer| of.kinds.contains(&layer.kind.as_str()))
@@ -106,8 +106,8 @@ impl Subject {
         let own = |stage: &&Stage| self.stage.as_ref().is_none_or(|name| stage.is_called(name));
         let measured = || stages.iter().filter(|stage| stage.head.measured);
         let names = |stages: &mut dyn Iterator<Item = &Stage>| -> Vec<String> {
-            let commands = stages.filter_map(Stage::command);
-            let mut names: Vec<_> = commands.flat_map(|c| c.figures().cloned()).collect();
+            let picked = stages.filter_map(|stage| stage.task.picked()).flatten();
+            let mut names: Vec<_> = picked.map(str::to_owned).collect();
             names.sort();
             names.dedup();
             names
@@ -151,7 +151,7 @@ impl Subject {
     /// A single figure is of one stage, and of one point of a sweep, not of all.
     pub(crate) fn check_single(&self, stages: &[Stage]) -> Option<Diagnostic> {
         let Some(name) = &self.stage else { return self.check_only(stages) };
-        let swept = stages.iter().find(|s| s.head.name == *name && !s.points().is_empty())?;
+        let swept = stages.iter().find(|s| s.head.name == *name && !s.task.points().is_empty())?;
         let points: Vec<String> = swept.names().skip(1).collect();
         let message = format!("Stage '{name}' is a sweep of {} points", points.len());
         let help = format!("name one of them: {}", points.join(", "));
@@ -162,9 +162,11 @@ impl Subject {
     fn check_only(&self, stages: &[Stage]) -> Option<Diagnostic> {
         let is_picked = layers::metric(&self.metric).is_none();
         let has = |stage: &&Stage| match &self.operation {
-            Some(wanted) => stage.load().into_iter().flat_map(operations).any(|o| o == *wanted),
+            Some(wanted) => {
+                stage.task.load().into_iter().flat_map(operations).any(|o| o == *wanted)
+            }
             None if is_picked => {
-                stage.command().is_some_and(|c| c.figures().any(|name| *name == self.metric))
+                stage.task.picked().is_some_and(|names| names.contains(&self.metric.as_str()))
             }
             None => true,
         };
@@ -172,7 +174,7 @@ impl Subject {
         // A sweep itself is no stage that is measured, its points are.
         let mut names: Vec<String> = own
             .flat_map(|stage| {
-                let swept = usize::from(!stage.points().is_empty());
+                let swept = usize::from(!stage.task.points().is_empty());
                 stage.names().skip(swept).collect::<Vec<_>>()
             })
             .collect();
@@ -201,7 +203,7 @@ impl Subject {
         }
         let operation = self.operation.as_ref()?;
         let own = |stage: &&&Stage| self.stage.as_ref().is_none_or(|name| stage.is_called(name));
-        let loads = measured.iter().filter(own).filter_map(|stage| stage.load());
+        let loads = measured.iter().filter(own).filter_map(|stage| stage.task.load());
         let mut operations: Vec<_> = loads.flat_map(operations).collect();
         operations.sort();
         operations.dedup();

@@ -163,7 +163,7 @@ fn a_figure_that_nothing_here_can_have_is_refused_with_what_has_it() {
         (
             "cache-first-look",
             "metric = \"hit_percent\"\noperation = \"randread\"",
-            "a figure of lvmcache, and 'randread' is an operation",
+            "a figure of lvmcache and writecache, and 'randread' is an operation",
         ),
         (
             "cache-first-look",

@@ -1,0 +1,74 @@
+//! `do = "load"`: a load, or a sweep of loads.
+
+use results::model::{StageData, SweepFacts};
+use workload::LoadSpec;
+
+use crate::diagnostic::Diagnostic;
+use crate::document::Table;
+use crate::load;
+use crate::plan::StagePlan;
+use crate::stages::{Around, KindFacts, Planner, StageHead, StageKind, StageTask, WorksOn};
+use crate::sweep::{self, Point, SWEEP};
+
+pub(crate) const KIND: StageKind =
+    StageKind { facts: KindFacts::new("load", "A load", WorksOn::Load, StageData::Load), read };
+
+fn read(mut table: Table, around: &Around) -> Result<Box<dyn StageTask>, Diagnostic> {
+    Ok(match table.table(&SWEEP, "sweep")? {
+        Some(keys) => {
+            let stage = (around.name, around.measured);
+            Box::new(Sweep(sweep::read(stage, keys, table, around.file)?))
+        }
+        None => {
+            sweep::needless(&table)?;
+            Box::new(Single(load::read(table, around.places, around.file)?))
+        }
+    })
+}
+
+/// One load.
+#[derive(Clone)]
+struct Single(LoadSpec);
+
+impl StageTask for Single {
+    fn plan(&self, stage: &StageHead, on: &mut Planner) -> Result<Vec<StagePlan>, Diagnostic> {
+        Ok(vec![stage.driving(&self.0, on.aims(stage)?)?])
+    }
+
+    fn load(&self) -> Option<&LoadSpec> {
+        Some(&self.0)
+    }
+
+    fn loads_mut(&mut self) -> Vec<&mut LoadSpec> {
+        vec![&mut self.0]
+    }
+}
+
+/// Loads that differ in some keys, one after another, in the order of the file.
+#[derive(Clone)]
+struct Sweep(Vec<Point>);
+
+impl StageTask for Sweep {
+    fn plan(&self, stage: &StageHead, on: &mut Planner) -> Result<Vec<StagePlan>, Diagnostic> {
+        let aims = on.aims(stage)?;
+        let point = |point: &Point| {
+            let sweep = Some(SweepFacts { stage: stage.name.clone(), point: point.at.clone() });
+            let (name, places) = (point.name.clone(), point.places.clone());
+            let one = StageHead { name, places, ..stage.clone() };
+            Ok(StagePlan { sweep, ..one.driving(&point.spec, aims.clone())? })
+        };
+        self.0.iter().map(point).collect()
+    }
+
+    fn load(&self) -> Option<&LoadSpec> {
+        self.0.first().map(|point| &point.spec)
+    }
+
+    fn loads_mut(&mut self) -> Vec<&mut LoadSpec> {
+        self.0.iter_mut().map(|point| &mut point.spec).collect()
+    }
+
+    fn points(&self) -> &[Point] {
+        &self.0
+    }
+}
