@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use corpus::{CorpusError, CorpusSpec, Progress};
 use experiment::{Corpus, Needs};
-use lab::Cache;
+use lab::{Cache, HeldCorpus};
+use sys::interrupt::{Interrupt, Level};
 
 use crate::failure::Failure;
 use crate::terminal::say;
@@ -15,28 +15,37 @@ use crate::terminal::say;
 /// Time between two notes of how far it is.
 const NOTES: Duration = Duration::from_secs(2);
 
-/// Returns the directories of the corpora that are made, which are made first where the cache has none. Without any, no cache is opened.
-pub fn made(needs: &Needs) -> Result<BTreeMap<String, PathBuf>, Failure> {
+/// Corpora that are made, by name, held.
+pub type HeldCorpora = BTreeMap<String, HeldCorpus>;
+
+/// Returns the corpora that are made, which are made first where the cache has none. Without any, no cache is opened.
+pub fn made(needs: &Needs, interrupt: &Interrupt) -> Result<HeldCorpora, Failure> {
     if needs.corpora.values().any(|corpus| matches!(corpus, Corpus::Made(_))) {
-        return ready(&Cache::open()?, needs);
+        return ready(&Cache::open()?, needs, interrupt);
     }
     Ok(BTreeMap::new())
 }
 
-/// Returns the directories of the corpora that are made, by name.
-pub fn ready(cache: &Cache, needs: &Needs) -> Result<BTreeMap<String, PathBuf>, Failure> {
+/// Returns the corpora that are made, by name.
+pub fn ready(cache: &Cache, needs: &Needs, interrupt: &Interrupt) -> Result<HeldCorpora, Failure> {
     let mut made = BTreeMap::new();
     for (name, corpus) in &needs.corpora {
         if let Corpus::Made(spec) = corpus {
-            made.insert(name.clone(), place(cache, name, spec)?);
+            made.insert(name.clone(), place(cache, name, spec, interrupt)?);
         }
     }
     Ok(made)
 }
 
-fn place(cache: &Cache, name: &str, spec: &CorpusSpec) -> Result<PathBuf, Failure> {
-    let mut waiting = || say("waiting for another fathom that builds something in the cache");
-    cache.corpus(&spec.id(), spec.bytes(), &mut waiting, |dir| {
+fn place(
+    cache: &Cache,
+    name: &str,
+    spec: &CorpusSpec,
+    interrupt: &Interrupt,
+) -> Result<HeldCorpus, Failure> {
+    let mut waiting = || say("waiting for another process that builds something in the cache");
+    let whole = |dir: &std::path::Path| corpus::is_whole(spec, dir);
+    cache.corpus(&spec.id(), spec.bytes(), &mut waiting, whole, |dir| {
         say(&format!("making the corpus {name}: {}", spec.describe()));
         let mut noted = Instant::now();
         let mut note = |progress: Progress| {
@@ -45,9 +54,13 @@ fn place(cache: &Cache, name: &str, spec: &CorpusSpec) -> Result<PathBuf, Failur
                 let percent = 100.0 * progress.done as f64 / progress.of.max(1) as f64;
                 say(&format!("  {percent:.0} % of the corpus {name}"));
             }
-            ControlFlow::Continue(())
+            match interrupt.level() {
+                Level::None => ControlFlow::Continue(()),
+                _ => ControlFlow::Break(()),
+            }
         };
         corpus::write(spec, dir, &mut note).map_err(|error| match error {
+            CorpusError::Stopped => Failure::interrupted(),
             CorpusError::Io { .. } => Failure::environment(error),
             _ => Failure::usage(error),
         })

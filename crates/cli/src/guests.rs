@@ -12,11 +12,11 @@ use lab::{
 };
 use run::RunError;
 use run::remote::{Farewell, Guest, GuestMessage, GuestNumber, Guests};
-use sys::interrupt::Level;
+use sys::interrupt::{Interrupt, Level};
 use units::Bytes;
 
 use crate::args::GuestArgs;
-use crate::corpora;
+use crate::corpora::{self, HeldCorpora};
 use crate::failure::Failure;
 
 /// The image and accelerator that guests are started with.
@@ -39,6 +39,7 @@ pub struct Prepared {
 pub fn prepare(
     needs: &Needs,
     args: &GuestArgs,
+    interrupt: &Interrupt,
     events: &mut dyn FnMut(lab::Event),
 ) -> Result<Prepared, Failure> {
     // Before anything is built or written.
@@ -47,7 +48,7 @@ pub fn prepare(
     let spec = image_spec(needs, args);
     let image = Image::ready(&cache, &spec, events)?;
     let origin = (spec.suite.as_str(), spec.mirror.as_deref());
-    let made = corpora::ready(&cache, needs)?;
+    let made = corpora::ready(&cache, needs, interrupt)?;
     let supplies = Supply::ready(&cache, &supplies(needs, &made), origin, events)?;
     let qemu = |suite: &String| Qemu::of_suite(&cache, suite, args.mirror.as_deref(), events);
     let qemu = args.qemu.as_ref().map(qemu).transpose()?;
@@ -68,14 +69,14 @@ pub fn image_spec(needs: &Needs, args: &GuestArgs) -> ImageSpec {
 }
 
 /// Returns what commands need beside the image; `made` has the directories of corpora that are made.
-fn supplies(needs: &Needs, made: &BTreeMap<String, PathBuf>) -> SupplySpec {
+fn supplies(needs: &Needs, made: &HeldCorpora) -> SupplySpec {
     let mut spec = SupplySpec { packages: needs.command_packages.clone(), ..Default::default() };
     for (name, corpus) in &needs.corpora {
         match corpus {
             Corpus::Package(package) => spec.package_corpora.push(package.clone()),
             Corpus::Directory { path, .. } => spec.directories.push((name.clone(), path.clone())),
             Corpus::Made(_) => {
-                let path = made.get(name).cloned().unwrap_or_default();
+                let path = made.get(name).map_or_else(PathBuf::new, |held| held.path.clone());
                 spec.directories.push((name.clone(), path));
             }
         }
@@ -208,6 +209,9 @@ impl Guest for LabGuest {
             Received::Ended(end) => {
                 let heard = match &end.ending {
                     Ending::Done => GuestMessage::Done,
+                    ending @ lab::Ending::Deadline { .. } => {
+                        GuestMessage::Gone(format!("{ending}; --deadline gives it more"))
+                    }
                     ending => GuestMessage::Gone(ending.to_string()),
                 };
                 self.ended = Some(end);

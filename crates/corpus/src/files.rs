@@ -138,9 +138,13 @@ impl CorpusSpec {
 
 /// Tells whether number `n` is of the share that is meant, of which any stretch has its part.
 pub(crate) fn is_one_of(seed: Seed, what: &str, which: u32, n: u64, share: Percent) -> bool {
+    before(seed, what, which, n + 1, share) > before(seed, what, which, n, share)
+}
+
+/// Returns how many of the numbers below `n` are of the share that is meant.
+pub(crate) fn before(seed: Seed, what: &str, which: u32, n: u64, share: Percent) -> u64 {
     let offset = seed.derive(&format!("{what} {which}")).generator().unit();
-    let met = |n: u64| (n as f64).mul_add(share.fraction(), offset).floor();
-    met(n + 1) > met(n)
+    (n as f64).mul_add(share.fraction(), offset).floor() as u64
 }
 
 /// Returns the blocks that a file of so many bytes takes.

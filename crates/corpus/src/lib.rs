@@ -18,4 +18,4 @@ pub use files::{Bytewise, PlannedFile};
 pub use limits::{MOST_BYTES, MOST_ENTRIES};
 pub use sizes::FileSizes;
 pub use spec::{Alike, CorpusSpec};
-pub use write::{Progress, write};
+pub use write::{Progress, is_whole, write};

@@ -4,12 +4,13 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::time::UNIX_EPOCH;
 
 use content::Source;
 use reduce::BLOCK;
 use units::Percent;
 
-use crate::files::{Bytewise, is_one_of};
+use crate::files::{Bytewise, before, is_one_of};
 use crate::spec::Alike;
 use crate::{CorpusError, CorpusSpec, PlannedFile};
 
@@ -37,13 +38,25 @@ pub fn write(
     spec.check()?;
     let of = spec.bytes().0;
     let mut writer =
-        Writer { dir, pens: Pens::new(spec), chunk: Vec::new(), done: 0, of, progress };
+        Writer { dir, sources: Sources::new(spec), chunk: Vec::new(), done: 0, of, progress };
     spec.files().try_for_each(|file| writer.file(&file))
+}
+
+/// Tells whether `dir` has every file of `spec` as it was made: its size, and the time of its last change, which [`write()`] sets to 1970.
+pub fn is_whole(spec: &CorpusSpec, dir: &Path) -> bool {
+    spec.files().all(|file| {
+        let found = fs::symlink_metadata(dir.join(&file.path));
+        found.is_ok_and(|found| {
+            found.is_file()
+                && found.len() == file.size
+                && found.modified().is_ok_and(|at| at == UNIX_EPOCH)
+        })
+    })
 }
 
 struct Writer<'a> {
     dir: &'a Path,
-    pens: Pens<'a>,
+    sources: Sources<'a>,
     chunk: Vec<u8>,
     done: u64,
     of: u64,
@@ -68,7 +81,7 @@ impl Writer<'_> {
             let length = left.min(CHUNK as u64) as usize;
             self.chunk.resize(length.next_multiple_of(BLOCK), 0);
             for place in self.chunk.chunks_exact_mut(BLOCK) {
-                self.pens.fill(&planned.holds, block, place);
+                self.sources.fill(&planned.holds, block, place);
                 block += 1;
             }
             file.write_all(&self.chunk[..length]).map_err(failed)?;
@@ -76,7 +89,7 @@ impl Writer<'_> {
             self.done += length as u64;
             self.tell()?;
         }
-        Ok(())
+        file.set_modified(UNIX_EPOCH).map_err(failed)
     }
 
     fn tell(&mut self) -> Result<(), CorpusError> {
@@ -88,7 +101,7 @@ impl Writer<'_> {
 }
 
 /// The sources of a corpus' bytes.
-struct Pens<'a> {
+struct Sources<'a> {
     spec: &'a CorpusSpec,
     own: Source,
     /// What changed, of generations.
@@ -97,7 +110,7 @@ struct Pens<'a> {
     copies: Vec<(Source, Percent)>,
 }
 
-impl<'a> Pens<'a> {
+impl<'a> Sources<'a> {
     fn new(spec: &'a CorpusSpec) -> Self {
         let source = |name: &str| Source::new(&spec.content, spec.seed.derive(name), 0, 1);
         let copies = match spec.alike {
@@ -120,7 +133,8 @@ impl<'a> Pens<'a> {
                     Some((source, share))
                         if *copy > 0 && is_one_of(self.spec.seed, "copy", *copy, at, *share) =>
                     {
-                        (source, at)
+                        // Numbered without gaps, or duplicates would be of what no file has.
+                        (source, before(self.spec.seed, "copy", *copy, at, *share))
                     }
                     _ => (&mut self.own, at),
                 }

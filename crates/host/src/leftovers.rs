@@ -183,7 +183,10 @@ fn lines(argv: &[&str]) -> Vec<String> {
 /// Directories in which file systems of the run are mounted while it runs.
 fn directories(ours: &str) -> Vec<String> {
     let entries = std::fs::read_dir(layers::MOUNTS).into_iter().flatten().flatten();
-    let named = entries.filter(|entry| entry.file_name().to_string_lossy().contains(ours));
+    let named = entries.filter(|entry| {
+        entry.file_name().to_string_lossy().contains(ours)
+            && entry.file_type().is_ok_and(|kind| kind.is_dir())
+    });
     named.map(|entry| entry.path().display().to_string()).collect()
 }
 

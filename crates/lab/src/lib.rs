@@ -72,7 +72,7 @@ mod vm;
 mod watchdog;
 
 pub use accel::{Accelerator, AcceleratorChoice};
-pub use cache::Cache;
+pub use cache::{Cache, HeldCorpus};
 pub use end::{End, Ending};
 pub use error::{Error, Result};
 pub use event::{Event, Events};

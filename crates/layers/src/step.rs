@@ -94,7 +94,7 @@ pub enum Action {
         #[serde(default)]
         reads: Option<String>,
         /// In teardown: fine when the attribute, or what it is of, is not there (any more).
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         may_be_gone: bool,
     },
     /// Make the directory and mount a file system there.

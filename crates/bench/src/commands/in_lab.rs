@@ -46,7 +46,8 @@ pub fn in_lab(args: &EngineArgs, interrupt: &Interrupt) -> Result<ExitCode, Fail
         ..Needs::default()
     });
     let view = RunView::new(false);
-    let prepared = prepare(&plan.needs, &machine, &mut |event| view.lab(&event))?;
+    let prepared =
+        prepare(&plan.needs, &machine, &Interrupt::new(), &mut |event| view.lab(&event))?;
     view.close();
     let kind = prepared.accelerator.kind.name();
     say(&format!("guests under {kind}: {}", prepared.accelerator.reason));

@@ -12,6 +12,7 @@ use cli::RunView;
 use cli::failure::Failure;
 use cli::guests::{Prepared, image_spec, prepare, wish};
 use cli::terminal::{Text, answer, json_line, say};
+use sys::interrupt::Interrupt;
 
 /// The plan whose first step is waited for.
 const EXPERIMENT: &str = "vdo-vs-plain";
@@ -29,7 +30,8 @@ impl GuestKind {
     fn new(name: &'static str, plan: Plan, args: &LabArgs) -> Result<Self, Failure> {
         let view = RunView::new(false);
         // Builds what is missing, so that the starts that count find it.
-        let prepared = prepare(&plan.needs, &args.machine, &mut |event| view.lab(&event));
+        let prepared =
+            prepare(&plan.needs, &args.machine, &Interrupt::new(), &mut |event| view.lab(&event));
         view.close();
         Ok(Self { name, plan, prepared: prepared?, starts: Vec::new() })
     }

@@ -108,7 +108,8 @@ pub fn execute_plan(
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
     let view = Arc::new(Mutex::new(RunView::new(args.common.json)));
-    let prepared = prepare(&plan.needs, &args.machine, &mut |event| with(&view, |v| v.lab(&event)));
+    let mut events = |event| with(&view, |v: &mut RunView| v.lab(&event));
+    let prepared = prepare(&plan.needs, &args.machine, &interrupt, &mut events);
     // Ctrl-C reaches the children of an image build too; what they say of it is not the point.
     if interrupt.level() != Level::None {
         return Err(Failure::interrupted());

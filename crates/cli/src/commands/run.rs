@@ -32,6 +32,8 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let out = result_directory(&args.common, &paper)?;
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
+    // Nobody removes them from the cache until the run has ended.
+    let mut held = crate::corpora::HeldCorpora::new();
     let (plan, machine, claimed) = if args.simulate {
         (paper, LocalMachine::Simulated { pace: args.pace }, run::ClaimedDevices::default())
     } else {
@@ -43,7 +45,9 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
             })?;
         let asked = asked(&args.common, earlier.as_ref());
         let asked = RunRequest { seed: Some(paper.seed), sizes: claimed.sizes.clone(), ..asked };
-        let made = crate::corpora::made(&paper.needs)?;
+        let corpora = crate::corpora::made(&paper.needs, &interrupt)?;
+        let made = corpora.iter().map(|(name, held)| (name.clone(), held.path.clone())).collect();
+        held = corpora;
         let (devices, claims) = (claimed.devices.clone(), claimed.claimed());
         let machine = LocalMachine::Real { devices, claimed: claims, made };
         let mut plan = asked.plan(&source, FULL)?;
@@ -71,6 +75,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
         say("note: --quiet has no effect with --simulate: nothing is measured");
     }
     let outcome = local::run(&plan, &machine, &args.common.inject, ledger, quiet, &interrupt);
+    drop(held);
     with(&view, |v| v.close());
     super::ends::conclude(outcome?, &out, &args.common)
 }

@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::guests::prepare;
 use crate::render::RunView;
 use crate::terminal::{Text, say_text};
+use sys::interrupt::Interrupt;
 
 pub fn open(args: &LabShellArgs) -> Result<ExitCode, Failure> {
     let plan = match &args.experiment {
@@ -35,7 +36,8 @@ pub fn open(args: &LabShellArgs) -> Result<ExitCode, Failure> {
     let needs = plan.as_ref().map_or_else(Needs::of_every_layer, |plan| plan.needs.clone());
     let needs = needs.beside(&by_hand);
     let view = Mutex::new(RunView::new(false));
-    let prepared = prepare(&needs, &args.machine, &mut |event| with(&view, |v| v.lab(&event)))?;
+    let mut events = |event| with(&view, |v: &mut RunView| v.lab(&event));
+    let prepared = prepare(&needs, &args.machine, &Interrupt::new(), &mut events)?;
     let spec = match &plan {
         Some(plan) => prepared.machine(plan, &args.machine),
         None => prepared.bare_machine(&args.machine),

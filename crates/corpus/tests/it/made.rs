@@ -127,6 +127,39 @@ fn generations_are_hard_links_but_for_what_changed() {
 }
 
 #[test]
+fn the_own_blocks_of_copies_have_their_share_of_duplicates_too() {
+    let content = ContentSpec { dedupe: Percent(50.0), ..ContentSpec::default() };
+    let alike = Alike::Copies { trees: 2, changed_blocks: Percent(50.0) };
+    let spec = CorpusSpec {
+        size: Bytes(32 << 20),
+        file_size: "32M".parse().unwrap(),
+        content,
+        alike,
+        ..spec()
+    };
+    let all = files(made(&spec).path());
+    let [first, second] = [0, 1].map(|n| &all[&format!("copy-{n}/d00/f000000")]);
+    let own: Vec<u8> = (first.chunks(4096).zip(second.chunks(4096)))
+        .filter(|(a, b)| a != b)
+        .flat_map(|(_, own)| own.to_vec())
+        .collect();
+    let found = duplicate_percent([&own]);
+    assert!((found - 50.0).abs() < 3.0, "{found}");
+}
+
+#[test]
+fn a_corpus_that_somebody_wrote_to_is_not_whole() {
+    let dir = made(&spec());
+    assert!(corpus::is_whole(&spec(), dir.path()));
+    let path = dir.path().join(&spec().files().next().unwrap().path);
+    let bytes = fs::read(&path).unwrap();
+    fs::write(&path, &bytes).unwrap();
+    assert!(!corpus::is_whole(&spec(), dir.path()), "the same bytes, written again");
+    fs::remove_file(&path).unwrap();
+    assert!(!corpus::is_whole(&spec(), dir.path()));
+}
+
+#[test]
 fn what_is_too_large_is_refused_and_who_asks_to_stop_is_heard() {
     let large = CorpusSpec { size: Bytes(5 << 30), ..spec() };
     assert!(matches!(large.check(), Err(CorpusError::TooLarge { .. })));

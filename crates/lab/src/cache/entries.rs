@@ -95,7 +95,11 @@ impl Cleaner<'_> {
             (PACKAGES, |name: &str| OF_APT.contains(&name)),
         ] {
             for name in self.own(folder, own)? {
-                freed += self.remove(&Path::new(folder).join(name))?;
+                let at = Path::new(folder).join(name);
+                // A corpus that is held is in use.
+                if folder != CORPORA || self.dir.open_dir(&at).is_ok_and(|dir| is_free(&dir)) {
+                    freed += self.remove(&at)?;
+                }
             }
         }
         for name in self.own(".", |name| is_own(name) || name == MARK)? {
@@ -105,6 +109,11 @@ impl Cleaner<'_> {
         }
         Ok(freed)
     }
+}
+
+/// Tells whether nobody holds a directory.
+fn is_free(dir: &Dir) -> bool {
+    rustix::fs::flock(dir, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok()
 }
 
 /// Bytes of a file, or of all files below a folder; 0 for what is not there.
