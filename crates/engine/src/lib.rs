@@ -25,6 +25,7 @@ mod memory;
 mod meter;
 mod pace;
 mod pacer;
+mod page_cache;
 mod probe;
 mod real;
 mod record;
@@ -120,7 +121,10 @@ fn run_with(
                 }
                 let failed = verify::unread(&read.operations).map(of_pass);
                 failed.into_iter().for_each(|text| summary.lacks(text));
-                summary.notices.extend(read.notices.into_iter().map(of_pass));
+                let (lacks, notices): (Vec<_>, Vec<_>) =
+                    read.notices.into_iter().partition(|text| read.incomplete.contains(text));
+                summary.notices.extend(notices.into_iter().map(of_pass));
+                lacks.into_iter().map(of_pass).for_each(|text| summary.lacks(text));
             }
             // What was measured before stands.
             Err(error) => summary.lacks(of_pass(format!("it could not be run: {}", error.chain()))),

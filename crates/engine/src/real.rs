@@ -20,6 +20,7 @@ use crate::load::{Aim, Context, Load, TargetSpec};
 use crate::load_status::StopReason;
 use crate::meter::{Cpu, since, usage};
 use crate::pace::Pace;
+use crate::page_cache::{self, Then};
 use crate::record::{IoLog, SteadyDetector};
 use crate::resolved_load::ResolvedLoad;
 use crate::summary::{self, Driven, Outcome};
@@ -111,6 +112,11 @@ pub(crate) fn run(
     };
     let stamps = Stamps::of(context.clock);
     let files = Arc::new(files);
+    // What a check reads has to come from the target.
+    let not_flushed = match verify::checks(&load.spec) {
+        true => page_cache::bring_down(&files, &resolved.targets, Then::Drop, context.interrupt),
+        false => Vec::new(),
+    };
     let driver = choice.driver;
     let setup = WorkerSetup {
         load,
@@ -161,6 +167,7 @@ pub(crate) fn run(
         direct,
         used,
         start_ns,
+        not_flushed,
     };
     over.sum_up(&ended, notices, on)
 }
@@ -187,6 +194,8 @@ struct Over<'a> {
     /// CPU time before it began.
     used: (Cpu, Cpu),
     start_ns: u64,
+    /// The flushes of its targets that failed, in sentences.
+    not_flushed: Vec<String>,
 }
 
 impl Over<'_> {
@@ -226,6 +235,11 @@ impl Over<'_> {
             setup.files.mark_made();
         }
         let (now, ios) = (usage(context), collector.total().ios());
+        let mut not_flushed = self.not_flushed;
+        if is_whole && !self.direct && load.spec.writes() {
+            let (files, names) = (setup.files, &resolved.targets);
+            not_flushed.extend(page_cache::bring_down(files, names, Then::Keep, context.interrupt));
+        }
         let (io_log, log_cpu) = self.log.map(IoLog::finish).unzip();
         let others = [since(now.1, self.used.1), census_cpu, log_cpu.unwrap_or_default()];
         let (submitted_per_call, reaped_per_call) = sum.per_call();
@@ -262,7 +276,10 @@ impl Over<'_> {
             },
             notices,
         };
-        outcome.summary(load, resolved)
+        let mut summary = outcome.summary(load, resolved)?;
+        let own_flushes = page_cache::own_flushes(load, self.direct, &summary);
+        not_flushed.into_iter().chain(own_flushes).for_each(|text| summary.lacks(text));
+        Ok(summary)
     }
 }
 

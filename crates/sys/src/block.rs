@@ -201,6 +201,12 @@ pub fn flush(file: &File) -> io::Result<()> {
     Ok(rustix::fs::fsync(file.as_fd())?)
 }
 
+/// Drops the pages of `file` (a device or a file) that are on stable storage, as far as the kernel lets go of them: the next reads come from
+/// there. `BLKFLSBUF` would do the same for devices, but empties RAM disks of older kernels.
+pub fn drop_cached(file: &File) {
+    let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
+}
+
 /// # Safety
 /// `argument` must be valid for what `request` reads and writes.
 unsafe fn ioctl(

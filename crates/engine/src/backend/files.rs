@@ -29,6 +29,11 @@ impl Files {
         self.0.iter().map(|target| !target.block).collect()
     }
 
+    /// Flushes one after the other, and gives each with what became of it.
+    pub(crate) fn flushed(&self) -> impl Iterator<Item = (&File, std::io::Result<()>)> {
+        self.0.iter().map(|target| (&target.file, sys::block::flush(&target.file)))
+    }
+
     /// Marks the files that Fathom made as they are now, when a load is over.
     pub(crate) fn mark_made(&self) {
         for made in self.0.iter().filter(|target| target.made) {

@@ -11,6 +11,7 @@ mod file;
 mod jobs;
 mod live;
 mod modes;
+mod page_cache;
 mod recording;
 mod simulated;
 mod stalls;
