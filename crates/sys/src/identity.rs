@@ -1,12 +1,13 @@
 //! The identity of a block device or file: what it is, whatever it is called.
 //!
 //! It is kept where something is true of one target alone (a state of verification, the devices of a run that may be resumed), and
-//! compared with that of what is opened later. A rename changes nothing; another device or file under the old name is another one.
+//! compared with that of what is opened later. A rename changes nothing (the name is kept for messages alone); another device or file under the old name is another one.
 //! Both are taken from what was opened ([`Identity::of`]), never from a path, which may lead elsewhere a moment later.
 //! [`Identity::difference`] says in words why it is not the same.
 
 use std::fs::{File, Metadata};
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::time::UNIX_EPOCH;
@@ -64,6 +65,9 @@ pub enum Identity {
 /// The identity of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileIdentity {
+    /// The name it had then, for people; it says nothing of which file it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
     /// The mark that [`mark`] gave it; copies may carry it, too.
     pub mark: Option<String>,
     /// Number of its file system's device; it may change when the machine starts again.
@@ -108,7 +112,9 @@ impl Identity {
         }
         let mut value = [0; 64];
         let mark = rustix::fs::fgetxattr(file, MARK, &mut value).ok();
-        Ok(Self::of_file(&found, mark.and_then(|length| text(&value[..length])), MAX_DEPTH))
+        let mark = mark.and_then(|length| text(&value[..length]));
+        let name = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok();
+        Ok(Self::of_file(&found, (name.as_deref(), mark), MAX_DEPTH))
     }
 
     /// Returns why `now` is not the same device or file, or cannot be told to be, as a sentence without its end; `None` when it is
@@ -121,12 +127,17 @@ impl Identity {
         }
     }
 
-    fn of_file(found: &Metadata, mark: Option<String>, deeper: u32) -> Self {
+    fn of_file(
+        found: &Metadata,
+        (name, mark): (Option<&Path>, Option<String>),
+        deeper: u32,
+    ) -> Self {
         let made = found.created().ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
         let below = Number::from_dev(found.dev());
         let on = (below.major != 0 && sysfs(below).exists())
             .then(|| Box::new(Self::of_device(below, None, deeper)));
         Self::File(FileIdentity {
+            path: name.map(|name| name.display().to_string()),
             mark,
             device: found.dev(),
             inode: found.ino(),
@@ -191,8 +202,9 @@ impl Identity {
             (Some(Backing::File { device, inode }), there) => {
                 let same = |found: &Metadata| (found.dev(), found.ino()) == (device, inode);
                 Some(match there.filter(same) {
-                    Some(found) => Self::of_file(&found, mark_at(path), deeper),
+                    Some(found) => Self::of_file(&found, (Some(path), mark_at(path)), deeper),
                     None => Self::File(FileIdentity {
+                        path: None,
                         mark: None,
                         device,
                         inode,
@@ -204,7 +216,7 @@ impl Identity {
             (None, Some(found)) if found.file_type().is_block_device() => {
                 Some(Self::of_device(Number::from_dev(found.rdev()), None, deeper))
             }
-            (None, Some(found)) => Some(Self::of_file(&found, mark_at(path), deeper)),
+            (None, Some(found)) => Some(Self::of_file(&found, (Some(path), mark_at(path)), deeper)),
             (None, None) => None,
         }
     }
@@ -258,11 +270,13 @@ impl FileIdentity {
 impl std::fmt::Display for Identity {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         match self {
-            Self::File(FileIdentity { inode, made_ns, mark, on, .. }) => {
-                write!(f, "the file of inode {inode}")?;
+            Self::File(FileIdentity { path, inode, made_ns, mark, on, .. }) => {
+                match path {
+                    Some(path) => write!(f, "the file {path} (inode {inode})")?,
+                    None => write!(f, "the file of inode {inode}")?,
+                }
                 if let Some(ns) = made_ns {
-                    let (s, ns) = (ns / 1_000_000_000, ns % 1_000_000_000);
-                    write!(f, ", made {s}.{ns:09} s after 1970")?;
+                    write!(f, ", made {}", date(*ns))?;
                 }
                 mark.as_ref().map_or(Ok(()), |mark| write!(f, ", with the mark {mark}"))?;
                 on.as_ref().map_or(Ok(()), |on| write!(f, ", on {on}"))
@@ -288,6 +302,14 @@ impl std::fmt::Display for Identity {
                 write!(f, ", which has no serial number")
             }
         }
+    }
+}
+
+/// Returns a moment as people read it; what a calendar does not reach, as a number.
+fn date(ns: u64) -> String {
+    match jiff::Timestamp::from_nanosecond(ns.into()) {
+        Ok(moment) => moment.strftime("%Y-%m-%d %H:%M:%S.%3f UTC").to_string(),
+        Err(_) => format!("{ns} ns after 1970"),
     }
 }
 

@@ -180,7 +180,7 @@ pub struct VerifyArgs {
     /// Keep what the target must hold in this file, so that a later load can verify it.
     #[arg(long, value_name = "FILE", value_parser = super::made())]
     pub verify_state: Option<PathBuf>,
-    /// Take the state although it was written for another target of the same size, which held what this one holds.
+    /// Take the state although it was written for another target, no larger than this one, which held what this one holds.
     #[arg(long, requires = "verify_state")]
     pub verify_state_of_another: bool,
     /// Memory for each block: 4 bytes, or 1 that misses one lost write in 119 and cannot tell stale from misplaced.

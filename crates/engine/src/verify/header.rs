@@ -3,7 +3,7 @@
 use content::ContentSpec;
 use serde::{Deserialize, Serialize};
 use sys::identity::Identity;
-use units::Seed;
+use units::{Bytes, Seed};
 use workload::Range;
 
 use super::expected_blocks::Width;
@@ -89,6 +89,25 @@ impl Header {
             replayed: false,
             unfinished: Vec::new(),
         }
+    }
+
+    /// Tells whether the targets of `now` may be those of this state by their number and sizes: what has grown holds what it held.
+    pub(super) fn fits(&self, now: &Self) -> bool {
+        let grown = |(before, now): (&u64, &u64)| before <= now;
+        self.targets.len() == now.targets.len() && self.targets.iter().zip(&now.targets).all(grown)
+    }
+
+    /// Returns how the targets of `now` differ from those of this state in number or sizes, as a sentence without its beginning and end.
+    pub(super) fn sizes(&self, now: &Self) -> String {
+        let (before, targets) = (self.targets.len(), now.targets.len());
+        if before != targets {
+            return format!("is of {before} targets, and this load has {targets}");
+        }
+        let sizes = self.targets.iter().zip(&now.targets).filter(|(before, now)| before != now);
+        let sizes: Vec<_> = sizes
+            .map(|(&before, &now)| format!("of {}, which has {} now", Bytes(before), Bytes(now)))
+            .collect();
+        format!("is of a target {}", sizes.join(", and of one "))
     }
 
     /// Returns why a state with this header is not of the targets of `wanted`, as a sentence without its end; `None` when it is.

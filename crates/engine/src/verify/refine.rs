@@ -49,7 +49,7 @@ pub(crate) struct PastLoad {
     pub(crate) targets: Vec<Option<u32>>,
 }
 
-/// Makes `wrong` exact: the expected content, whether a whole block is stale or misplaced, and where it belongs. Each comes with
+/// Makes `wrong` exact: the expected content, whether a whole block is stale, misplaced or foreign, and where it belongs. Each comes with
 /// the tag that its address had. Without past loads nothing more is known.
 pub(crate) fn refine(wrong: &mut [(WrongBlock, Tag)], past: &[PastLoad], table: &Table, unit: u64) {
     if past.is_empty() {
@@ -92,6 +92,9 @@ pub(crate) fn refine(wrong: &mut [(WrongBlock, Tag)], past: &[PastLoad], table: 
             block.kind = WrongKind::Misplaced;
             block.homes = holds.count().max(1) as u64;
             block.home = Some(last);
+        } else {
+            // None of these loads wrote it to these targets.
+            block.kind = WrongKind::Foreign;
         }
     }
 }

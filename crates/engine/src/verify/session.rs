@@ -145,8 +145,12 @@ impl Session {
             }
         });
         if let Some(saved) = saved {
-            self.notices.extend(saved.notice());
+            self.notices.extend(saved.notices(&self.header));
             self.header.take_earlier(&saved.header);
+            if !changes(&load.spec) {
+                // What another target held was compared, not written: the state stays that of the one that it was of.
+                self.header.identities.clone_from(&saved.header.identities);
+            }
             if let Some(path) = &load.verification.state {
                 saved.restore(&verifier, path)?;
             }

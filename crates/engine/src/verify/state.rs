@@ -51,6 +51,9 @@ const AGAIN: &str = "remove the file, or name another, and write the target agai
 const ANOTHER: &str = "name the target that it was written for, or another file for the state; --verify-state-of-another takes it \
      all the same, for a target that holds what that one held";
 
+/// The remedy for a state of targets of other sizes.
+const SIZES: &str = "name the targets that it was written for, or another file for the state, and write the targets again";
+
 /// The writes of loads to one target, the earliest first, and the blocks that follow from none of them (exceptions).
 pub(crate) type EarlierWrites = (Vec<WrittenLoad>, HashMap<usize, ExpectedBlock>);
 
@@ -67,8 +70,8 @@ pub(crate) struct SavedState {
 }
 
 impl SavedState {
-    /// The state at `path`; `None` when there is no file. Refuses what is damaged or not of the targets of `wanted`.
-    /// With `of_another` it may be of others of the same sizes.
+    /// The state at `path`; `None` when there is no file. Refuses what is damaged or not of the targets of `wanted`, which may have grown
+    /// since. With `of_another` it may be of others.
     pub(crate) fn open(
         path: &Path,
         wanted: &Header,
@@ -116,7 +119,7 @@ impl SavedState {
         };
         let other = saved.header.other_target(wanted).filter(|_| !of_another);
         match &saved.header {
-            header if header.targets != wanted.targets => Err(differs("set of targets")),
+            header if !header.fits(wanted) => Err(refused(path, &header.sizes(wanted), SIZES)),
             header if header.unit != wanted.unit => Err(differs("block")),
             header if header.width != wanted.width => Err(differs("number of bytes per block")),
             _ => other.map_or(Ok(Some(saved)), |why| Err(refused(path, &why, ANOTHER))),
@@ -136,8 +139,7 @@ impl SavedState {
         }
         let (mut chunks, mut others, mut overlaps) = (Vec::new(), Vec::new(), Vec::new());
         // Of another load: it is refused by its header, whatever follows.
-        let targets =
-            if header.targets == wanted.targets { header.targets.as_slice() } else { &[] };
+        let targets = if header.fits(wanted) { header.targets.as_slice() } else { &[] };
         for size in targets {
             let blocks = (size / header.unit) as usize;
             if header.replayed {
@@ -212,11 +214,17 @@ impl SavedState {
         (0..count).map(overlap).collect()
     }
 
-    /// Returns what is to be said about it.
-    pub(crate) fn notice(&self) -> Option<String> {
+    /// Returns what is to be said about it, where the targets are those of `now`.
+    pub(crate) fn notices(&self, now: &Header) -> Vec<String> {
         let loads = self.header.unfinished.len();
         let text = "did not come to their end: what the blocks of their ranges hold is not verified until they are written again";
-        (loads > 0).then(|| format!("{loads} earlier load(s) that wrote these targets {text}"))
+        let unfinished =
+            (loads > 0).then(|| format!("{loads} earlier load(s) that wrote these targets {text}"));
+        let grown = (self.header.targets != now.targets).then(|| {
+            let sizes = self.header.sizes(now);
+            format!("The verification state {sizes}: nothing is known of what was added")
+        });
+        unfinished.into_iter().chain(grown).collect()
     }
 
     /// Per target, the writes of all loads, and the exceptions; `None` where the writes cannot be inverted.

@@ -129,7 +129,13 @@ impl Table {
     /// The write of `tag` that began as `begun` has ended; `done` when it succeeded.
     #[inline]
     pub(crate) fn end(&self, block: usize, begun: ExpectedBlock, tag: Tag, done: bool) {
-        let left = if done { tag } else { UNCERTAIN };
+        let never = || self.promises.fresh && begun.before() == Some(NEVER);
+        let left = match tag {
+            _ if !done => UNCERTAIN,
+            // Zeros that stood there before prove no discard.
+            DISCARDED if never() => NEVER,
+            tag => tag,
+        };
         if begun.is_mapped() || !self.expectations.swap(block, begun, begun.ended(left)) {
             self.end_overlap(block, tag, done);
         }
@@ -403,7 +409,14 @@ mod tests {
             assert_eq!((fit(ZERO), fit(77)), (zeros, other), "never written");
             let begun = table.begin(0, DISCARDED);
             table.end(0, begun, DISCARDED, true);
-            assert_eq!((fit(ZERO), fit(77)), (Fit::Right, other), "discarded");
+            // Of a new file nobody can tell a discard from none.
+            let zeros = if promised { Fit::Untouched } else { Fit::Right };
+            assert_eq!((fit(ZERO), fit(77)), (zeros, other), "discarded");
+            for tag in [55, DISCARDED] {
+                let begun = table.begin(0, tag);
+                table.end(0, begun, tag, true);
+            }
+            assert_eq!((fit(ZERO), fit(77)), (Fit::Right, other), "written and discarded");
             let begun = table.begin(0, 99);
             table.end(0, begun, 99, false);
             assert_eq!((fit(99), fit(77)), (Fit::Unchecked, Fit::Unchecked), "failed");

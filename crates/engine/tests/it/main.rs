@@ -15,5 +15,6 @@ mod page_cache;
 mod recording;
 mod simulated;
 mod stalls;
+mod states;
 mod support;
 mod verify;

@@ -260,7 +260,7 @@ fn a_state_that_is_damaged_or_of_something_else_is_refused_and_left_alone() {
     );
     std::fs::write(&state, &good).unwrap();
     std::fs::File::options().write(true).open(&path).unwrap().set_len(4 << 20).unwrap();
-    refused(&good, "ops = { randread = 100 }\nios = 10\nverify = 'read'", "another set of targets");
+    refused(&good, "ops = { randread = 100 }\nios = 10\nverify = 'read'", "has 4 MiB now");
 }
 
 #[test]

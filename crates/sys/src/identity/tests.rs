@@ -38,12 +38,17 @@ fn a_copy_with_the_mark_and_a_new_file_of_the_old_name_are_others() {
         rustix::fs::fsetxattr(&copy, MARK, mark.as_bytes(), XattrFlags::empty()).unwrap();
     }
     let why = before.difference(&at(&other)).unwrap();
-    assert!(
-        why.starts_with("it was the file of inode ") && why.contains("and is the file"),
-        "{why}"
-    );
+    let said = |path: &Path| format!("the file {} (inode ", path.display());
+    assert!(why.starts_with(&format!("it was {}", said(&name))), "{why}");
+    assert!(why.contains(&format!("and is {}", said(&other))), "{why}");
     std::fs::remove_file(&name).unwrap();
     assert!(before.difference(&made(&name)).is_some());
+}
+
+#[test]
+fn the_time_at_which_a_file_was_made_is_told_as_a_date() {
+    let made = Identity::File(file(None, 1, 7, Some(1_795_701_064_659_845_186)));
+    assert_eq!(made.to_string(), "the file of inode 7, made 2026-11-26 13:51:04.659 UTC");
 }
 
 /// A loop device; gone when it is dropped.
@@ -88,7 +93,7 @@ fn a_loop_device_is_what_it_stands_on() {
 }
 
 fn file(mark: Option<&str>, device: u64, inode: u64, made_ns: Option<u64>) -> FileIdentity {
-    FileIdentity { mark: mark.map(str::to_owned), device, inode, made_ns, on: None }
+    FileIdentity { path: None, mark: mark.map(str::to_owned), device, inode, made_ns, on: None }
 }
 
 fn disk(wwid: &str, serial: &str, model: &str) -> Identity {
