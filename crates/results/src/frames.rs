@@ -4,6 +4,8 @@
 //! 32 bits, little end first), and the payload: one row as JSON. The mark begins with a byte that UTF-8
 //! never has, so no payload holds it, and a reader that lost its place finds the next frame by it.
 
+use std::io::{self, Read};
+
 use crate::model::Row;
 
 /// Begins every frame.
@@ -12,6 +14,8 @@ pub const MARK: [u8; 4] = [0xF5, b'F', b'r', 0xF6];
 pub const HEADER: usize = 12;
 /// The longest payload a reader believes in, bytes.
 pub const LONGEST: usize = 16 << 20;
+/// Bytes of a log that are read at once.
+const PART: usize = 64 << 10;
 
 /// A part of a log that could not be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,29 +66,103 @@ pub fn encode(row: &Row) -> Vec<u8> {
 }
 
 /// Every row of `log` that is whole, in order, and what was lost between them.
-pub fn read(log: &[u8]) -> (Vec<Row>, Vec<Damage>) {
-    let (mut rows, mut damage) = (Vec::new(), Vec::new());
-    let mut at = 0;
-    while at < log.len() {
-        match frame_at(&log[at..]) {
+pub fn read(log: impl Read) -> io::Result<(Vec<Row>, Vec<Damage>)> {
+    let mut rows = Vec::new();
+    let damage = each(log, |row| -> io::Result<()> {
+        rows.push(row);
+        Ok(())
+    })?;
+    Ok((rows, damage))
+}
+
+/// Hands every row of `log` that is whole to `on`, in order, and returns what was lost between them. However long the log is, no more than
+/// one frame and what is read at once of it are in memory.
+pub fn each<E: From<io::Error>>(
+    log: impl Read,
+    mut on: impl FnMut(Row) -> Result<(), E>,
+) -> Result<Vec<Damage>, E> {
+    let mut window = Window::new(log);
+    let mut damage = Vec::new();
+    // The beginning of what is no frame, and why.
+    let mut lost: Option<(u64, DamageKind)> = None;
+    loop {
+        window.reach_frame()?;
+        let (at, bytes) = (window.at, window.bytes());
+        if bytes.is_empty() {
+            damage.extend(lost.map(|(from, kind)| damaged(from, at, kind)));
+            return Ok(damage);
+        }
+        let taken = match frame_at(bytes) {
             Frame::Whole(payload) => {
-                let bytes = HEADER + payload.len();
+                // A frame that ends beyond the log is cut off only when nothing whole follows it.
+                let before = lost.take();
+                damage.extend(before.map(|(from, _)| damaged(from, at, DamageKind::Corrupt)));
+                let end = HEADER + payload.len();
                 match serde_json::from_slice(payload) {
-                    Ok(row) => rows.push(row),
-                    Err(_) => damage.push(lost(at, bytes, DamageKind::UnknownRow)),
+                    Ok(row) => on(row)?,
+                    Err(_) => damage.push(damaged(at, at + end as u64, DamageKind::UnknownRow)),
                 }
-                at += bytes;
+                end
             }
             Frame::None(kind) => {
-                let next = next_frame(log, at + 1);
-                // A frame that ends beyond the log is cut off only when nothing whole follows it.
-                let kind = if next == log.len() { kind } else { DamageKind::Corrupt };
-                damage.push(lost(at, next - at, kind));
-                at = next;
+                lost.get_or_insert((at, kind));
+                let mark = bytes[1..].iter().position(|byte| *byte == MARK[0]);
+                mark.map_or(bytes.len(), |next| next + 1)
+            }
+        };
+        window.take(taken);
+    }
+}
+
+/// The part of a log that is looked at.
+struct Window<R> {
+    log: R,
+    buffer: Vec<u8>,
+    /// The part of the buffer that is not taken yet begins here.
+    from: usize,
+    /// Its place in the log.
+    at: u64,
+    ended: bool,
+}
+
+impl<R: Read> Window<R> {
+    fn new(log: R) -> Self {
+        Self { log, buffer: Vec::new(), from: 0, at: 0, ended: false }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.buffer[self.from..]
+    }
+
+    fn take(&mut self, bytes: usize) {
+        self.from += bytes;
+        self.at += bytes as u64;
+    }
+
+    /// Reads on until it is known what stands at the start: the whole of a frame, or its header where that is none, unless the log ends.
+    fn reach_frame(&mut self) -> io::Result<()> {
+        self.reach(HEADER)?;
+        let bytes = self.bytes();
+        if bytes.len() >= HEADER && bytes[..4] == MARK {
+            let payload = u32::from_le_bytes(word(bytes, 4)) as usize;
+            if payload <= LONGEST {
+                self.reach(HEADER + payload)?;
             }
         }
+        Ok(())
     }
-    (rows, damage)
+
+    fn reach(&mut self, bytes: usize) -> io::Result<()> {
+        if self.ended || self.bytes().len() >= bytes {
+            return Ok(());
+        }
+        self.buffer.drain(..self.from);
+        self.from = 0;
+        let more = bytes.max(PART) - self.buffer.len();
+        let read = self.log.by_ref().take(more as u64).read_to_end(&mut self.buffer)?;
+        self.ended = read < more;
+        Ok(())
+    }
 }
 
 enum Frame<'a> {
@@ -111,20 +189,12 @@ fn frame_at(bytes: &[u8]) -> Frame<'_> {
     }
 }
 
-/// Returns where the next whole frame begins at or after `from`; the log's end when there is none.
-fn next_frame(log: &[u8], from: usize) -> usize {
-    (from..log.len())
-        .filter(|&at| log[at..].starts_with(&MARK))
-        .find(|&at| matches!(frame_at(&log[at..]), Frame::Whole(_)))
-        .unwrap_or(log.len())
-}
-
 fn word(bytes: &[u8], at: usize) -> [u8; 4] {
     [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]
 }
 
-fn lost(offset: usize, bytes: usize, kind: DamageKind) -> Damage {
-    Damage { offset: offset as u64, bytes: bytes as u64, kind }
+fn damaged(from: u64, until: u64, kind: DamageKind) -> Damage {
+    Damage { offset: from, bytes: until - from, kind }
 }
 
 fn checksum(length: [u8; 4], payload: &[u8]) -> u32 {
@@ -139,6 +209,15 @@ mod tests {
     use super::*;
     use crate::model::{SampleRow, StageEdge};
     use proptest::prelude::*;
+
+    /// A log in memory is read without fail.
+    fn read(log: &[u8]) -> (Vec<Row>, Vec<Damage>) {
+        super::read(log).unwrap()
+    }
+
+    fn lost(offset: usize, bytes: usize, kind: DamageKind) -> Damage {
+        damaged(offset as u64, (offset + bytes) as u64, kind)
+    }
 
     fn rows() -> Vec<Row> {
         let edge =

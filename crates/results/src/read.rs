@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use crate::checksums::{self, Seal};
@@ -268,8 +268,7 @@ fn read_cell(
     let folder = dir.join(CELLS).join(&entry.folder);
     let record = optional(&folder.join(CELL_RECORD))?;
     let record: Option<CellRecord> = record.and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    let log = optional(&folder.join(ROWS))?.unwrap_or_default();
-    let (rows, damage) = frames::read(&log);
+    let (rows, damage) = rows(&folder.join(ROWS))?;
     let foreign =
         record.as_ref().and_then(|record| identity::foreign(manifest, entry, record, &rows));
     if let Some(what) = foreign {
@@ -281,6 +280,15 @@ fn read_cell(
     let recovered = if ended { Vec::new() } else { recover(&rows) };
     let cell = CellData { damage, recovered, ..CellData::new(entry.clone(), record, rows) };
     Ok((cell, None))
+}
+
+/// The rows of a log, which may be missing.
+fn rows(path: &Path) -> Result<(Vec<Row>, Vec<Damage>), ReadError> {
+    match sys::input::open(path).and_then(frames::read) {
+        Ok(read) => Ok(read),
+        Err(error) if is_missing(&error) => Ok((Vec::new(), Vec::new())),
+        Err(source) => Err(ReadError::Io { path: path.to_owned(), source }),
+    }
 }
 
 fn read_lab(folder: &Path) -> Result<BTreeMap<String, String>, ReadError> {
@@ -309,11 +317,13 @@ fn text(bytes: &[u8]) -> String {
 fn optional(path: &Path) -> Result<Option<Vec<u8>>, ReadError> {
     match sys::input::read(path, u64::MAX) {
         Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            Ok(None)
-        }
+        Err(error) if is_missing(&error) => Ok(None),
         Err(source) => Err(ReadError::Io { path: path.to_owned(), source }),
     }
+}
+
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 /// The numbers of parts that are missing from a result.

@@ -4,16 +4,20 @@
 //! any HdrHistogram tool. It is made from `rows.log` by whoever owns the directory, and replaces nothing.
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::io::{self, BufWriter, ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use hdrhistogram::serialization::V2DeflateSerializer;
-use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
+use hdrhistogram::serialization::interval_log::{
+    IntervalLogWriterBuilder, IntervalLogWriterError, Tag,
+};
 
 use crate::frames::{self, Damage};
 use crate::histogram::{self, HistogramError};
 use crate::model::{IntervalRow, Row, StageEdge};
-use crate::sink::{SinkError, replace};
+use crate::sink::{SinkError, replace_by};
 use crate::writer::{CELLS, LATENCY, ROWS};
 
 /// Latencies are stored in nanoseconds; the readable maximum of a line is in milliseconds, as is the custom.
@@ -47,31 +51,79 @@ pub enum SealError {
 }
 
 /// Makes `latency.hlog` of the cell in `cells/<folder>` from its rows, atomically, and says which rows were
-/// lost to damage. A cell without rows gets none. Sealing again gives the same file.
+/// lost to damage. A cell without rows gets none. Sealing again gives the same file. Neither file is ever held in memory.
 pub fn seal(root: &Path, folder: &str) -> Result<Vec<Damage>, SealError> {
     let cell = root.join(CELLS).join(folder);
-    let path = cell.join(ROWS);
-    let log = match sys::input::read(&path, u64::MAX) {
-        Ok(log) => log,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(source) => return Err(SealError::Read { path, source }),
+    let (from, to) = (cell.join(ROWS), cell.join(LATENCY));
+    let mut rows = match sys::input::open(&from) {
+        Ok(rows) => rows,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(SealError::Read { path: from, source }),
     };
-    let (rows, damage) = frames::read(&log);
-    let bytes = interval_log(folder, &rows)?;
-    replace(&cell.join(LATENCY), &bytes)?;
-    Ok(damage)
+    let sealed = replace_by(&to, |file| -> Result<_, LogError> {
+        let mut out = BufWriter::new(file);
+        let damage = interval_log(folder, &mut rows, &mut out)?;
+        out.flush()?;
+        Ok(damage)
+    });
+    sealed.map_err(|error| match error {
+        LogError::Read(source) => SealError::Read { path: from, source },
+        LogError::Write(source) => SealError::Write(SinkError::Write { path: to, source }),
+        LogError::Histogram(error) => error.into(),
+        LogError::Make(why) => SealError::Log { cell: folder.to_owned(), why },
+    })
 }
 
-/// The interval log of `rows`.
-pub fn interval_log(cell: &str, rows: &[Row]) -> Result<Vec<u8>, SealError> {
-    let broken = |why: String| SealError::Log { cell: cell.to_owned(), why };
+/// Why an interval log was not made.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// The rows could not be read.
+    #[error("Cannot read the rows")]
+    Read(#[source] io::Error),
+    /// The log could not be written.
+    #[error("Cannot write the log")]
+    Write(#[from] io::Error),
+    /// A histogram of a row could not be read.
+    #[error(transparent)]
+    Histogram(#[from] HistogramError),
+    /// A histogram could not be written; the codec's error.
+    #[error("{0}")]
+    Make(String),
+}
+
+impl<E: Debug> From<IntervalLogWriterError<E>> for LogError {
+    fn from(error: IntervalLogWriterError<E>) -> Self {
+        match error {
+            IntervalLogWriterError::IoError(error) => Self::Write(error),
+            IntervalLogWriterError::SerializeError(error) => Self::Make(format!("{error:?}")),
+        }
+    }
+}
+
+/// An end of reading that is told apart from one of writing.
+struct Unread(LogError);
+
+impl From<io::Error> for Unread {
+    fn from(error: io::Error) -> Self {
+        Self(LogError::Read(error))
+    }
+}
+
+/// Writes the interval log of a log of rows, which is read twice, and returns what of it was lost: stages may be named behind their rows.
+pub fn interval_log(
+    cell: &str,
+    rows: &mut (impl Read + Seek),
+    out: &mut impl Write,
+) -> Result<Vec<Damage>, LogError> {
     let mut edges = BTreeMap::new();
-    for row in rows {
+    let edge = |row| {
         if let Row::Stage(edge) = row {
             edges.insert(edge.stage, edge);
         }
-    }
-    let mut bytes = Vec::new();
+        Ok::<_, Unread>(())
+    };
+    frames::each(&mut *rows, edge).map_err(|Unread(error)| error)?;
+    rows.rewind().map_err(LogError::Read)?;
     let mut codec = V2DeflateSerializer::new();
     let mut builder = IntervalLogWriterBuilder::new();
     builder
@@ -79,19 +131,20 @@ pub fn interval_log(cell: &str, rows: &[Row]) -> Result<Vec<u8>, SealError> {
         .add_comment("[Times are seconds since the epoch of the run, see manifest.json]")
         .with_base_time(std::time::UNIX_EPOCH)
         .with_max_value_divisor(NANOS_PER_MILLI);
-    let mut log =
-        builder.begin_log_with(&mut bytes, &mut codec).map_err(|e| broken(e.to_string()))?;
-    for row in rows {
-        let Row::Interval(row) = row else { continue };
-        let Some(text) = &row.histogram else { continue };
+    let mut log = builder.begin_log_with(out, &mut codec)?;
+    let mut line = |row: &IntervalRow| -> Result<(), LogError> {
+        let Some(text) = &row.histogram else { return Ok(()) };
         let latencies = histogram::decode(text)?;
-        let name = tag(row, edges.get(&row.stage).copied());
+        let name = tag(row, edges.get(&row.stage));
         let start = Duration::from_nanos(row.start_ns);
         let length = Duration::from_nanos(row.end_ns.saturating_sub(row.start_ns));
-        log.write_histogram(&latencies, start, length, Tag::new(&name))
-            .map_err(|e| broken(format!("{e:?}")))?;
-    }
-    Ok(bytes)
+        Ok(log.write_histogram(&latencies, start, length, Tag::new(&name))?)
+    };
+    let each = |row| match row {
+        Row::Interval(row) => line(&row).map_err(Unread),
+        _ => Ok(()),
+    };
+    frames::each(rows, each).map_err(|Unread(error)| error)
 }
 
 /// The operation's name in measured stages; with the stage's name before it in others, so that what was

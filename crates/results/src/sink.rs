@@ -284,14 +284,24 @@ pub(crate) fn replace(full: &Path, bytes: &[u8]) -> Result<(), SinkError> {
 }
 
 fn replaced(full: &Path, bytes: &[u8]) -> io::Result<()> {
+    replace_by(full, |file| file.write_all(bytes))
+}
+
+/// As [`replace`], with what `write` writes.
+pub(crate) fn replace_by<T, E: From<io::Error>>(
+    full: &Path,
+    write: impl FnOnce(&mut File) -> Result<T, E>,
+) -> Result<T, E> {
     let mut fresh = full.to_owned().into_os_string();
     fresh.push(".new");
     // One that a killed run left, or a link that somebody put there, goes: it is never written through.
     match fs::remove_file(&fresh) {
-        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
-        _ => File::create_new(&fresh)?.write_all(bytes)?,
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
+        _ => {}
     }
-    fs::rename(&fresh, full)
+    let written = write(&mut File::create_new(&fresh)?)?;
+    fs::rename(&fresh, full)?;
+    Ok(written)
 }
 
 fn write_error(path: &Path, source: io::Error) -> SinkError {

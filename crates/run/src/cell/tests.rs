@@ -83,7 +83,7 @@ fn simulated(text: &str, cell: usize, loader: &mut dyn Loader) -> (CellPlan, Cel
         crate::executor(machine, &scene, &crate::simulated::devices(&plan), &Default::default());
     run(&scene, cell, &mut executor, loader);
     let (record, rows) = std::mem::take(&mut *kept.0.lock().unwrap());
-    let (rows, damage) = results::frames::read(&rows);
+    let (rows, damage) = results::frames::read(&rows[..]).unwrap();
     assert!(damage.is_empty());
     (cell.clone(), record.unwrap(), rows)
 }
