@@ -199,12 +199,11 @@ fn pair<'a>(
     (questions, (better, test)): (&'a [AskedMetric], (Better, Test)),
 ) -> Option<Draft<'a>> {
     let values = new.values_of(&old.scope, &old.metric)?;
-    let alone = |variant: &VariantFigures| variant.operations(old.scope.stage.as_deref()) == 1;
     match old.scope.of {
         // What was written is held against what was asked, not against another variant.
         Of::Content => return None,
-        // A load with a single operation: its CPU time is shown with that operation.
-        Of::Load if alone(base) && alone(new) => return None,
+        // Loads with a single operation: their CPU time is shown with that operation.
+        Of::Load if !base.is_mixed(old.scope.stage.as_deref()) => return None,
         _ => {}
     }
     let (pairs, dropped) = pairs(old, values);

@@ -69,8 +69,9 @@ pub fn analyse(result: &ResultSet) -> Analysis {
     let plan = &result.manifest.plan;
     let stages = plan.measured_stages();
     let apart = stages.len() > 1;
+    let mixed = values::mixed(&result.cells, apart);
     let figures = |(facts, devices): (&VariantFacts, Devices)| {
-        variant::figures(result, &facts.name, apart, devices)
+        variant::figures(result, &facts.name, apart, (&mixed, devices))
     };
     let devices = places::devices(plan.variants.iter().map(|variant| &*variant.stack));
     let variants: Vec<_> = plan.variants.iter().zip(devices).map(figures).collect();

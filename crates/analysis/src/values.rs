@@ -1,6 +1,6 @@
 //! The values behind every figure: one per metric and run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hdrhistogram::Histogram;
 use layers::machine::BUSY;
@@ -8,7 +8,7 @@ use layers::{MACHINE_CPU_PER_IO, SLOWEST_JOB};
 use results::histogram;
 use results::model::{
     CellRecord, ContentFigure, LatencySummary, LayerFigures, LoadSummary, OperationSummary,
-    StageRecord,
+    StageRecord, counted_operations,
 };
 use results::read::CellData;
 
@@ -58,12 +58,16 @@ pub(crate) fn pairs(base: &MetricValues, new: &MetricValues) -> (Vec<Pair>, usiz
 
 /// Every metric of `cells`, which are the finished cells of one variant by repeat; of each measured stage `apart`, or of the
 /// only one.
-pub(crate) fn collect(cells: &[&CellData], apart: bool) -> Vec<MetricValues> {
+pub(crate) fn collect(
+    cells: &[&CellData],
+    apart: bool,
+    mixed: &BTreeSet<Option<String>>,
+) -> Vec<MetricValues> {
     let mut all: BTreeMap<(Scope, String), Vec<Point>> = BTreeMap::new();
     for cell in cells {
         let Some(record) = &cell.record else { continue };
         let repeat = cell.entry.repeat;
-        for (scope, metric, value) in of_cell(record, apart) {
+        for (scope, metric, value) in of_cell(record, apart, mixed) {
             let points = all.entry((scope, metric)).or_default();
             points.extend(value.filter(|v| v.is_finite()).map(|value| Point { repeat, value }));
         }
@@ -101,7 +105,24 @@ fn median(all: &Histogram<u64>) -> Option<f64> {
 
 type Value = (Of, String, Option<f64>);
 
-fn of_cell(record: &CellRecord, apart: bool) -> Vec<(Scope, String, Option<f64>)> {
+/// The stages in which the load of some cell has several operations, flushes left aside.
+pub(crate) fn mixed(cells: &[CellData], apart: bool) -> BTreeSet<Option<String>> {
+    let records = cells.iter().filter(|cell| cell.done()).filter_map(|cell| cell.record.as_ref());
+    let stages = records.flat_map(|record| &record.stages).filter(|stage| stage.measured);
+    let several = |stage: &&StageRecord| {
+        stage
+            .load
+            .as_ref()
+            .is_some_and(|load| counted_operations(load.operations.keys()).count() > 1)
+    };
+    stages.filter(several).map(|stage| apart.then(|| stage.name.clone())).collect()
+}
+
+fn of_cell(
+    record: &CellRecord,
+    apart: bool,
+    mixed: &BTreeSet<Option<String>>,
+) -> Vec<(Scope, String, Option<f64>)> {
     let of = |stage: Option<&str>, values: Vec<Value>| {
         let stage = stage.map(str::to_owned);
         let whole = move |(of, id, v)| (Scope { stage: stage.clone(), of }, id, v);
@@ -111,11 +132,14 @@ fn of_cell(record: &CellRecord, apart: bool) -> Vec<(Scope, String, Option<f64>)
     let mut values = Vec::new();
     if apart {
         for stage in &measured {
-            values.extend(of(Some(&stage.name), of_stages(&[stage])));
+            values.extend(of(
+                Some(&stage.name),
+                of_stages(&[stage], mixed.contains(&Some(stage.name.clone()))),
+            ));
             values.extend(of(Some(&stage.name), of_layers(&stage.layers)));
         }
     } else {
-        values.extend(of(None, of_stages(&measured)));
+        values.extend(of(None, of_stages(&measured, mixed.contains(&None))));
         values.extend(measured.iter().flat_map(|stage| of(None, of_layers(&stage.layers))));
     }
     // A result from before figures of stages were kept has those of the cell alone.
@@ -125,8 +149,8 @@ fn of_cell(record: &CellRecord, apart: bool) -> Vec<(Scope, String, Option<f64>)
     values
 }
 
-/// Figures of what the loads of these stages did together.
-fn of_stages(stages: &[&StageRecord]) -> Vec<Value> {
+/// Figures of what the loads of these stages did together; CPU time is of the only operation of each where they are not `mixed`.
+fn of_stages(stages: &[&StageRecord], mixed: bool) -> Vec<Value> {
     let loads: Vec<&LoadSummary> = stages.iter().filter_map(|stage| stage.load.as_ref()).collect();
     let mut values = Vec::new();
     let operations = operations(&loads);
@@ -143,7 +167,8 @@ fn of_stages(stages: &[&StageRecord]) -> Vec<Value> {
         whole.push((SLOWEST_JOB, load.slowest_job_percent()));
     }
     // Of a load with one operation the CPU time and the jobs are that operation's.
-    if let (1, Some((name, _))) = (operations.len(), operations.first_key_value()) {
+    let mut names = counted_operations(operations.keys());
+    if let (Some(name), None, false) = (names.next(), names.next(), mixed) {
         let of = Of::Operation(name.clone());
         let own = |id: &str| id.ends_with(CPU_PER_IO) || id == SLOWEST_JOB;
         let own = whole.iter().filter(|(id, _)| own(id));
@@ -290,7 +315,7 @@ fn cpu<'a>(
     let all = all.filter(|all| !all.is_empty());
     let user = all.as_ref().map(|all| all.iter().map(|cpu| cpu.user_s).sum::<f64>());
     let system = all.as_ref().map(|all| all.iter().map(|cpu| cpu.system_s).sum::<f64>());
-    let ios: u64 = loads.iter().map(|load| load.all_ios()).sum();
+    let ios: u64 = loads.iter().map(|load| load.counted_ios()).sum();
     let per_io = |seconds: Option<f64>| seconds.filter(|_| ios > 0).map(|s| s * 1e6 / ios as f64);
     let total = user.zip(system).map(|(user, system)| user + system);
     let mut values =

@@ -1,6 +1,6 @@
 //! The figures of one variant.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use results::model::{AskedContent, CellState};
 use results::read::{CellData, ResultSet};
@@ -41,6 +41,9 @@ pub struct VariantFigures {
     pub least_ios: BTreeMap<Scope, u64>,
     /// The values behind every figure.
     pub values: Vec<MetricValues>,
+    /// The stages in which a load of any variant has several operations, flushes left aside: the CPU time of each variant's is of the load
+    /// there, and of its only operation elsewhere.
+    pub mixed: BTreeSet<Option<String>>,
     /// Its devices: by the name that those at one place of all variants' stacks have in common, its own name.
     pub devices: BTreeMap<String, String>,
 }
@@ -77,11 +80,9 @@ impl VariantFigures {
         self.of(&Scope { stage: stage.map(str::to_owned), of: Of::Content })
     }
 
-    /// Returns how many operations a stage has.
-    pub fn operations(&self, stage: Option<&str>) -> usize {
-        let own =
-            |scope: &&Scope| scope.stage.as_deref() == stage && scope.as_operation().is_some();
-        self.figures.keys().filter(own).count()
+    /// Tells whether CPU time in this stage is of the load as a whole.
+    pub fn is_mixed(&self, stage: Option<&str>) -> bool {
+        self.mixed.contains(&stage.map(str::to_owned))
     }
 
     /// The values of a metric by what it is of, as all variants call it.
@@ -96,7 +97,7 @@ pub(crate) fn figures(
     result: &ResultSet,
     name: &str,
     apart: bool,
-    devices: Devices,
+    (mixed, devices): (&BTreeSet<Option<String>>, Devices),
 ) -> VariantFigures {
     let cells: Vec<&CellData> = result.cells_of(name).collect();
     let begun = |state| !matches!(state, CellState::Pending | CellState::Skipped);
@@ -104,7 +105,7 @@ pub(crate) fn figures(
     let failed = cells.iter().filter(lost).count();
     let done: Vec<&CellData> = cells.into_iter().filter(|cell| cell.done()).collect();
     let within_run = within::spreads(&done, apart);
-    let mut values = values::collect(&done, apart);
+    let mut values = values::collect(&done, apart, mixed);
     values.extend(counters::collect(&result.manifest.plan, name, &done, apart));
     values.extend(unpicked(result, name, apart, &values));
     let mut figures: BTreeMap<Scope, Figures> = BTreeMap::new();
@@ -134,6 +135,7 @@ pub(crate) fn figures(
         jobs: of_jobs(&done, apart),
         least_ios: values::least_ios(&done, apart),
         values,
+        mixed: mixed.clone(),
         devices,
     }
 }

@@ -48,7 +48,7 @@ pub struct FigureFacts<'a> {
     pub window: &'a Window<'a>,
     /// Content that was written meanwhile; `None` when nobody measured it.
     pub achieved: Option<&'a AchievedContent>,
-    /// I/Os that loads completed meanwhile; `None` when nobody counts them.
+    /// I/Os that loads completed meanwhile, flushes left out where there was anything else; `None` when nobody counts them.
     pub ios: Option<u64>,
 }
 

@@ -60,10 +60,10 @@ pub(crate) fn of_stages(plan: &CellPlan, samples: &[SampleRow], stages: &mut [St
     }
 }
 
-/// Returns how many I/Os the loads of these stages completed; `None` where there is no load.
+/// Returns how many I/Os the loads of these stages completed that count; `None` where there is no load.
 fn ios<'a>(stages: impl IntoIterator<Item = &'a StageRecord>) -> Option<u64> {
     let loads = stages.into_iter().filter_map(|stage| stage.load.as_ref());
-    loads.map(results::model::LoadSummary::all_ios).reduce(|a, b| a + b)
+    loads.map(results::model::LoadSummary::counted_ios).reduce(|a, b| a + b)
 }
 
 /// A metric of a layer after a round of a fill, over the stretch that it is defined for; without an allocation before, over the

@@ -157,6 +157,43 @@ fn cpu_time_belongs_to_the_operation_only_when_it_is_alone() {
 }
 
 #[test]
+fn a_flush_is_no_io_that_cpu_time_is_shared_out_over_and_moves_no_figure_to_another_scope() {
+    let mut result = fixture::with(2, 7_600.0);
+    let plain = analyse(&result);
+    let vdo = |analysis: &analysis::Analysis| {
+        let own = analysis.comparisons.iter().filter(|c| c.metric == "cpu_per_io_us");
+        own.map(|c| (c.scope.clone(), c.ratio)).collect::<Vec<_>>()
+    };
+    // The new side flushes after each write, and does nothing else otherwise.
+    for cell in result.cells.iter_mut().filter(|cell| cell.entry.variant == "vdo") {
+        let load = cell.record.as_mut().unwrap().stages[1].load.as_mut().unwrap();
+        let mut flush = load.operations["randwrite"].clone();
+        flush.bytes = 0;
+        load.operations.insert("flush".into(), flush);
+    }
+    let flushed = analyse(&result);
+    assert_eq!(vdo(&flushed), vdo(&plain));
+    assert_eq!(vdo(&flushed)[0].0, Scope::operation("randwrite"));
+}
+
+#[test]
+fn where_one_variant_has_several_operations_cpu_time_is_of_the_load_for_all() {
+    let mut result = fixture::with(2, 7_600.0);
+    for cell in result.cells.iter_mut().filter(|cell| cell.entry.variant == "vdo") {
+        let load = cell.record.as_mut().unwrap().stages[1].load.as_mut().unwrap();
+        let other = load.operations["randwrite"].clone();
+        load.operations.insert("randread".into(), other);
+    }
+    let analysis = analyse(&result);
+    for variant in &analysis.variants {
+        let own = variant.values.iter().filter(|values| values.metric == "cpu_per_io_us");
+        let scopes: Vec<_> = own.map(|values| values.scope.clone()).collect();
+        assert_eq!(scopes, [Of::Load.alone()], "{}", variant.name);
+    }
+    assert!(analysis.comparisons.iter().any(|c| c.scope == Of::Load.alone()));
+}
+
+#[test]
 fn the_thesis_table_is_of_the_intervals_of_measured_stages() {
     let result = fixture::with(3, 7_600.0);
     let analysis = analyse(&result);

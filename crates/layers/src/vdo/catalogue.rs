@@ -212,7 +212,7 @@ pub(super) static METRICS: &[Metric] = &[
         "CPU of VDO's threads per I/O",
         Micros,
         Lower,
-        "CPU time of all kernel threads of the volume per I/O that the loads completed: a part of the CPU per I/O.",
+        "CPU time of all kernel threads of the volume per I/O that the loads completed, flushes left out of the count but not of the time: a part of the CPU per I/O.",
     ),
     metric(
         "allocation_time_s",

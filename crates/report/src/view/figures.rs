@@ -33,11 +33,11 @@ pub fn rows(analysis: &Analysis, plan: &PlanFacts) -> Vec<FigureRow> {
     rows
 }
 
-/// Content has its own table; the load's CPU time stands with its operation where there is only one.
+/// Content has its own table; the load's CPU time stands with its operation where no variant's has several.
 fn shown(scope: &Scope, variant: &VariantFigures) -> bool {
     match scope.of {
         Of::Operation(_) | Of::Layer(_) | Of::Command => true,
-        Of::Load => variant.operations(scope.stage.as_deref()) > 1,
+        Of::Load => variant.is_mixed(scope.stage.as_deref()),
         Of::Content => false,
     }
 }

@@ -134,7 +134,7 @@ fn ios(set: &ResultSet, variant: &str, stage: Option<&str>) -> Option<f64> {
     let of_cell = records.filter_map(|cell| {
         let own = cell.record.as_ref()?.stages.iter().filter(|own| own.measured);
         let own = own.filter(|own| stage.is_none_or(|stage| own.name == stage));
-        let ios: u64 = own.filter_map(|own| own.load.as_ref()).map(|load| load.all_ios()).sum();
+        let ios: u64 = own.filter_map(|own| own.load.as_ref()).map(|load| load.counted_ios()).sum();
         (ios > 0).then_some(ios as f64)
     });
     median(of_cell.collect())

@@ -76,6 +76,18 @@ pub struct CpuFigures {
     pub ramp_ios: u64,
 }
 
+/// The operation that makes what was written durable: it moves nothing, and counts in no amount.
+const FLUSH: &str = "flush";
+
+/// Of a load's operations those whose I/Os are its work, whose cost is told for each of them: all but flushes, and flushes where there is
+/// nothing else.
+pub fn counted_operations<'a>(
+    operations: impl Iterator<Item = &'a String> + Clone,
+) -> impl Iterator<Item = &'a String> {
+    let others = operations.clone().any(|name| name != FLUSH);
+    operations.filter(move |name| !others || *name != FLUSH)
+}
+
 /// The figures of a whole load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadSummary {
@@ -148,17 +160,19 @@ impl LoadSummary {
         }
     }
 
-    /// I/Os that completed over all of its time, those within a ramp among them: what layers and CPUs did is of all of these.
-    pub fn all_ios(&self) -> u64 {
-        let measured: u64 = self.operations.values().map(|operation| operation.ios).sum();
-        measured + self.cpu.map_or(0, |cpu| cpu.ramp_ios)
+    /// I/Os that completed over all of its time, those within a ramp among them, that what layers and CPUs did is shared out over: flushes
+    /// count where it did nothing else ([`counted_operations`]). Those within a ramp are taken to have the shares of those after it.
+    pub fn counted_ios(&self) -> u64 {
+        let names = counted_operations(self.operations.keys());
+        let ios: u64 = names.filter_map(|name| self.operations.get(name)).map(|own| own.ios).sum();
+        (ios as f64 * self.ramp_factor()).round() as u64
     }
 
     /// Returns how many times as much as in its figures it did in all of its time, by its I/Os: 1 without a ramp.
     pub fn ramp_factor(&self) -> f64 {
-        let all = self.all_ios() as f64;
-        let measured = all - self.cpu.map_or(0.0, |cpu| cpu.ramp_ios as f64);
-        if measured > 0.0 { all / measured } else { 1.0 }
+        let measured = self.operations.values().map(|operation| operation.ios).sum::<u64>() as f64;
+        let ramp = self.cpu.map_or(0.0, |cpu| cpu.ramp_ios as f64);
+        if measured > 0.0 { (measured + ramp) / measured } else { 1.0 }
     }
 
     /// The slowest and the fastest job by their I/Os per second; `None` where there are not several, or one of them was at work for no time.

@@ -40,7 +40,7 @@ pub use finding::{
 };
 pub use load::{
     CpuFigures, IoLogFacts, JobSummary, LatencySummary, LoadSummary, OperationSummary, RateFacts,
-    SteadyFacts, TargetSummary, WorstIo,
+    SteadyFacts, TargetSummary, WorstIo, counted_operations,
 };
 pub use machine::MachineFacts;
 pub use machine_load::MachineLoad;
