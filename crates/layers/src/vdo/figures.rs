@@ -127,13 +127,13 @@ fn not_zero_share(achieved: Option<&AchievedContent>) -> Option<f64> {
     Some(1.0 - achieved?.zero_percent? / 100.0)
 }
 
-/// CPU seconds of all threads between the marks.
+/// CPU seconds of all threads between the marks; `None` where that of one is not known.
 fn cpu(facts: &FigureFacts) -> Option<f64> {
     let ends = facts.ends("threads")?;
-    let growth: Vec<f64> = ends.after.keys().filter_map(|name| ends.growth(name)).collect();
     // Threads of a volume that was brought up anew begin at 0.
-    let known = !growth.is_empty() && growth.iter().all(|grew| *grew >= 0.0);
-    known.then(|| growth.iter().sum())
+    let grown =
+        threads::grown(&ends, |_| true).filter(|all| all.iter().all(|grew| *grew >= 0.0))?;
+    (!grown.is_empty()).then(|| grown.iter().sum())
 }
 
 #[cfg(test)]
@@ -207,6 +207,24 @@ mod tests {
         near("busiest_thread_percent", 100.0 * 0.5 / 8.0);
         near("logical_thread_percent", 100.0 * 0.25 / 8.0);
         assert_eq!(figures["hash_thread_percent"], None, "no such thread is there");
+    }
+
+    #[test]
+    fn a_thread_that_was_born_meanwhile_counts_whole_and_one_that_is_gone_leaves_no_sum() {
+        let mut born = rows();
+        born[3].fields.insert("indexW".into(), Some(0.5));
+        let figures = of(&born, None);
+        assert_eq!(figures["vdo_cpu_s"], Some(1.25));
+        assert_eq!(figures["index_thread_percent"], Some(100.0 * 0.5 / 8.0));
+        let mut gone = rows();
+        gone[1].fields.insert("indexW".into(), Some(0.5));
+        let figures = of(&gone, None);
+        assert_eq!(figures["vdo_cpu_s"], None);
+        assert_eq!(figures["index_thread_percent"], None);
+        assert_eq!(figures["journal_thread_percent"], Some(100.0 * 0.5 / 8.0));
+        let mut unread = rows();
+        unread[1].fields.clear();
+        assert_eq!(of(&unread, None)["vdo_cpu_s"], None, "nobody saw where they began");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! CPU use of a volume's threads: for each kind, that of its busiest thread.
 
-use crate::figures::{FigureFacts, SHORTEST_S};
+use crate::figures::{Endpoints, FigureFacts, SHORTEST_S};
 
 /// Percent of one CPU below which there are more threads of a kind than it takes, and above which a kind wants one more
 /// (Petrovic 2020, section 5.2).
@@ -49,9 +49,7 @@ pub(super) fn figures(facts: &FigureFacts) -> Vec<(String, Option<f64>)> {
     let known = facts.ends("threads").zip(facts.seconds("threads"));
     let busiest = |is: &dyn Fn(&str) -> bool| {
         let (ends, seconds) = known?;
-        // A thread that one of the two samples lacks tells nothing, and takes nothing from the others.
-        let names = ends.after.keys().filter(|name| is(name));
-        let grown: Vec<f64> = names.filter_map(|name| ends.growth(name)).collect();
+        let grown = grown(&ends, is)?;
         let anew = grown.iter().any(|seconds| *seconds < 0.0);
         let most = grown.into_iter().reduce(f64::max)?;
         (seconds >= SHORTEST_S && !anew).then(|| 100.0 * most / seconds)
@@ -61,6 +59,22 @@ pub(super) fn figures(facts: &FigureFacts) -> Vec<(String, Option<f64>)> {
     let kinds =
         KINDS.iter().map(|(id, kinds)| ((*id).to_owned(), busiest(&|name| of(kinds, name))));
     all.into_iter().chain(kinds).collect()
+}
+
+/// CPU seconds that threads took between two readings, each of which lists all that there are: one that only the second has was born
+/// meanwhile, and all of its time counts. `None` where one is gone or could not be read, as then there is more than is known.
+pub(super) fn grown(ends: &Endpoints, is: impl Fn(&str) -> bool) -> Option<Vec<f64>> {
+    let gone = ends.before.keys().any(|name| is(name) && !ends.after.contains_key(name));
+    if gone || ends.before.is_empty() {
+        return None;
+    }
+    let names = ends.after.keys().filter(|name| is(name));
+    names
+        .map(|name| match ends.before.get(name) {
+            Some(_) => ends.growth(name),
+            None => ends.end(name),
+        })
+        .collect()
 }
 
 /// Tells whether a thread is of a kind: several of one are numbered.
