@@ -37,7 +37,7 @@ fn rows(out: &Path, variant: &str) -> Vec<Row> {
     let name =
         |path: &Path| path.file_name().unwrap().to_string_lossy().contains(&format!("-{variant}-"));
     let folder = folders.filter(|path| name(path)).min().unwrap();
-    results::frames::read(&std::fs::read(folder.join("rows.log")).unwrap()).0
+    results::frames::read(&std::fs::read(folder.join("rows.log")).unwrap()[..]).unwrap().0
 }
 
 /// Start of the measured stage, nanoseconds.

@@ -13,7 +13,7 @@ use crate::given;
 /// The rows of a cell as they lie on the disk, read frame by frame.
 fn rows(dir: &Path, folder: &str) -> Vec<Row> {
     let log = std::fs::read(dir.join("cells").join(folder).join("rows.log")).unwrap();
-    results::frames::read(&log).0
+    results::frames::read(&log[..]).unwrap().0
 }
 
 /// A measured second stage: where it began.
