@@ -68,21 +68,22 @@ fn drawn(look: &Look, lines: Vec<Line>, of_all: bool) -> Vec<Series> {
     }
 }
 
-/// The median over the repeats on a grid of the usual distance between points. Where fewer than half of
+/// The median over the repeats on a grid of the usual distance between points, each at the mean time of the runs' own points that it is made of:
+/// the line stands where they do. Where fewer than half of
 /// the repeats have a value there is none: the line ends where most runs ended, or where the first of all did.
 fn median_line(lines: &[Line], of_all: bool) -> (Vec<f64>, Vec<Option<f64>>) {
     let step = step(lines);
-    let mut bins: BTreeMap<i64, Vec<f64>> = BTreeMap::new();
+    let mut bins: BTreeMap<i64, Vec<(f64, f64)>> = BTreeMap::new();
     let mut ends: Vec<i64> = Vec::new();
     for line in lines {
-        let own: BTreeMap<i64, f64> = line
+        let own: BTreeMap<i64, (f64, f64)> = line
             .x
             .iter()
             .zip(&line.y)
-            .filter_map(|(x, y)| y.map(|y| ((x / step).round() as i64, y)))
+            .filter_map(|(x, y)| y.map(|y| ((x / step).round() as i64, (*x, y))))
             .collect();
         ends.extend(own.keys().next_back());
-        own.into_iter().for_each(|(bin, y)| bins.entry(bin).or_default().push(y));
+        own.into_iter().for_each(|(bin, point)| bins.entry(bin).or_default().push(point));
     }
     if let Some(end) = ends.iter().min().filter(|_| of_all) {
         bins.retain(|bin, _| bin <= end);
@@ -92,8 +93,10 @@ fn median_line(lines: &[Line], of_all: bool) -> (Vec<f64>, Vec<Option<f64>>) {
     };
     let (mut x, mut y): (Vec<_>, Vec<_>) = (*first..=*last)
         .map(|bin| {
-            let values = bins.get(&bin).filter(|values| values.len() * 2 >= lines.len());
-            (bin as f64 * step, values.and_then(|v| median(v.clone())))
+            let points = bins.get(&bin).filter(|points| points.len() * 2 >= lines.len());
+            let Some(points) = points else { return (bin as f64 * step, None) };
+            let mean = points.iter().map(|(x, _)| x).sum::<f64>() / points.len() as f64;
+            (mean, median(points.iter().map(|(_, y)| *y).collect()))
         })
         .unzip();
     let end = y.iter().rposition(Option::is_some).map_or(0, |last| last + 1);
@@ -148,6 +151,18 @@ mod tests {
         let lines = || vec![fast.clone(), slow.clone()];
         assert_eq!(bold(with_median_of_all(&look, lines())), [Some(7.5), Some(15.0), Some(22.5)]);
         assert_eq!(bold(with_median(&look, lines()))[3..], [Some(20.0), Some(25.0)]);
+    }
+
+    #[test]
+    fn the_median_stands_at_the_times_of_the_runs_it_is_made_of() {
+        let look = Look { name: "plain".into(), variant: Some(0), hue: 0 };
+        let at = |repeat: u32, x: [f64; 3]| Line { repeat, x: x.to_vec(), y: vec![Some(1.0); 3] };
+        let series = with_median(&look, vec![at(1, [0.2, 1.2, 2.2]), at(2, [0.4, 1.4, 2.4])]);
+        let bold = series.last().unwrap();
+        assert_eq!(bold.y, [Some(1.0); 3]);
+        for (found, expected) in bold.x.iter().zip([0.3, 1.3, 2.3]) {
+            assert!((found - expected).abs() < 1e-9, "{:?}", bold.x);
+        }
     }
 
     #[test]
