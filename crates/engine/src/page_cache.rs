@@ -57,7 +57,7 @@ pub(crate) fn bring_down(
     let (mut failed, mut next, mut asked) = (Vec::new(), names.iter(), None);
     loop {
         match answers.recv_timeout(LOOK) {
-            Ok(result) => failed.extend(next.next().and_then(|name| lost(name, result.err()?))),
+            Ok(result) => failed.extend(next.next().and_then(|name| lost(name, &result.err()?))),
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) if interrupt.level() == Level::None => {}
             Err(RecvTimeoutError::Timeout) => {
@@ -75,7 +75,7 @@ pub(crate) fn bring_down(
 }
 
 /// Returns the sentence for a flush that failed; `None` where the target knows no such thing.
-fn lost(name: &str, error: io::Error) -> Option<String> {
+fn lost(name: &str, error: &io::Error) -> Option<String> {
     let unknown = matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP));
     (!unknown).then(|| {
         format!(

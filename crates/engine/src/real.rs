@@ -243,16 +243,13 @@ impl Over<'_> {
         let (io_log, log_cpu) = self.log.map(IoLog::finish).unzip();
         let others = [since(now.1, self.used.1), census_cpu, log_cpu.unwrap_or_default()];
         let (submitted_per_call, reaped_per_call) = sum.per_call();
+        let jobs_workers = (resolved.jobs, setup.workers_of_a_job());
         let outcome = Outcome {
             worst: collector.worst(),
             io_log,
             steady: steady_detector.as_ref().map(SteadyDetector::facts),
             targets: resolved.targets.clone(),
-            worked_ns: ended::worked_ns(
-                ended,
-                (resolved.jobs, setup.workers_of_a_job()),
-                (self.start_ns, end_ns),
-            ),
+            worked_ns: ended::worked_ns(ended, jobs_workers, (self.start_ns, end_ns)),
             are_files: setup.files.are_files(),
             total: collector.into_total(),
             duration_ns: end_ns - self.start_ns,

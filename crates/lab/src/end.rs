@@ -225,10 +225,7 @@ mod tests {
     #[test]
     fn the_deadline_explains_a_silent_guest() {
         let seen = Evidence { deadline: Some(Duration::from_secs(7)), ..Evidence::default() };
-        assert_eq!(
-            judge(&seen).to_string(),
-            "the guest was killed at its deadline of 7 s"
-        );
+        assert_eq!(judge(&seen).to_string(), "the guest was killed at its deadline of 7 s");
     }
 
     #[test]

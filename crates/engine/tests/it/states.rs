@@ -76,7 +76,7 @@ fn a_check_of_another_target_leaves_the_state_to_its_owner_and_a_load_that_write
 #[test]
 fn a_target_that_has_grown_is_verified_where_it_was_written_and_one_that_shrank_is_refused() {
     for write in [
-        format!("{WRITE}"),
+        WRITE.to_string(),
         "ops = { randwrite = 100 }\nios = 6000\nsize = '8M'\njobs = 2\n".to_owned(),
     ] {
         let place = Place::new();

@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use toml::Table;
 use units::Bytes;
 
-use crate::filesystem::{self, FileSystem, GROW, Options, STATFS, TRIM, keys, parse_statfs, probe};
+use crate::filesystem::{
+    self, FileSystem, Flag, GROW, Options, STATFS, TRIM, keys, parse_statfs, probe,
+};
 use crate::key::Key;
 use crate::kind::{Kind, LayerNeeds, Parser};
 use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan};
@@ -89,6 +91,18 @@ pub(crate) const KIND: Kind = Kind {
     )
 };
 
+/// What an experiment may ask of mkfs.btrfs.
+const FLAGS: &[Flag] = &[
+    ("-O", &[]),
+    ("-R", &[]),
+    ("-d", &[]),
+    ("-m", &[]),
+    ("-n", &[]),
+    ("-s", &[]),
+    ("--csum", &[]),
+    ("-L", &[]),
+];
+
 /// A btrfs file system.
 struct Btrfs {
     compression: String,
@@ -109,7 +123,7 @@ impl Btrfs {
             leveled: table.contains_key("compression_level"),
             force: s.switch("compression_force", false)?,
             discard: s.word("discard", "off", &["off", "sync", "async"])?,
-            options: Options::read(&s)?,
+            options: Options::read(&s, FLAGS)?,
         })
     }
 

@@ -23,7 +23,7 @@ pub(crate) const fn mkfs_options(example: &'static str) -> Key {
     Key {
         name: "mkfs_options",
         default: "",
-        allowed: "options of the program, parted by blanks, none of which names a device or a path",
+        allowed: "flags of the program that the layer's manual lists, each with its value, parted by blanks",
         example,
         help: "Further options of the program that makes the file system.",
     }

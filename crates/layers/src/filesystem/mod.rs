@@ -5,7 +5,7 @@ pub(crate) mod keys;
 mod options;
 mod space;
 
-pub(crate) use options::Options;
+pub(crate) use options::{Flag, Options};
 pub(crate) use space::{
     CHART, COUNTERS, FILLS, METRICS, STATFS, counted, figures, parse_statfs, read_fields,
 };

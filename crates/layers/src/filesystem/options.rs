@@ -1,7 +1,11 @@
-//! Options in words of the tools. They are checked so far that none can lead a tool to another device than the one below the layer.
+//! Options in words of the tools. Only those are taken that can lead no tool to another device or file than what is below the layer, and that
+//! leave the UUID alone by which the file system is known.
 
 use super::keys::MOUNT_OPTIONS;
 use crate::settings::{SettingError, Settings};
+
+/// A flag of a program that makes file systems: the words that its value may have before an equals sign, or none where the value is one word.
+pub(crate) type Flag = (&'static str, &'static [&'static str]);
 
 /// Options that an experiment adds to those of the layer.
 pub(crate) struct Options {
@@ -12,14 +16,12 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(crate) fn read(settings: &Settings) -> Result<Self, SettingError> {
-        let words = |key: &str, parted| {
-            settings.words(key, parted, |words| {
-                let make = key != MOUNT_OPTIONS.name;
-                words.iter().all(|word| is_harmless(word)) && (!make || all_are_options(words))
-            })
-        };
-        Ok(Self { make: words("mkfs_options", ' ')?, mount: words(MOUNT_OPTIONS.name, ',')? })
+    /// Reads those of a program that may be given `flags`.
+    pub(crate) fn read(settings: &Settings, flags: &[Flag]) -> Result<Self, SettingError> {
+        let make = settings.words("mkfs_options", ' ', |words| are_of(words, flags));
+        let mount = settings
+            .words(MOUNT_OPTIONS.name, ',', |words| words.iter().all(|word| is_harmless(word)));
+        Ok(Self { make: make?, mount: mount? })
     }
 
     /// The key `extended_options` of mkfs.ext4.
@@ -36,15 +38,29 @@ impl Options {
     }
 }
 
-/// Tells whether a word names neither a path nor a device (`logdev=`, `-J device=`, `rtdev=`).
+/// Tells whether a word names neither a path nor a device (`logdev=`, `rtdev=`, `journal_dev=`).
 fn is_harmless(word: &str) -> bool {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-.:=,^".contains(c);
-    !word.is_empty() && word.chars().all(plain) && !word.contains("dev")
+    let name = word.split('=').next().unwrap_or_default();
+    !word.is_empty()
+        && word.chars().all(|c| is_plain(c) || c == ':')
+        && !(name != word && name.contains("dev"))
 }
 
-/// Tells whether each word is an option, or the value of the one before it: a word of its own would be the device.
-fn all_are_options(words: &[String]) -> bool {
-    let is_option = |word: &str| word.starts_with('-');
-    let led = words.windows(2).all(|two| is_option(&two[0]) || is_option(&two[1]));
-    led && words.first().is_none_or(|word| is_option(word))
+fn is_plain(c: char) -> bool {
+    c.is_ascii_alphanumeric() || "_-.=,^".contains(c)
+}
+
+/// Tells whether the words are flags of the list, each with its value.
+fn are_of(words: &[String], flags: &[Flag]) -> bool {
+    words.chunks(2).all(|pair| {
+        let [flag, value] = pair else { return false };
+        let known = flags.iter().find(|(name, _)| name == flag);
+        known.is_some_and(|(_, keys)| {
+            let of_key = |part: &str| match keys {
+                [] => !part.is_empty() && !part.contains('='),
+                keys => keys.contains(&part.split('=').next().unwrap_or_default()),
+            };
+            !value.starts_with('-') && value.chars().all(is_plain) && value.split(',').all(of_key)
+        })
+    })
 }

@@ -6,7 +6,9 @@ use toml::Table;
 use units::{Bytes, Metric};
 
 use crate::counter::counters;
-use crate::filesystem::{self, FileSystem, GROW, Options, STATFS, TRIM, keys, parse_statfs, probe};
+use crate::filesystem::{
+    self, FileSystem, Flag, GROW, Options, STATFS, TRIM, keys, parse_statfs, probe,
+};
 use crate::key::Key;
 use crate::kind::{Kind, LayerNeeds, Parser};
 use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan};
@@ -87,6 +89,18 @@ pub(crate) const KIND: Kind = Kind {
     )
 };
 
+/// What an experiment may ask of mkfs.xfs.
+const FLAGS: &[Flag] = &[
+    ("-b", &["size"]),
+    ("-d", &["agcount", "agsize", "su", "sw", "sunit", "swidth"]),
+    ("-i", &["size", "maxpct", "perblock", "sparse", "nrext64"]),
+    ("-l", &["size", "su", "sunit", "version", "lazy-count"]),
+    ("-m", &["crc", "finobt", "rmapbt", "bigtime", "inobtcount"]),
+    ("-n", &["size", "version", "ftype"]),
+    ("-s", &["size"]),
+    ("-L", &[]),
+];
+
 /// An XFS file system.
 struct Xfs {
     reflink: bool,
@@ -100,7 +114,7 @@ impl Xfs {
         Ok(Self {
             reflink: s.switch("reflink", true)?,
             discard: s.switch("discard", false)?,
-            options: Options::read(&s)?,
+            options: Options::read(&s, FLAGS)?,
         })
     }
 }
