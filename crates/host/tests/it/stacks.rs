@@ -9,7 +9,7 @@ use host::{
     SimulatedMachine,
 };
 use layers::probe::Source;
-use layers::step::{Mark, Step};
+use layers::step::{Condition, Mark, Step};
 use layers::{Offer, Place, RaisePlan};
 use sys::clock::Clock;
 use sys::interrupt::Interrupt;
@@ -97,6 +97,9 @@ impl Wayward {
 }
 
 impl Machine for Wayward {
+    fn grants(&mut self, source: &Source, until: &Condition) -> bool {
+        self.inner.grants(source, until)
+    }
     fn command(
         &mut self,
         argv: &[String],

@@ -18,9 +18,9 @@ pub(crate) const KIND: Kind = Kind {
     recorded: &[(TABLE, include_str!("recorded/table"))],
     refuses_nowait: true,
     needs: LayerNeeds {
-        packages: &["cryptsetup-bin", "dmsetup"],
+        packages: &["cryptsetup-bin", "dmsetup", "coreutils"],
         modules: &["dm-mod", "dm-crypt", "xts", "essiv", "algif-skcipher", "algif-hash"],
-        tools: &["cryptsetup", "dmsetup"],
+        tools: &["cryptsetup", "dmsetup", "head", "rm"],
         by_hand: &[],
         guest_files: &[],
     },

@@ -127,9 +127,7 @@ pub(super) fn argument(setup: &Setup, key: &str) -> [String; 2] {
 /// Settings that are not what lvm takes by itself, as the status line has them.
 fn asked(setup: &Setup) -> Vec<(&'static str, String)> {
     let chunk = setup.chunk_size.map(|chunk| ("chunk_size", size_text(chunk)));
-    // lvm lets the cleaner run in writethrough, whatever the mode is for later.
-    let mode = if setup.policy == "cleaner" { "writethrough" } else { &setup.mode };
-    let mode = ("mode", mode.to_owned());
+    let mode = ("mode", setup.mode.clone());
     let policy = ("policy", setup.policy.clone());
     let threshold = ("migration_threshold", setup.migration_threshold.to_string());
     chunk.into_iter().chain([mode, policy, threshold]).collect()

@@ -96,6 +96,13 @@ impl Setup {
             policy: s.word("policy", POLICIES[0], &POLICIES)?,
             migration_threshold: s.number("migration_threshold", 2048, 0..=u32::MAX)?,
         };
+        if setup.policy == "cleaner" && setup.mode == "writeback" {
+            return Err(SettingError::new(
+                "policy",
+                "policy of layer 'lvmcache' cannot be cleaner with mode = \"writeback\"",
+                "lvm refuses them together: write mode = \"writethrough\", or set policy in a stage of its own, once there is something to clean",
+            ));
+        }
         let Some(chunk) = setup.chunk_size else { return Ok(setup) };
         let near = nearest_chunk(chunk);
         if near != chunk {

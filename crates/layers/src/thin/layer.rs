@@ -94,7 +94,7 @@ impl Layer for Setup {
             return Ok(ActionPlan { steps: group.restart(VOLUME), bytes: None });
         }
         let name = match asked.keys.get("name") {
-            None => "snapshot",
+            None => "snap",
             Some(toml::Value::String(name)) if is_name(name) => name,
             Some(other) => {
                 return Err(SettingError::new(

@@ -89,7 +89,7 @@ pub(super) const ACTIONS: &[ActionKind] = &[
         about: "Takes a snapshot of the volume: every chunk that it has is shared, and the first write to it copies it.",
         keys: &[Key {
             name: "name",
-            default: "snapshot",
+            default: "snap",
             allowed: "letters, digits and _; another one for each snapshot",
             example: "\"snapshot\"",
             help: "Name of the snapshot.",
