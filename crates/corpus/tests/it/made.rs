@@ -138,7 +138,7 @@ fn the_own_blocks_of_copies_have_their_share_of_duplicates_too() {
         ..spec()
     };
     let all = files(made(&spec).path());
-    let [first, second] = [0, 1].map(|n| &all[&format!("copy-{n}/d00/f000000")]);
+    let [first, second] = [0, 1].map(|n| &all[&format!("copy-{n}/d00/d00/f000000")]);
     let own: Vec<u8> = (first.chunks(4096).zip(second.chunks(4096)))
         .filter(|(a, b)| a != b)
         .flat_map(|(_, own)| own.to_vec())
