@@ -89,13 +89,13 @@ fn a_target_that_has_grown_is_verified_where_it_was_written_and_one_that_shrank_
         };
         size(12 * MIB);
         let all = "ops = { read = 100 }\npasses = 1\nverify = 'read'";
-        for (spec, read, told) in [(READ, 2048, true), (all, 3072, false), (all, 3072, false)] {
+        for (spec, read, noted) in [(READ, 2048, true), (all, 3072, false), (all, 3072, false)] {
             let summary = run(&place.load(&path, Some("state"), spec));
             let found = summary.verify.unwrap();
             assert_eq!(found.wrong_blocks(), 0, "{:?}", found.first);
             assert_eq!((found.read, found.checked), (read, written.checked));
             let grown = |text: &String| text.contains("of 8 MiB, which has 12 MiB now");
-            assert_eq!(summary.notices.iter().any(grown), told, "{:?}", summary.notices);
+            assert_eq!(summary.notices.iter().any(grown), noted, "{:?}", summary.notices);
         }
         // What is added may be written, and is then known.
         let more = run(&place.load(

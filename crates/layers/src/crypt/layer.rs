@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::TABLE;
+use super::names::TABLE;
 use super::setup::{SWITCHES, Setup};
 use crate::dm;
 use crate::layer::{Layer, Offer, Place, RaisePlan};

@@ -1,16 +1,13 @@
 //! `crypt`: an encrypted device: dm-crypt, opened by cryptsetup with a key that is made for the run.
 
 mod layer;
+mod names;
 mod parsers;
 mod rules;
 mod setup;
 
+use self::names::{NAME, TABLE};
 use crate::kind::{Kind, LayerNeeds, Parser};
-
-/// Its word in an experiment.
-const NAME: &str = "crypt";
-/// Parser of a dm-crypt table line: the settings, as text.
-const TABLE: &str = "crypt.table";
 
 pub(crate) const KIND: Kind = Kind {
     keys: setup::KEYS,

@@ -1,6 +1,6 @@
 //! Parser of a dm-crypt table line, as dmsetup shows it: without the key.
 
-use super::TABLE;
+use super::names::TABLE;
 use super::setup::SWITCHES;
 use crate::settings::on_off;
 use crate::{ParseError, Parsed};

@@ -3,7 +3,7 @@
 use toml::Table;
 use units::Bytes;
 
-use super::NAME;
+use super::names::NAME;
 use crate::key::Key;
 use crate::settings::{SettingError, Settings, size_text};
 
