@@ -67,10 +67,7 @@ impl fmt::Display for Ending {
             Self::EndedOutside { why } => write!(f, "the guest was ended from outside: {why}"),
             Self::Deadline { after } => {
                 let after = after.as_secs();
-                write!(
-                    f,
-                    "the guest was killed at its deadline of {after} s; --deadline gives it more"
-                )
+                write!(f, "the guest was killed at its deadline of {after} s")
             }
             Self::LinkLost { why } => write!(f, "the link to the guest was lost: {why}"),
             Self::Killed => write!(f, "the guest was killed"),
