@@ -25,7 +25,7 @@ pub struct CorpusSpec {
     pub levels: u32,
     /// Files that hold the same as an earlier one: share of all files.
     pub duplicate_files: Percent,
-    /// What the other files hold.
+    /// The content of the other files.
     pub content: ContentSpec,
     /// More trees that are like the first.
     pub alike: Alike,

@@ -29,7 +29,7 @@ pub struct Progress {
 /// Makes the files of `spec` in `dir`, which is there and empty. `progress` is told after each MiB and each file, and may end it.
 ///
 /// # Errors
-/// What the system refused, with the path; [`CorpusError::Stopped`] when `progress` ended it.
+/// A file or directory that the system refused, with its path; [`CorpusError::Stopped`] when `progress` ended it.
 pub fn write(
     spec: &CorpusSpec,
     dir: &Path,
@@ -104,7 +104,7 @@ impl Writer<'_> {
 struct Sources<'a> {
     spec: &'a CorpusSpec,
     own: Source,
-    /// What changed, of generations.
+    /// The source of what changed, of generations.
     changed: Source,
     /// The own blocks of copies, each copy's apart.
     copies: Vec<(Source, Percent)>,

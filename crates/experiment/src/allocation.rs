@@ -25,7 +25,7 @@ pub(crate) const KIND: StageKind = StageKind {
 pub(crate) struct Allocation;
 
 impl StageTask for Allocation {
-    /// What the layers of this stack need by now, each driven at the device that stands over it; where the stage names a layer, what it
+    /// The needs of the layers of this stack by now, each driven at the device that stands over it; where the stage names a layer, what it
     /// and those under it need. A stack that needs nothing gives no stage.
     fn plan(&self, stage: &StageHead, on: &mut Planner) -> Result<Vec<StagePlan>, Diagnostic> {
         let stack = &on.stack;

@@ -148,7 +148,7 @@ pub struct PlacedLayer {
 pub struct StagePlan {
     /// `allocate`, `load`, `copy`, ...
     pub kind: String,
-    /// What it does, as others must know it; nothing in plans of earlier versions, which are taken down and not run.
+    /// Its traits, which others must know; none in plans of earlier versions, which are taken down and not run.
     #[serde(default = "unknown")]
     pub traits: StageTraits,
     /// Its name.

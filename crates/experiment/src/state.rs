@@ -166,7 +166,7 @@ impl StageTask for StateStage {
         self.by.iter_mut().flat_map(Fill::loads_mut).collect()
     }
 
-    /// What it needs where a layer is discarded on the way there.
+    /// The needs of it where a layer is discarded on the way there.
     fn needs(&self) -> Needs {
         let states = layers::kinds().iter().flat_map(|kind| kind.states);
         let mut own = states.filter(|state| state.name == self.state.get_ref());

@@ -102,7 +102,7 @@ pub(crate) struct HeldDevice {
     uuid: Option<String>,
     /// The kernel's running number of disks (Linux 5.15 and later); a device number is given again.
     sequence: Option<u64>,
-    /// What a loop device stands on, whatever that is called by now.
+    /// The file or device below a loop device, whatever that is called by now.
     backing: Option<Backing>,
     /// The place of its bytes on what is below, of a loop device or a partition.
     part: [Option<String>; 3],

@@ -9,6 +9,7 @@
 //! build.lock                                        held by the one process that builds
 //! ```
 
+mod corpora;
 mod entries;
 mod mark;
 
@@ -20,8 +21,8 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::FlockOperation;
 use units::Bytes;
 
-use self::entries::{BUILD_LOCK, CORPORA, Cleaner, IMAGES, KEYS, is_hash};
-use crate::files::check_space;
+pub use self::corpora::HeldCorpus;
+use self::entries::{BUILD_LOCK, Cleaner, IMAGES, KEYS, is_hash};
 use crate::image::{Image, Manifest};
 use crate::{Error, Result};
 
@@ -118,42 +119,6 @@ impl Cache {
         file.persist(self.dir.join(name)).map(drop).map_err(|failed| failed.error)
     }
 
-    /// Returns the directory of the corpus called `id`, held; where it is not there, or `whole` finds that it was changed, `make` fills an empty
-    /// one with `bytes` of files. `waiting` is called once if another process builds something meanwhile.
-    ///
-    /// # Errors
-    /// What `make` met, no room for so many bytes, or what the system refused; nothing is left of it then.
-    pub fn corpus<E: From<Error>>(
-        &self,
-        id: &str,
-        bytes: Bytes,
-        waiting: &mut dyn FnMut(),
-        whole: impl Fn(&Path) -> bool,
-        make: impl FnOnce(&Path) -> std::result::Result<(), E>,
-    ) -> std::result::Result<HeldCorpus, E> {
-        let path = self.inside(CORPORA)?.join(id);
-        // Held first: who cleans leaves it alone from then on.
-        if let Some(held) = HeldCorpus::at(&path).filter(|held| whole(&held.path)) {
-            return Ok(held);
-        }
-        let _lock = self.lock_build(waiting)?;
-        // Another process may have made it while this one waited.
-        if let Some(held) = HeldCorpus::at(&path).filter(|held| whole(&held.path)) {
-            return Ok(held);
-        }
-        check_space(self.dir(), bytes, "making a corpus")?;
-        let aside = self.dir.join("building");
-        remove(&aside)?;
-        fs::create_dir(&aside).map_err(Error::io("cannot make", &aside))?;
-        if let Err(error) = make(&aside).and_then(|()| Ok(keep(&aside, &path)?)) {
-            // What stopped it is told; a directory that stays is removed by the next that builds.
-            let _ = remove(&aside);
-            return Err(error);
-        }
-        let gone = || Error::BadFile { path: path.clone(), why: "was made and is gone".into() };
-        Ok(HeldCorpus::at(&path).ok_or_else(gone)?)
-    }
-
     /// Every image, the most recently used first.
     pub fn images(&self) -> Result<Vec<CachedImage>> {
         let dir = self.inside(IMAGES)?;
@@ -222,31 +187,6 @@ impl Cache {
         }
         Ok(file)
     }
-}
-
-/// The directory of a corpus, which [`Cache::clean`] leaves alone as long as this lives.
-#[derive(Debug)]
-pub struct HeldCorpus {
-    /// Its path.
-    pub path: PathBuf,
-    _lock: File,
-}
-
-impl HeldCorpus {
-    fn at(path: &Path) -> Option<Self> {
-        let lock = File::open(path).ok()?;
-        rustix::fs::flock(&lock, FlockOperation::LockShared).ok()?;
-        // It may have been removed, or made anew, before it was held.
-        path.is_dir().then(|| Self { path: path.to_owned(), _lock: lock })
-    }
-}
-
-/// Puts a directory in its place, after all of it is on the disk: what is there after a power cut is whole.
-fn keep(aside: &Path, place: &Path) -> Result<()> {
-    let made = File::open(aside).map_err(Error::io("cannot open", aside))?;
-    rustix::fs::syncfs(&made).map_err(Error::errno("cannot write a corpus to the disk"))?;
-    remove(place)?;
-    fs::rename(aside, place).map_err(Error::io("cannot make", place))
 }
 
 /// Holds an image: as long as the file lives, [`Cache::clean`] leaves it alone.

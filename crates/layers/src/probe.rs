@@ -18,6 +18,19 @@ pub struct Probe {
     pub reading: Reading,
 }
 
+impl Probe {
+    /// Creates the probe called `LAYER.WHAT`, read each second and at every edge.
+    pub fn each_second(layer: &str, what: &str, source: Source, parser: &str) -> Self {
+        Self {
+            id: format!("{layer}.{what}"),
+            source,
+            parser: parser.to_owned(),
+            every_ms: 1000,
+            reading: Reading::Edge,
+        }
+    }
+}
+
 /// Who waits for the readings of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -89,7 +89,7 @@ impl Twin for Recorded {
         now
     }
 
-    /// What the layer itself waits for comes about, as its commands succeed: what was recorded is of other settings.
+    /// Grants what the layer itself waits for, as its commands succeed: what was recorded is of other settings.
     fn grants(&self, source: &Source, until: &Condition) -> bool {
         let said = source.show();
         self.steps().any(|step| match &step.action {

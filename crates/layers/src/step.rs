@@ -93,7 +93,7 @@ pub enum Action {
         /// (`writethrough [writeback] none`); `None` for an attribute that cannot be read, or answers otherwise.
         #[serde(default)]
         reads: Option<String>,
-        /// In teardown: fine when the attribute, or what it is of, is not there (any more).
+        /// Allows, in teardown, that the attribute, or what it is of, is not there (any more).
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         may_be_gone: bool,
     },

@@ -74,7 +74,7 @@ pub fn seal(root: &Path, folder: &str) -> Result<Vec<Damage>, SealError> {
     })
 }
 
-/// Why an interval log was not made.
+/// The reason why an interval log was not made.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// The rows could not be read.

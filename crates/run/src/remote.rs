@@ -50,7 +50,7 @@ pub struct Farewell {
 const DEADLINE_FACTOR: u64 = 5;
 /// ... and never less than this.
 const LEAST_DEADLINE: Duration = Duration::from_secs(600);
-/// With an emulated CPU it is this many times as long: no estimate knows how slow that is, beside other work.
+/// Factor of the deadline with an emulated CPU: no estimate knows how slow that is, beside other work.
 const EMULATED: u32 = 4;
 
 /// Returns when a guest that runs `plan` is given up.

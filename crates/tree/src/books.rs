@@ -1,10 +1,10 @@
-//! What is there: the state of one worker's part of the tree, exact after every operation.
+//! The state of one worker's part of the tree, exact after every operation.
 
 use crate::bits::Bits;
 use crate::files::{File, Files, MOST_LINKS};
 use crate::{Mix, TreeOp};
 
-/// What one worker's names stand for. Names are numbered from 0 in its own part of the range.
+/// The files behind one worker's names. Names are numbered from 0 in its own part of the range.
 ///
 /// A file takes one bit and eight bytes, with hard links in the mix eight bytes more. A file that has only a hard link left is one of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct Books {
     /// Names with a file.
     live: Bits,
     files: Files,
-    /// Where there may be hard links a file has a slot of its own; without, that of its name.
+    /// Slots of files: with hard links each file has one of its own, without them that of its name.
     links: Option<Links>,
     soft: Option<Bits>,
     directories: Option<Bits>,
@@ -22,7 +22,7 @@ pub struct Books {
 /// Slots of files by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Links {
-    /// Of names with a file.
+    /// Names with a file.
     file: Box<[u32]>,
     /// Names with a hard link beside them.
     hard: Bits,

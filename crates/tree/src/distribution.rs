@@ -1,4 +1,4 @@
-//! Which name an operation is about: how names are drawn from the range.
+//! Choosing the name that an operation is about: how names are drawn from the range.
 
 use units::{Permutation, QuantityError, Seed, SplitMix64};
 use workload::{Ziggurat, Zipf};

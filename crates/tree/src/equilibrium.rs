@@ -1,4 +1,4 @@
-//! Where a load of `pick = "any"` comes to rest, by formula, before it begins.
+//! The equilibrium of a load of `pick = "any"`, by formula, before it begins.
 //!
 //! Per name and operation, with the shares c of creates, d of deletes, r of renames, x of copies: a name without a file gets one with c, and
 //! with x p where the copied one is there; one with a file loses it with d, and with r p where another is renamed: either its own name goes, or
@@ -6,7 +6,7 @@
 
 use crate::{Distribution, Pick, TreeOp, TreeSpec};
 
-/// Why something never comes to rest.
+/// The reason why something never comes to rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Never {
     /// Only `pick = "any"` has misses, without which files become more until the range is full, or fewer until there is none.
@@ -15,7 +15,7 @@ pub enum Never {
     Distribution,
     /// Nothing makes files.
     NoCreate,
-    /// What grows is never removed.
+    /// Files are made, or grow, and are never removed.
     NoDelete,
 }
 
@@ -28,7 +28,7 @@ pub struct Settles {
     pub time_constant: f64,
 }
 
-/// Where a load comes to rest.
+/// The equilibrium of a load.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Equilibrium {
     /// The share of names that have a file.

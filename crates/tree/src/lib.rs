@@ -1,4 +1,4 @@
-//! What a load of a file tree does next. A [`TreeSpec`] says what is asked for; a [`Stream`] what one worker of it does, operation after
+//! Operations of a load of a file tree, one after the other. A [`TreeSpec`] says what is asked for; a [`Stream`] what one worker of it does, operation after
 //! operation, from a seed alone, and what is there after each. Nothing here touches a file, a thread or a clock.
 //!
 //! The names of the tree come from a range of indices, and each worker owns every n-th of them: no two workers ever touch the same file, so

@@ -1,4 +1,4 @@
-//! What came otherwise than a stream alone says: answers that were not expected, and the stretches in which the file system was full. Little of
+//! Surprises, which a stream alone does not foretell: answers that were not expected, and the stretches in which the file system was full. Little of
 //! it is kept of a load that goes well, and with it all that was written can be found again.
 
 use crate::Answer;
@@ -53,7 +53,7 @@ impl Reader<'_> {
         self.turn % 2 == 1
     }
 
-    /// What came of an operation, if it was a surprise; numbers only grow.
+    /// Notes what came of an operation, if it was a surprise; numbers only grow.
     pub(crate) fn answer(&mut self, number: u64) -> Option<Answer> {
         let (at, answer) = self.log.surprises.get(self.surprise)?;
         (*at == number).then(|| {

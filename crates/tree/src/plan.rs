@@ -1,4 +1,4 @@
-//! What an operation does to the books: before it, what will come of it; after it, what came of it.
+//! Effects of an operation on the books: before it, what will come of it; after it, what came of it.
 
 use crate::TreeOp;
 use crate::books::Books;

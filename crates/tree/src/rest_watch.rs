@@ -2,9 +2,9 @@
 
 /// Parts of a window.
 const PARTS: usize = 5;
-/// What the line through the means of the parts may rise or fall over the window, of their mean.
+/// Highest rise or fall of the line through the means of the parts over the window, of their mean.
 const MOST_DRIFT: f64 = 0.02;
-/// What the means may lie apart, of their mean.
+/// Highest distance between the means, of their mean.
 const MOST_SPREAD: f64 = 0.04;
 
 /// Watches a level over windows of at least one time constant: shorter ones look flat long before the level is reached.

@@ -1,10 +1,10 @@
-//! What is asked for.
+//! A load of a file tree as asked for.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Distribution, Layout, Mix, Size, TreeError, TreeOp};
 
-/// Which names operations are about.
+/// The names that operations are about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Pick {
@@ -31,10 +31,10 @@ pub struct TreeSpec {
     pub size: Size,
     /// Bytes of a request.
     pub record: Size,
-    /// Which names operations are about.
+    /// The names that operations are about.
     #[serde(default)]
     pub pick: Pick,
-    /// How they are drawn.
+    /// Their distribution.
     #[serde(default = "uniform")]
     pub distribution: Distribution,
     /// Workers that the range is divided between.
@@ -71,7 +71,7 @@ impl TreeSpec {
     /// Checks that it can be done.
     ///
     /// # Errors
-    /// When it cannot: the key, the mistake and the remedy.
+    /// A spec that cannot be done: the key, the mistake and the remedy.
     pub fn validate(&self) -> Result<(), TreeError> {
         self.ops.validate()?;
         let percent = |percent: f64| (0.0..=100.0).contains(&percent);

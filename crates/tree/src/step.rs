@@ -16,7 +16,7 @@ pub mod errno {
     pub const QUOTA: i32 = 122;
 }
 
-/// What the books say will come of an operation.
+/// The outcome of an operation that the books foretell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expectation {
     /// It is done.
@@ -27,7 +27,7 @@ pub enum Expectation {
     Skip(Skip),
 }
 
-/// Why an operation is skipped.
+/// The reason why an operation is skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Skip {
     /// The file system is as full as it may be.
@@ -38,10 +38,10 @@ pub enum Skip {
     Links,
 }
 
-/// How a file is made durable after an operation.
+/// The call that makes a file durable after an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sync {
-    /// With its metadata.
+    /// fsync: its metadata, too.
     Fsync,
     /// Its data alone.
     Fdatasync,
@@ -52,13 +52,13 @@ pub enum Sync {
 pub struct Step {
     /// Its number among those of its worker.
     pub number: u64,
-    /// What is to be done.
+    /// The call to be made.
     pub op: TreeOp,
     /// The index of its name.
     pub index: u64,
     /// The index of its second name.
     pub second: Option<u64>,
-    /// What will come of it.
+    /// The outcome that the books foretell.
     pub expected: Expectation,
     /// Size of the file before it, bytes.
     pub size: u64,
@@ -66,11 +66,11 @@ pub struct Step {
     pub links: u32,
     /// Bytes that it reads, writes, sets aside or punches out; of a truncation, the size afterwards.
     pub amount: u64,
-    /// Where it begins in the file.
+    /// Its first byte in the file.
     pub offset: u64,
     /// Bytes of a request.
     pub record: u64,
-    /// What follows it when it is done.
+    /// The call that follows it when it is done.
     pub sync: Option<Sync>,
     /// A soft link beside the name, which goes with it.
     pub soft: bool,
@@ -82,7 +82,7 @@ pub struct Step {
 /// One request of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request {
-    /// Where it begins.
+    /// Its beginning.
     pub offset: u64,
     /// Its length, bytes.
     pub bytes: u64,
@@ -137,19 +137,19 @@ impl Iterator for Requests {
     }
 }
 
-/// What came of an operation that was tried.
+/// The outcome of an operation that was tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Answer {
     /// Bytes that were read, written or copied.
     pub bytes: u64,
-    /// Why it failed, in the end; 0: it did not.
+    /// The errno with which it failed in the end; 0 where it did not.
     pub errno: i32,
-    /// Of an operation that makes a file: it made it, even if it failed afterwards.
+    /// Tells, of an operation that makes a file, that it made it, even if it failed afterwards.
     pub made: bool,
 }
 
 impl Answer {
-    /// What the books say will come of a step.
+    /// The outcome of a step that the books foretell.
     pub fn expected(step: &Step) -> Self {
         match step.expected {
             Expectation::Done => Self { bytes: step.moved(), errno: 0, made: true },

@@ -14,7 +14,7 @@ use crate::{Pick, Size, TreeError, TreeOp, TreeSpec};
 /// Draws until a name is looked for from the last one on.
 const TRIES: u32 = 32;
 
-/// What one worker does next, and what is there. Each operation has random numbers of its own, by seed, worker and number, so that what
+/// The operations of one worker, and the state of its files. Each operation has random numbers of its own, by seed, worker and number, so that what
 /// came of one changes what later ones meet, and never what they try.
 #[derive(Debug, Clone)]
 pub struct Stream {
@@ -37,7 +37,7 @@ pub struct Stream {
     log: Log,
 }
 
-/// What an operation is to be, whatever is there.
+/// Draws an operation, whatever is there.
 #[derive(Debug, Clone)]
 struct Draw {
     op: TreeOp,
@@ -49,7 +49,7 @@ impl Stream {
     /// The operations of worker number `worker`.
     ///
     /// # Errors
-    /// When what is asked for cannot be done.
+    /// A load that cannot be done as asked for.
     pub fn new(spec: &TreeSpec, seed: Seed, worker: u32) -> Result<Self, TreeError> {
         spec.validate()?;
         let seed = nth_seed(seed.derive("tree"), u64::from(worker));
@@ -76,12 +76,12 @@ impl Stream {
         })
     }
 
-    /// What is there.
+    /// The state of its files.
     pub fn books(&self) -> &Books {
         &self.books
     }
 
-    /// What came otherwise than the stream alone says: with it, it can be gone through again.
+    /// The log of surprises: with it, the stream can be gone through again.
     pub fn log(&self) -> &Log {
         &self.log
     }
@@ -225,7 +225,7 @@ impl Stream {
     /// Goes through the first `operations` of a worker again without doing them, with what its log says came otherwise.
     ///
     /// # Errors
-    /// When what is asked for cannot be done.
+    /// A load that cannot be done as asked for.
     pub fn replay(
         spec: &TreeSpec,
         seed: Seed,

@@ -10,7 +10,7 @@ use sys::extents::{Place, extents};
 
 use super::blank::clean;
 
-/// What is found of a part of a file.
+/// The outcome of a look at a part of a file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Met {
     /// Its whole blocks whose places were met before, in order.

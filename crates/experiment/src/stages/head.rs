@@ -16,7 +16,7 @@ pub struct KindFacts {
     pub what: &'static str,
     /// Targets that it works on.
     pub works_on: WorksOn,
-    /// What others must know of what it does.
+    /// Its traits: what others must know of what it does.
     pub traits: StageTraits,
     /// Name of the stage to measure instead, for a kind that has no figures of its own.
     pub instead: Option<&'static str>,

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, File};
 
 use crate::{Error, Result};
 
@@ -97,7 +97,7 @@ impl Cleaner<'_> {
             for name in self.own(folder, own)? {
                 let at = Path::new(folder).join(name);
                 // A corpus that is held is in use.
-                if folder != CORPORA || self.dir.open_dir(&at).is_ok_and(|dir| is_free(&dir)) {
+                if folder != CORPORA || self.dir.open(&at).is_ok_and(|held| is_free(&held)) {
                     freed += self.remove(&at)?;
                 }
             }
@@ -112,8 +112,8 @@ impl Cleaner<'_> {
 }
 
 /// Tells whether nobody holds a directory.
-fn is_free(dir: &Dir) -> bool {
-    rustix::fs::flock(dir, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok()
+fn is_free(directory: &File) -> bool {
+    rustix::fs::flock(directory, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok()
 }
 
 /// Bytes of a file, or of all files below a folder; 0 for what is not there.

@@ -1,4 +1,4 @@
-//! What btrfs tells of its space: chunks that it allocated of the device for data, for metadata and for itself, and what of them is used.
+//! The space of btrfs as it tells it: chunks that it allocated of the device for data, for metadata and for itself, and what of them is used.
 
 use results::model::LayerFigures;
 use units::{Basis, Better, Metric, Test, Unit};

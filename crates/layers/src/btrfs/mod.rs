@@ -7,16 +7,14 @@ use std::collections::BTreeMap;
 use toml::Table;
 use units::Bytes;
 
-use crate::filesystem::{
-    self, FileSystem, Flag, GROW, Options, STATFS, TRIM, keys, parse_statfs, probe,
-};
+use crate::filesystem::{self, FileSystem, Flag, GROW, Options, STATFS, TRIM, keys, parse_statfs};
 use crate::key::Key;
 use crate::kind::{Kind, LayerNeeds, Parser};
 use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan};
-use crate::probe::Source;
+use crate::probe::{Probe, Source};
 use crate::settings::{SettingError, Settings, on_off};
 
-/// What mkfs.btrfs 6 takes at least, rounded up.
+/// The smallest device that mkfs.btrfs 6 takes, rounded up.
 const SMALLEST: Bytes = Bytes(128 << 20);
 
 /// The place of the UUID in the superblock, which begins 64 KiB from the start of the device.
@@ -91,7 +89,7 @@ pub(crate) const KIND: Kind = Kind {
     )
 };
 
-/// What an experiment may ask of mkfs.btrfs.
+/// Flags of mkfs.btrfs that an experiment may give.
 const FLAGS: &[Flag] = &[
     ("-O", &[]),
     ("-R", &[]),
@@ -172,7 +170,7 @@ impl Layer for Btrfs {
         mount.extend(self.options.mount.iter().cloned());
         let allocation = |of: &str, parser: &str| {
             let path = format!("/sys/fs/btrfs/{uuid}/allocation/{of}");
-            probe(at, of, Source::Directory { path }, parser)
+            Probe::each_second(at.name, of, Source::Directory { path }, parser)
         };
         FileSystem {
             word: "btrfs",

@@ -70,7 +70,7 @@ fn command(argv: &[&str], may_fail: bool) -> Action {
 }
 
 impl Setup {
-    /// What the cipher is, as cryptsetup takes it.
+    /// Returns the options of cryptsetup for the cipher.
     fn cipher_arguments(&self) -> [String; 6] {
         let (bits, sector) = (self.key_bits.to_string(), self.sector_size.to_string());
         ["--cipher", self.cipher, "--key-size", &bits, "--sector-size", &sector].map(str::to_owned)
@@ -78,8 +78,7 @@ impl Setup {
 
     /// The step that makes the header; its undo wipes it.
     fn format(&self, at: &Place, device: &str, key: &str) -> Step {
-        let hex: String = at.uuid().iter().map(|byte| format!("{byte:02x}")).collect();
-        let uuid = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]].join("-");
+        let uuid = at.uuid_text();
         let cipher = self.cipher_arguments();
         // The key is random already: nobody has to be slowed down who guesses it.
         let quick = ["--pbkdf", "pbkdf2", "--pbkdf-force-iterations", "1000"];

@@ -6,13 +6,11 @@ use toml::Table;
 use units::{Bytes, Metric};
 
 use crate::counter::counters;
-use crate::filesystem::{
-    self, FileSystem, Flag, GROW, Options, STATFS, TRIM, keys, parse_statfs, probe,
-};
+use crate::filesystem::{self, FileSystem, Flag, GROW, Options, STATFS, TRIM, keys, parse_statfs};
 use crate::key::Key;
 use crate::kind::{Kind, LayerNeeds, Parser};
 use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan};
-use crate::probe::Source;
+use crate::probe::{Probe, Source};
 use crate::settings::{SettingError, Settings, on_off};
 use crate::{ParseError, Parsed};
 
@@ -84,7 +82,7 @@ pub(crate) const KIND: Kind = Kind {
     )
 };
 
-/// What an experiment may ask of mkfs.ext4. It takes the last -E alone: such options are `extended_options`.
+/// Flags of mkfs.ext4 that an experiment may give. It takes the last -E alone: such options are `extended_options`.
 const FLAGS: &[Flag] = &[
     ("-C", &[]),
     ("-G", &[]),
@@ -150,7 +148,7 @@ impl Layer for Ext4 {
             make: [&filesystem::argv(&fixed)[..], &self.options.make].concat(),
             uuid_at: UUID_AT,
             mount,
-            probes: vec![probe(at, "writes", sysfs, WRITES)],
+            probes: vec![Probe::each_second(at.name, "writes", sysfs, WRITES)],
         }
         .raise(at)
     }

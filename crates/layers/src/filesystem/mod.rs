@@ -1,4 +1,4 @@
-//! What all layers of file systems share: made on one block device, mounted in a directory of its own, its space read by statfs, grown and
+//! Common parts of the layers that are file systems: made on one block device, mounted in a directory of its own, its space read by statfs, grown and
 //! trimmed while it stands. A layer of one says what its own tools and counters are.
 
 pub(crate) mod keys;
@@ -14,7 +14,7 @@ use units::Bytes;
 
 use crate::kind::ActionKind;
 use crate::layer::{ActionPlan, Asked, Offer, Place, RaisePlan};
-use crate::probe::{Probe, Reading, Source};
+use crate::probe::{Probe, Source};
 use crate::settings::SettingError;
 use crate::step::{Action, Mark, Step};
 
@@ -94,7 +94,7 @@ impl FileSystem {
             deadline_s: 120,
         };
         let space = Source::Space { path: directory.clone() };
-        let mut probes = vec![probe(at, "statfs", space, STATFS)];
+        let mut probes = vec![Probe::each_second(at.name, "statfs", space, STATFS)];
         probes.extend(self.probes);
         Ok(RaisePlan {
             up: vec![make, mount],
@@ -112,17 +112,6 @@ impl FileSystem {
             memory_bytes: 64 << 20,
             computed: Vec::new(),
         })
-    }
-}
-
-/// A quick probe of the layer at `at`, read once a second.
-pub(crate) fn probe(at: &Place, name: &str, source: Source, parser: &str) -> Probe {
-    Probe {
-        id: format!("{}.{name}", at.name),
-        source,
-        parser: parser.into(),
-        every_ms: 1000,
-        reading: Reading::Edge,
     }
 }
 

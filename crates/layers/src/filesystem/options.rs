@@ -9,9 +9,9 @@ pub(crate) type Flag = (&'static str, &'static [&'static str]);
 
 /// Options that an experiment adds to those of the layer.
 pub(crate) struct Options {
-    /// Of the program that makes the file system.
+    /// Those of the program that makes the file system.
     pub(crate) make: Vec<String>,
-    /// Of the mount.
+    /// Those of the mount.
     pub(crate) mount: Vec<String>,
 }
 

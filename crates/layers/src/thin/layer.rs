@@ -8,7 +8,7 @@ use super::names::{DATA, POOL, POOL_NODE, POOL_VOLUME, TABLE, VOLUME, VOLUME_STA
 use super::setup::Setup;
 use crate::layer::{ActionPlan, Allocate, Asked, Layer, Offer, Place, Proof, RaisePlan};
 use crate::lvm::Group;
-use crate::probe::{NamedDevice, Probe, Reading, Source};
+use crate::probe::{NamedDevice, Probe, Source};
 use crate::read_back::read_back;
 use crate::settings::{SettingError, on_off, size_text};
 use crate::step::Step;
@@ -58,13 +58,8 @@ impl Layer for Setup {
         let (pool, device) = (group.node(POOL_NODE), group.path(VOLUME));
         let table = Source::DmTable { node: pool.clone() };
         up.extend(read_back(&table, TABLE, self.wanted()));
-        let probe = |what: &str, source, parser: &str| Probe {
-            id: format!("{}.{what}", at.name),
-            source,
-            parser: parser.into(),
-            every_ms: 1000,
-            reading: Reading::Edge,
-        };
+        let probe =
+            |what: &str, source, parser: &str| Probe::each_second(at.name, what, source, parser);
         let named = |name: String, node: &str| NamedDevice { name, path: group.path(node) };
         Ok(RaisePlan {
             up,
@@ -174,7 +169,7 @@ impl Setup {
         ]
     }
 
-    /// Why the pool has no room for every chunk of the volume.
+    /// Returns why the pool has no room for every chunk of the volume.
     fn too_large(&self, at: &Place) -> Option<SettingError> {
         let (volume, pool) = (self.volume_bytes(at), self.chunks(at) * self.chunk_size);
         (volume > pool).then(|| {

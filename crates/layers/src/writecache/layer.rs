@@ -8,7 +8,7 @@ use crate::layer::{ActionPlan, Asked, Layer, Offer, Place, RaisePlan};
 use crate::lvm::Group;
 use crate::lvm::tier::{FAST, INPUTS, VOLUME};
 use crate::lvm::tier_actions;
-use crate::probe::{NamedDevice, Probe, Reading, Source};
+use crate::probe::{NamedDevice, Probe, Source};
 use crate::read_back::read_back;
 use crate::settings::{SettingError, on_off, size_text};
 use crate::step::{Action, Step};
@@ -37,13 +37,8 @@ impl Layer for Setup {
         let (node, device) = (group.node(VOLUME), group.path(VOLUME));
         let table = Source::DmTable { node: node.clone() };
         up.extend(read_back(&table, TABLE, asked(self)));
-        let probe = |what: &str, source, parser: &str| Probe {
-            id: format!("{}.{what}", at.name),
-            source,
-            parser: parser.into(),
-            every_ms: 1000,
-            reading: Reading::Edge,
-        };
+        let probe =
+            |what: &str, source, parser: &str| Probe::each_second(at.name, what, source, parser);
         Ok(RaisePlan {
             up,
             nodes: vec![NamedDevice { name: at.name.to_owned(), path: device.clone() }],

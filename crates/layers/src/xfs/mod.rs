@@ -6,13 +6,11 @@ use toml::Table;
 use units::{Bytes, Metric};
 
 use crate::counter::counters;
-use crate::filesystem::{
-    self, FileSystem, Flag, GROW, Options, STATFS, TRIM, keys, parse_statfs, probe,
-};
+use crate::filesystem::{self, FileSystem, Flag, GROW, Options, STATFS, TRIM, keys, parse_statfs};
 use crate::key::Key;
 use crate::kind::{Kind, LayerNeeds, Parser};
 use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan};
-use crate::probe::Source;
+use crate::probe::{Probe, Source};
 use crate::settings::{SettingError, Settings, on_off};
 use crate::{ParseError, Parsed};
 
@@ -89,7 +87,7 @@ pub(crate) const KIND: Kind = Kind {
     )
 };
 
-/// What an experiment may ask of mkfs.xfs.
+/// Flags of mkfs.xfs that an experiment may give.
 const FLAGS: &[Flag] = &[
     ("-b", &["size"]),
     ("-d", &["agcount", "agsize", "su", "sw", "sunit", "swidth"]),
@@ -145,7 +143,7 @@ impl Layer for Xfs {
             make: [fixed, self.options.make.clone()].concat(),
             uuid_at: UUID_AT,
             mount,
-            probes: vec![probe(at, "stats", stats, STATS)],
+            probes: vec![Probe::each_second(at.name, "stats", stats, STATS)],
         }
         .raise(at)
     }

@@ -96,7 +96,7 @@ pub struct StageRecord {
     pub index: usize,
     /// `allocate`, `load`, ...
     pub kind: String,
-    /// What it does, as others must know it; `None` in results of earlier versions: [`StageRecord::traits`] has it of all.
+    /// Its traits, which others must know; `None` in results of earlier versions: [`StageRecord::traits`] has it of all.
     #[serde(default)]
     pub traits: Option<StageTraits>,
     /// Its name.

@@ -360,7 +360,7 @@ pub struct Computed {
 pub struct StageFacts {
     /// `allocate`, `load`, ...
     pub kind: String,
-    /// What it does, as others must know it; `None` in results of earlier versions: [`StageFacts::traits`] has it of all.
+    /// Its traits, which others must know; `None` in results of earlier versions: [`StageFacts::traits`] has it of all.
     #[serde(default)]
     pub traits: Option<StageTraits>,
     /// Its name.

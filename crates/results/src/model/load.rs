@@ -79,7 +79,7 @@ pub struct CpuFigures {
 /// The operation that makes what was written durable: it moves nothing, and counts in no amount.
 const FLUSH: &str = "flush";
 
-/// Of a load's operations those whose I/Os are its work, whose cost is told for each of them: all but flushes, and flushes where there is
+/// Returns those of a load's operations whose I/Os are its work, whose cost is told for each of them: all but flushes, and flushes where there is
 /// nothing else.
 pub fn counted_operations<'a>(
     operations: impl Iterator<Item = &'a String> + Clone,

@@ -1,4 +1,4 @@
-//! What stages do, in results from before it was recorded, too.
+//! Traits of stages, in results from before they were recorded, too.
 
 use results::model::{StageData, StageRecord, StageTraits};
 

@@ -1,4 +1,4 @@
-//! What a killed run left of a layer that is attributes and UUIDs: at whatever moment it was killed, all of it is taken down, and nothing
+//! Remains of a killed run with a layer that is attributes and UUIDs: at whatever moment it was killed, all of it is taken down, and nothing
 //! of another run.
 
 use std::collections::BTreeMap;
