@@ -10,22 +10,24 @@ use stats::{Growth, Sorted, Step};
 use crate::scope::Scope;
 use crate::within;
 
-/// Share of a variant's runs that must show a change for it to count: four of five.
+/// Share of all of a variant's runs that must show a change or a warm-up for it to count: four of five.
 const MOST_RUNS: f64 = 0.8;
 /// The last I/Os of a load that stops by itself trickle in: at its end, intervals below this share of those before are left out.
 const TRICKLE: f64 = 0.5;
+/// Intervals before the trickle that say what is usual.
+const BEFORE: usize = 5;
 /// Growth over the whole window, as a share, below which it is not reported.
 const LEAST_GROWTH: f64 = 0.005;
 
 /// Course of an operation's throughput within the runs of one variant.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunCourse {
-    /// Runs with enough intervals to say anything.
+    /// Runs of the variant, those too that are too short to say anything.
     pub runs: usize,
     /// The change of throughput, with its place; `None` where it does not change.
     pub change: Option<Change>,
     /// Length of the start that is not typical of the rest, seconds, the median of the runs: 0 where the start is typical; `None` where throughput
-    /// changes, and where the rest is less than half.
+    /// changes, where the rest is less than half, and where fewer than four of five runs agree.
     pub warm_up_s: Option<f64>,
     /// Growth at the end; `None` where too few intervals are left behind the change.
     pub growth: Option<EndGrowth>,
@@ -119,17 +121,19 @@ fn of_rows(all: &[Row], rows: &[&IntervalRow]) -> Option<Series> {
 }
 
 impl Series {
+    /// Cuts at the earliest place within the last tenth behind which every interval is below the share of those before the cut: however
+    /// long the last I/Os take, none of their intervals is a measure of the next.
     fn leave_out_the_trickle(&mut self) {
-        let least = self.rates.len() * 9 / 10;
-        while self.rates.len() > least.max(6) {
-            let (last, before) = (self.rates.len() - 1, self.rates.len() - 6);
-            let usual: Sorted = self.rates[before..last].iter().copied().collect();
-            if usual.median().is_none_or(|usual| self.rates[last] >= TRICKLE * usual) {
-                break;
-            }
-            self.rates.truncate(last);
-            self.ends_s.truncate(last);
-            self.moved.truncate(last);
+        let n = self.rates.len();
+        let trickles = |cut: &usize| {
+            let usual = median(self.rates[cut - BEFORE..*cut].iter().copied());
+            let below = |usual: f64| self.rates[*cut..].iter().all(|rate| *rate < TRICKLE * usual);
+            usual.is_some_and(below)
+        };
+        if let Some(cut) = ((n * 9 / 10).max(BEFORE + 1)..n).find(trickles) {
+            self.rates.truncate(cut);
+            self.ends_s.truncate(cut);
+            self.moved.truncate(cut);
         }
     }
 
@@ -218,14 +222,21 @@ fn of_run(series: &Series) -> Option<OneRun> {
 
 fn of_runs(series: &[Series]) -> Option<RunCourse> {
     let said: Vec<OneRun> = series.iter().filter_map(of_run).collect();
-    let most = |n: usize| n > 0 && n as f64 >= MOST_RUNS * said.len() as f64;
-    let warm_ups: Vec<f64> = said.iter().filter_map(|run| run.warm_up_s).collect();
+    // Of all runs of the variant: what only the slowest are long enough to show is not said of it.
+    let most = |n: usize| n > 0 && n as f64 >= MOST_RUNS * series.len() as f64;
     (!said.is_empty()).then(|| RunCourse {
-        runs: said.len(),
+        runs: series.len(),
         change: change(&said, &most),
-        warm_up_s: median(warm_ups.iter().copied()).filter(|_| most(warm_ups.len())),
+        warm_up_s: warm_up(&said, &most),
         growth: growth(&said, &most),
     })
+}
+
+/// The warm-up that most runs have, or 0 where most have none.
+fn warm_up(said: &[OneRun], most: &dyn Fn(usize) -> bool) -> Option<f64> {
+    let known = said.iter().filter_map(|run| run.warm_up_s);
+    let (some, none): (Vec<f64>, Vec<f64>) = known.partition(|time| *time > 0.0);
+    [some, none].into_iter().find(|times| most(times.len())).and_then(|t| median(t.into_iter()))
 }
 
 /// The change that most runs have, in the same direction.

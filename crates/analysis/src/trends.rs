@@ -254,7 +254,12 @@ fn asked_of<'a>(
 /// copies of its result there are. `seed` draws the series of the tests.
 pub fn trends(mut results: Vec<TrendResult>, seed: Seed) -> Trends {
     results.sort_by(|a, b| a.run.cmp(&b.run));
-    let left_out = take_copies(&mut results);
+    let mut left_out = take_copies(&mut results);
+    let empty = results.iter().filter(|result| result.figures.is_empty());
+    left_out.extend(empty.map(|result| LeftOut {
+        path: result.run.path.clone(),
+        why: format!("nothing that it asks rests on {LEAST_REPEATS} repeats or more"),
+    }));
     let mut series: Vec<TrendSeries> = Vec::new();
     for result in &results {
         for figure in &result.figures {

@@ -263,6 +263,7 @@ impl From<run::ResumeError> for Failure {
         match error {
             run::ResumeError::Lock(error) => return error.into(),
             run::ResumeError::Device { .. } => Self::refused(error),
+            run::ResumeError::Read(results::ReadError::Missing(_)) => Self::usage(error),
             run::ResumeError::Read(_) | run::ResumeError::Changed { .. } => Self::data(error),
             run::ResumeError::Sink(_) | run::ResumeError::Differs { .. } => Self::usage(error),
         }
@@ -272,6 +273,9 @@ impl From<run::ResumeError> for Failure {
 
 impl From<results::ReadError> for Failure {
     fn from(error: results::ReadError) -> Self {
+        if matches!(error, results::ReadError::Missing(_)) {
+            return Self::usage(error);
+        }
         Self::data(error)
     }
 }

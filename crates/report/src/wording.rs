@@ -7,7 +7,7 @@ use results::model::{Bound, ExpectedFigure, FigureName, Grounds, ReportedSpread}
 use stats::{LEAST_REPEATS, RANGE_BELOW, Spread, Verdict};
 use units::{Test, Unit, show};
 
-use crate::view::{Figure, GridCell, View};
+use crate::view::{Figure, FigureRow, GridCell, View};
 
 /// Stands where there is no figure.
 pub const NONE: &str = "–";
@@ -143,6 +143,40 @@ fn equal(comparison: &MetricComparison) -> bool {
     comparison.ratio.is_none() && comparison.difference.is_some_and(none)
 }
 
+/// The relative difference between a ratio and that of the medians beside it that needs a word where nobody asks.
+const VISIBLE: f64 = 0.03;
+
+/// The ratio of the two medians beside a ratio that is made of pairs of runs; `None` where a reader who divides them comes to about the same.
+pub fn of_medians(row: &FigureRow, variant: usize) -> Option<String> {
+    let comparison = row.comparisons.get(variant)?.as_ref()?;
+    let made = comparison.ratio.filter(|ratio| *ratio > 0.0)?;
+    let median = |variant: usize| row.values.get(variant).copied().flatten().map(|f| f.median);
+    let own = median(variant)? / median(0)?;
+    let against = (made > 1.0 && own < 1.0) || (made < 1.0 && own > 1.0);
+    let far = (made / own).ln().abs() > comparison.threshold.unwrap_or(VISIBLE).ln_1p();
+    let shown = ratio(own);
+    // Neither is worth a word where it is shown as equal.
+    let visible = shown != ratio(made) && shown != ratio(1.0) && ratio(made) != ratio(1.0);
+    (own > 0.0 && own.is_finite() && (far || against && visible)).then_some(shown)
+}
+
+/// Both ratios, where they differ: `pairs of runs: 1.31×; medians: 0.838×`.
+pub fn beside_medians(row: &FigureRow, variant: usize) -> Option<String> {
+    let medians = of_medians(row, variant)?;
+    let comparison = row.comparisons.get(variant)?.as_ref()?;
+    let pairs = if comparison.test == Test::Paired { "pairs of runs" } else { "all pairs of runs" };
+    Some(format!("{pairs}: {}; medians: {medians}", ratio(comparison.ratio?)))
+}
+
+/// How new and base compare, in one cell: `1.31× (medians 0.838×)` where the medians beside it would say something else.
+pub fn compared_in_row(row: &FigureRow, variant: usize, comparison: &MetricComparison) -> String {
+    let said = compared(row.unit, comparison);
+    match of_medians(row, variant) {
+        Some(medians) => format!("{said} (medians {medians})"),
+        None => said,
+    }
+}
+
 fn signed(unit: Unit, number: f64) -> String {
     let sign = if number < 0.0 { "−" } else { "+" };
     format!("{sign}{}", amount(unit, number.abs()))
@@ -206,7 +240,10 @@ pub fn left_open(comparison: &MetricComparison) -> Vec<String> {
     let few = of_few_ios(comparison).then(|| FEW_BEYOND.to_owned());
     let repeats = comparison.repeats_that_would_decide;
     let repeats = repeats.map(|repeats| format!("about {repeats} repeats would decide"));
-    [unseen, apart(comparison), few, repeats].into_iter().flatten().collect()
+    [unseen, apart(comparison), few, no_interval(comparison), repeats]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// `3, 9 and 14`; `None` of nothing.
@@ -238,9 +275,23 @@ pub fn p_value(p: Option<f64>) -> String {
     }
 }
 
-/// Returns what a verdict rests on beside its interval: `adjusted p 0.016`; `None` without a verdict.
+/// Tells whether a verdict is open for want of repeats: whatever its p-value, it would be.
+pub fn wants_repeats(comparison: &MetricComparison) -> bool {
+    comparison.verdict == Some(Verdict::Unclear) && comparison.n < LEAST_REPEATS
+}
+
+/// Says that so few runs give no interval: `2 runs give no interval`; `None` where there is one, or nobody asks, and of a single run, which says it
+/// itself.
+pub fn no_interval(comparison: &MetricComparison) -> Option<String> {
+    let MetricComparison { n, low, difference, test, .. } = comparison;
+    let bounded = low.is_some() || difference.is_some_and(|of| of.interval.is_some());
+    let missing = !bounded && *n > 1 && *test != Test::Occurrence && comparison.verdict.is_some();
+    missing.then(|| format!("{n} runs give no interval"))
+}
+
+/// Returns what a verdict rests on beside its interval: `adjusted p 0.016`; `None` without a verdict, and where that is open for want of repeats.
 pub fn rests_on(comparison: &MetricComparison) -> Option<String> {
-    comparison.verdict?;
+    comparison.verdict.filter(|_| !wants_repeats(comparison))?;
     Some(format!("adjusted p {}", p_value(Some(comparison.p_adjusted?))))
 }
 
@@ -285,7 +336,7 @@ pub fn cell(view: &View, of: Option<GridCell>) -> Cell {
     let verdict = comparison.and_then(|c| c.verdict);
     Cell {
         value: median(row.unit, row.values.get(of.variant).copied().flatten().as_ref()),
-        ratio: told.map_or_else(String::new, |c| compared(row.unit, c)),
+        ratio: told.map_or_else(String::new, |c| compared_in_row(row, of.variant, c)),
         mark: verdict.filter(|_| decided(view)).map_or("", |verdict| mark(verdict.word())),
         verdict: verdict.map(Verdict::word),
     }

@@ -11,6 +11,9 @@ use crate::{Interval, holm};
 /// The repeats that a claim rests on leave this chance of error; intervals leave it out, one half at either end.
 pub(crate) const ERROR: f64 = 0.05;
 
+/// Fewer pairs give no interval: of two Student's t makes one from next to nothing to everything.
+const LEAST_BOUNDED: usize = 3;
+
 /// More repeats than this nobody runs; the estimate is left out.
 const MOST_REPEATS: usize = 1000;
 
@@ -161,7 +164,8 @@ pub(crate) fn compare_with(
         // How many there were is shown; whether there were any decides.
         Test::Ranked | Test::Occurrence => Evidence::ranked(&scaled),
     };
-    let (value, bounds) = (evidence.estimate(), evidence.interval(error));
+    let value = evidence.estimate();
+    let bounds = evidence.interval(error).filter(|_| pairs.len() >= LEAST_BOUNDED);
     let zone = match scale {
         Scale::Values => {
             let interval = bounds.map(|(low, high)| Interval { low, high });
@@ -438,6 +442,13 @@ mod tests {
             assert!((c.ratio.unwrap() - 1.5).abs() < 1e-12);
             assert_eq!((c.low, c.high, c.p), (None, None, None));
             assert_eq!((c.verdict, c.repeats_that_would_decide), (Some(Verdict::Unclear), None));
+        }
+        for test in TESTS {
+            let two = judged(&BASE[..2], &times(2.0)[..2], test, Better::Higher);
+            assert_eq!((two.low, two.high, two.verdict), (None, None, Some(Verdict::Unclear)));
+            assert!(two.method.contains("no interval"), "{}", two.method);
+            let none = judged(&[0.0, 0.0], &[3.0, 4.0], test, Better::Lower);
+            assert_eq!(none.difference.unwrap().interval, None);
         }
         // Of three a side no ranks are unlikely enough for an interval.
         let three = judged(&BASE[..3], &times(2.0)[..3], Test::Ranked, Better::Higher);

@@ -82,3 +82,48 @@ fn a_step_within_the_last_values_is_no_growth_and_a_steady_fall_is() {
     let fall = grown(&|at| 1.0 - 0.2 * at).unwrap();
     assert!(fall.counts() && fall.high < 0.0, "{fall:?}");
 }
+
+/// The rows of intervals of the measured stage of a cell.
+fn intervals(cell: &mut results::read::CellData) -> Vec<&mut results::model::IntervalRow> {
+    let rows = cell.rows.iter_mut().filter_map(|row| match row {
+        Row::Interval(row) if row.stage == 1 => Some(row),
+        _ => None,
+    });
+    rows.collect()
+}
+
+#[test]
+fn a_trickle_that_rises_and_falls_again_is_cut_off_where_it_begins() {
+    let mut result = fixture::with(1, 4_000.0);
+    for cell in &mut result.cells {
+        let mut rows = intervals(cell);
+        let n = rows.len();
+        // Six low intervals, of which the later are no lower than half of the ones just before them.
+        for (row, part) in rows[n - 6..].iter_mut().zip([60, 80, 70, 75, 60, 65]) {
+            row.bytes /= part;
+        }
+    }
+    assert_eq!(course(&result).change, None);
+}
+
+#[test]
+fn what_only_the_slowest_of_five_runs_is_long_enough_to_show_is_not_said_of_all() {
+    let mut result = fixture::with_a_step(5);
+    let mut kept = false;
+    for cell in result.cells.iter_mut().filter(|cell| cell.entry.variant == "vdo") {
+        if !std::mem::replace(&mut kept, true) {
+            continue;
+        }
+        let mut place = 0;
+        cell.rows.retain(|row| match row {
+            Row::Interval(row) if row.stage == 1 => {
+                place += 1;
+                place <= 20
+            }
+            _ => true,
+        });
+    }
+    let course = course(&result);
+    assert_eq!((course.runs, course.change, course.warm_up_s), (5, None, None));
+    assert!(course.growth.is_none(), "{:?}", course.growth);
+}

@@ -43,9 +43,9 @@ pub struct ReportArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Results of one experiment at one scale, from machines with one processor, make a series, oldest first: of everything that the experiment asks,
-the ratio to its base, or the median where there is one variant. A result counts with five repeats of it or more; twelve results are the
-fewest that say anything, the last forty count. What cannot be read, is incomplete, was changed, or is another copy of a run counts in
-none, and is named. Kernels and versions of Fathom may differ: each change names them on both sides.
+the ratio to its base, or the median where there is one variant. A result counts with five repeats of it or more; twenty results are the
+fewest that say anything, the last hundred count. What cannot be read, is incomplete, was changed, has no figure of five repeats, or is
+another copy of a run counts in none, and is named. Kernels and versions of Fathom may differ: each change names them on both sides.
 
 Examples:
   fathom trend results/                # every result in the directory

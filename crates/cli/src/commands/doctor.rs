@@ -57,8 +57,7 @@ fn of_result(args: &DoctorArgs, path: &Path) -> Result<ExitCode, Failure> {
         prove::run(args, &result, &mut found, rule.as_deref())?;
     }
     show(&found, args.json, |found, style| findings::of_result(found, all, style))?;
-    let broken = result.seal.broken().is_some();
-    Ok(if broken { ExitCode::from(5) } else { ExitCode::SUCCESS })
+    Ok(super::report::code_of(&result))
 }
 
 fn of_plan(args: &DoctorArgs, source: &ExperimentSource) -> Result<ExitCode, Failure> {

@@ -88,10 +88,9 @@ fn data(args: &EstimateArgs) -> Result<ExitCode, Failure> {
     } else {
         answer(&text);
     }
-    let nothing = found.bytes == 0 && found.sources.unreadable > 0;
-    Ok(ExitCode::from(match (interrupt.level(), nothing) {
-        (Level::None, true) => 5,
-        (Level::None, false) => 0,
+    Ok(ExitCode::from(match (interrupt.level(), found.complete) {
+        (Level::None, false) => 5,
+        (Level::None, true) => 0,
         _ => 130,
     }))
 }

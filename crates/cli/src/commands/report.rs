@@ -13,9 +13,16 @@ use crate::failure::Failure;
 use crate::outputs::{self, Input, Output, OutputKind};
 use crate::terminal::say;
 
-/// 5 for a result that is not as its run left it: its figures are shown, and must not pass for good.
+/// 5 for a result that is not as its run left it, or not whole: its figures are shown, and must not pass for good.
 pub fn exit_code<'a>(views: impl IntoIterator<Item = &'a View>) -> ExitCode {
-    ExitCode::from(if views.into_iter().any(|view| view.seal == "broken") { 5 } else { 0 })
+    let bad = |view: &View| view.seal == "broken" || !view.complete;
+    ExitCode::from(if views.into_iter().any(bad) { 5 } else { 0 })
+}
+
+/// The same of a result that is not shown as a view.
+pub fn code_of(result: &ResultSet) -> ExitCode {
+    let good = result.seal.broken().is_none() && result.complete();
+    ExitCode::from(if good { 0 } else { 5 })
 }
 
 /// 1 when expectations count (`--strict`) and one is missed, cannot be checked or did not run, or a verdict is one that was named (`--fail-on`), unless

@@ -51,8 +51,7 @@ fn layer_counters(args: &ShowArgs) -> Result<ExitCode, Failure> {
     } else {
         answer(&Text::made(&report::counters::text(&set, width(), args.all)));
     }
-    // Its files are not as the run left them: the figures are shown, and must not pass for good.
-    Ok(ExitCode::from(if set.seal.broken().is_some() { 5 } else { 0 }))
+    Ok(super::report::code_of(&set))
 }
 
 /// Refuses options of a result that a log of I/Os has not.

@@ -71,7 +71,9 @@ fn nothing(left_out: &[LeftOut]) -> Failure {
             format!("None of these results counts: {}", each.collect::<Vec<_>>().join("; "))
         }
     };
-    Failure::data(error).with_help(
+    let misnamed = left_out.iter().all(|one| !one.path.exists());
+    let failure = if misnamed { Failure::usage(error) } else { Failure::data(error) };
+    failure.with_help(
         "name directories of whole results, as their runs left them; fathom run --resume ends one that was cut off",
     )
 }
@@ -174,7 +176,8 @@ fn figure(series: &TrendSeries) -> String {
         n => format!(" ({n} more have no such figure of five repeats)"),
     };
     let (scope, variant, n) = (series.name.scope.name(), &series.name.variant, series.runs.len());
-    format!("{label} of {scope}, {variant}{over}: {n} results{left_out}")
+    let results = if n == 1 { "result" } else { "results" };
+    format!("{label} of {scope}, {variant}{over}: {n} {results}{left_out}")
 }
 
 fn said(series: &TrendSeries) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! An estimate as people read it.
 
-use estimate::{Answer, Progress, Sizing};
+use estimate::{Answer, Progress, Sizing, Trouble};
 use indicatif::ProgressBar;
 use units::show::{bytes, grouped};
 use units::{Nanos, Unit};
@@ -240,6 +240,19 @@ pub fn sizing_text(sizing: &Sizing) -> Text {
     text
 }
 
+/// Each trouble once, with how often it was met.
+fn told_once(troubles: &[Trouble]) -> Vec<(String, usize)> {
+    let mut told: Vec<(String, usize)> = Vec::new();
+    for trouble in troubles {
+        let said = format!("{}: {}", trouble.path, trouble.what);
+        match told.iter_mut().find(|(own, _)| *own == said) {
+            Some((_, times)) => *times += 1,
+            None => told.push((said, 1)),
+        }
+    }
+    told
+}
+
 fn troubles(text: &mut Text, answer: &Answer) {
     let style = Style::of_stderr();
     let sources = &answer.sources;
@@ -281,8 +294,9 @@ fn troubles(text: &mut Text, answer: &Answer) {
                 .and(format!("left out {places} where other file systems are mounted")),
         );
     }
-    for trouble in &sources.troubles {
-        say_line(style.note("warning:").and(format!("{}: {}", trouble.path, trouble.what)));
+    for (said, times) in told_once(&sources.troubles) {
+        let times = if times > 1 { format!(" ({times} times)") } else { String::new() };
+        say_line(style.note("warning:").and(format!("{said}{times}")));
     }
     if sources.unreadable + sources.changed == 0 {
         return;

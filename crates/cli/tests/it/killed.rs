@@ -8,10 +8,11 @@ use crate::program::{command, expect, fathom_in, fresh, text};
 /// Checks what every reader does with a result that was cut off.
 pub fn check_cut_off(out: &std::path::Path) {
     let shown = fathom_in(&std::env::temp_dir(), &["show", text(out)]);
-    assert_eq!(shown.code, Some(0), "{}", shown.err);
+    assert_eq!(shown.code, Some(5), "{}", shown.err);
     assert!(shown.out.contains("incomplete"), "{}", shown.out);
     let page = out.with_extension("html");
-    expect(0, &["report", text(out), "-o", text(&page)]);
+    expect(5, &["report", text(out), "-o", text(&page)]);
+    expect(5, &["doctor", text(out)]);
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("incomplete"), "the page does not say that the result is incomplete");
 }

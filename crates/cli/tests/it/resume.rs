@@ -165,7 +165,7 @@ fn another_plan_does_not_go_on_with_a_result() {
     assert_eq!(answer.code, Some(5), "{}", answer.err);
     assert!(answer.err.contains("cell.json was changed"), "{}", answer.err);
     let nowhere = fathom_in(&std::env::temp_dir(), &[&args[..], &["/nowhere"]].concat());
-    assert_eq!(nowhere.code, Some(5), "{}", nowhere.err);
+    assert_eq!(nowhere.code, Some(2), "{}", nowhere.err);
     let both = [&args[..], &[text(&out), "--out", "x"]].concat();
     assert_eq!(fathom_in(&std::env::temp_dir(), &both).code, Some(2));
 }

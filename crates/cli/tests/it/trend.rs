@@ -25,7 +25,15 @@ fn few_results_are_listed_and_said_to_be_too_few() {
     assert_eq!(series["results"].as_array().unwrap().len(), 2);
     assert!(series["results"][0]["value"].as_f64().unwrap() > 0.0);
     let none = fathom_in(dir.path(), &["trend", "nowhere"]);
-    assert_eq!(none.code, Some(5), "{}", none.err);
+    assert_eq!(none.code, Some(2), "{}", none.err);
+    // One of too few repeats is named, not passed over.
+    let short = dir.path().join("short");
+    expect(0, &["run", "vdo-vs-plain", "--simulate", "--repeat", "3", "--out", text(&short)]);
+    let said = expect(0, &["trend", text(dir.path())]).out;
+    let why = "short: nothing that it asks rests on 5 repeats or more";
+    assert!(said.split_whitespace().collect::<Vec<_>>().join(" ").contains(why), "{said}");
+    let help = expect(0, &["trend", "--help"]).out;
+    assert!(help.contains("twenty results") && help.contains("last hundred"), "{help}");
     let word = fathom_in(dir.path(), &["trend", text(&first), "--fail-on", "slower"]);
     assert_eq!(word.code, Some(2), "{}", word.err);
 }

@@ -211,33 +211,52 @@ fn planned(result: &ResultSet, variant: &str, stage: &str) -> Option<PlannedLoad
 /// Notices of one stage that are told; loads of many repeats may each say the same with another number.
 const TOLD: usize = 5;
 
-/// Loads gave notices about themselves.
+/// A notice of reads of what was never written says this; the file system answers them.
+const UNWRITTEN: &str = "reads of them need no device";
+
+/// Loads gave notices about themselves. That reads asked no device is more than a note: their speed is that of nothing.
 pub(crate) fn notices(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
-    let mut said: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+    let mut said: BTreeMap<(&str, &str, bool), Vec<&str>> = BTreeMap::new();
     for (variant, _, stage, load) in loads(result) {
-        let texts = said.entry((variant, stage.name.as_str())).or_default();
         let fresh = load.notices.iter().map(String::as_str);
         for text in fresh {
+            let key = (variant, stage.name.as_str(), text.contains(UNWRITTEN));
+            let texts = said.entry(key).or_default();
             if !texts.contains(&text) {
                 texts.push(text);
             }
         }
     }
-    let finding = |((variant, stage), texts): ((&str, &str), Vec<&str>)| {
+    let finding = |((variant, stage, unwritten), texts): ((&str, &str, bool), Vec<&str>)| {
         let rest = match texts.len().saturating_sub(TOLD) {
             0 => String::new(),
             n => format!("; and {n} more"),
         };
         let told: Vec<_> = texts.iter().take(TOLD).copied().collect();
+        let (severity, message, remedy) = match unwritten {
+            true => (
+                Severity::Warning,
+                format!(
+                    "Reads of stage {stage} of {variant} met parts of a file that were never written: no device was asked for those, and \
+                     the speed is not one of a device."
+                ),
+                "Write all of the file before it is read: a fill, or a stage that writes it.",
+            ),
+            false => (
+                Severity::Note,
+                format!("Loads of stage {stage} of {variant} say something of themselves."),
+                "Read the stage's figures with it in mind.",
+            ),
+        };
         Finding {
             rule: "load_notices".into(),
-            severity: Severity::Note,
+            severity,
             subject: Some(variant.to_owned()),
-            message: format!("Loads of stage {stage} of {variant} say something of themselves."),
+            message,
             evidence: format!("{}{rest}.", told.join("; ")),
-            remedy: "Read the stage's figures with it in mind.".into(),
+            remedy: remedy.into(),
             ..Finding::default()
         }
     };
-    said.into_iter().filter(|(_, texts)| !texts.is_empty()).map(finding).collect()
+    said.into_iter().map(finding).collect()
 }

@@ -325,6 +325,18 @@ fn what_loads_say_of_themselves_is_told_each_text_once() {
 }
 
 #[test]
+fn reads_of_what_was_never_written_are_a_warning_in_words() {
+    let finding = only("load_notices", |r| {
+        for load in loads(r, "plain") {
+            let text = "/x has parts that were never written: reads of them need no device";
+            load.notices = vec![text.into()];
+        }
+    });
+    assert_eq!(finding.severity, Severity::Warning);
+    assert!(finding.message.contains("the speed is not one of a device"), "{finding:?}");
+}
+
+#[test]
 fn a_load_through_the_page_cache_is_told_when_it_is_measured() {
     let finding = only("page_cache", |r| {
         loads(r, "plain").for_each(|load| {

@@ -60,6 +60,7 @@ pub fn asked(view: &View) -> Markup {
                     (wording::median(row.unit, row.values.get(index).and_then(Option::as_ref)))
                     @if let Some(Some(compared)) = row.comparisons.get(index) {
                         span.range { (wording::compared(row.unit, compared)) @if let Some(verdict) = compared.verdict.filter(|word| *word != Verdict::Unclear) { " " (verdict.word()) } }
+                        @if let Some(text) = wording::beside_medians(row, index) { (range(&text)) }
                     }
                 } }
             } } }
@@ -183,11 +184,13 @@ fn comparison(row: &FigureRow, index: usize) -> Markup {
     if row.is_zero(0) && row.is_zero(index) && comparison.verdict.is_none() {
         return html! { td {} };
     }
-    let p = comparison.p.map(|p| format!("p {}", wording::p_value(Some(p))));
+    let p = comparison.p.filter(|_| !wording::wants_repeats(comparison));
+    let p = p.map(|p| format!("p {}", wording::p_value(Some(p))));
     html! { td {
         @if let verdict @ Some(_) = comparison.verdict { (chip(verdict.map(Verdict::word))) " " }
         (wording::compared(unit, comparison))
         @if let Some(text) = wording::ratio_interval(unit, comparison) { (range(&text)) }
+        @if let Some(text) = wording::beside_medians(row, index) { (range(&text)) }
         @if let Some(p) = p { span.range { (p) @if let Some(adjusted) = wording::rests_on(comparison) { ", " (adjusted) } ", " (wording::tested(comparison)) } }
         @for text in wording::left_open(comparison) { span.range { (text) } }
     } }

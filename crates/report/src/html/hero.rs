@@ -11,7 +11,6 @@ use crate::wording;
 
 /// Verdict, notes that must be read first, and one tile for each question.
 pub fn hero(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
-    let fact = |name: &str| view.run.iter().find(|(n, _)| n == name).map(|(_, value)| value);
     let first = view.verdicts.first().map(|first| first.text.as_str());
     // Where the headline is none of the sentences, all of them follow it.
     let also = &view.verdicts[usize::from(view.headline.is_none()).min(view.verdicts.len())..];
@@ -19,7 +18,7 @@ pub fn hero(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
         header.top style="padding-left:0;padding-right:0" {
             p.kicker {
                 b { (view.experiment) }
-                @if let Some(started) = fact("started") { span { (started) } }
+                @if let Some(started) = view.run_fact("started") { span { (started) } }
                 @if view.crowded() { span { (view.variants.len()) " variants" } }
                 @else { @for variant in view.variants.iter().enumerate() { (key(variant.0, &variant.1.name, variant.1.repeats)) } }
             }
@@ -69,6 +68,7 @@ fn key(index: usize, name: &str, repeats: usize) -> Markup {
 
 fn tile(view: &View, row: &FigureRow) -> Markup {
     let compared: Vec<_> = row.comparisons.iter().flatten().collect();
+    let beside = (0..row.comparisons.len()).find_map(|index| wording::beside_medians(row, index));
     html! {
         div.tile {
             h3 { span { (row.label) span.of { (row.scope.name()) } }
@@ -77,6 +77,7 @@ fn tile(view: &View, row: &FigureRow) -> Markup {
                 [one] => {
                     p.big { (wording::compared(row.unit, one)) small { " of " (one.base) } }
                     p.sure { @if let Some(range) = wording::ratio_interval(row.unit, one) { ("95 % interval".replace(' ', "\u{a0}")) " " (range.replace(' ', "\u{a0}")) } }
+                    @if let Some(text) = beside { p.sure { (text) } }
                 },
                 _ => @if let Some(figure) = row.values.iter().flatten().next() {
                     @if row.values.iter().flatten().count() == 1 {

@@ -19,22 +19,42 @@ pub fn overview(views: &[View]) -> Markup {
     html! {
         header.top {
             p.kicker { b { "Fathom" } span { (views.len()) " results" } }
-            @if columns.is_empty() { ul { @for (index, view) in views.iter().enumerate() { li { (link(index, view)) } } } }
+            @if columns.is_empty() { ul { @for index in 0..views.len() { li { (link(index, views)) } } } }
             @else {
                 p.reading { "A ratio is that variant over the one it is compared with, its 95 % interval below it; " (wording::claims())
                              " Each name leads to the whole result." }
                 div.scroll tabindex="0" role="region" aria-label="All results" { table {
                     thead { tr { th scope="col" { "Result" } th.text scope="col" { "Of" }
                         @for (_, label) in &columns { th scope="col" { (label) } } } }
-                    tbody { @for (index, view) in views.iter().enumerate() { (rows(index, view, &columns, scoped)) } }
+                    tbody { @for (index, view) in views.iter().enumerate() { (rows((index, views), view, &columns, scoped)) } }
                 } }
             }
         }
     }
 }
 
-fn link(index: usize, view: &View) -> Markup {
-    html! { a href={ "#r" (index) } { (view.experiment) } }
+/// The way to a result, with its place on the page; below it its beginning where another has its name, and what takes from its figures.
+fn link(index: usize, views: &[View]) -> Markup {
+    let Some(view) = views.get(index) else { return html! {} };
+    let namesakes = views.iter().filter(|other| other.experiment == view.experiment).count();
+    let began = view.run_fact("started").filter(|_| namesakes > 1);
+    html! {
+        span.faint { (index + 1) " " } a href={ "#r" (index) } { (view.experiment) }
+        @if let Some(began) = began { (range(began)) }
+        @for text in doubts(index, views) { (range(&text)) }
+    }
+}
+
+/// What takes from the figures of a result on a page of several.
+fn doubts(index: usize, views: &[View]) -> Vec<String> {
+    let Some(view) = views.get(index) else { return Vec::new() };
+    let run = view.run_fact("run");
+    let first =
+        views[..index].iter().position(|other| run.is_some() && other.run_fact("run") == run);
+    let same = first.map(|first| format!("same run as {}", first + 1));
+    let changed = (view.seal == "broken").then(|| "changed".to_owned());
+    let incomplete = (!view.complete).then(|| "incomplete".to_owned());
+    [changed, incomplete, same].into_iter().flatten().collect()
 }
 
 /// Id and label of every metric that is asked about, in the order met.
@@ -49,7 +69,12 @@ fn columns(views: &[View]) -> Vec<(&str, &str)> {
     columns
 }
 
-fn rows(index: usize, view: &View, columns: &[(&str, &str)], scoped: bool) -> Markup {
+fn rows(
+    (index, views): (usize, &[View]),
+    view: &View,
+    columns: &[(&str, &str)],
+    scoped: bool,
+) -> Markup {
     let asked: Vec<_> = view.figures.iter().filter(|row| row.headline()).collect();
     let mut scopes: Vec<&Scope> = asked.iter().map(|row| &row.scope).collect();
     scopes.dedup();
@@ -60,11 +85,11 @@ fn rows(index: usize, view: &View, columns: &[(&str, &str)], scoped: bool) -> Ma
         variants.flat_map(|variant| scopes.iter().map(move |scope| (variant, *scope))).collect();
     html! {
         @if of.is_empty() {
-            tr { th.name scope="row" { (link(index, view)) } td.wrap colspan=(columns.len() + 1) {
+            tr { th.name scope="row" { (link(index, views)) } td.wrap colspan=(columns.len() + 1) {
                 (view.verdicts.first().map_or(NONE, |first| first.text.as_str())) } }
         }
         @for (place, (variant, scope)) in of.iter().enumerate() { tr.close[place > 0] {
-            th.name scope="row" { @if place == 0 { (link(index, view)) } }
+            th.name scope="row" { @if place == 0 { (link(index, views)) } }
             td.wrap { (view.variants[*variant].name) @if scoped { ", " (scope.name()) }
                 @if let Some(base) = view.variants.first().filter(|_| *variant > 0) { span.range { "over " (base.name) } } }
             @for (metric, _) in columns {
@@ -81,7 +106,8 @@ fn cell(variant: usize, row: Option<&&FigureRow>) -> Markup {
         None => value(row, row.values.get(variant).and_then(Option::as_ref)),
         Some(comparison) => html! {
             td { (chip(comparison.verdict.map(Verdict::word))) " " (wording::compared(row.unit, comparison))
-                @if let Some(text) = wording::ratio_interval(row.unit, comparison) { (range(&text)) } }
+                @if let Some(text) = wording::ratio_interval(row.unit, comparison) { (range(&text)) }
+                @if let Some(text) = wording::beside_medians(row, variant) { (range(&text)) } }
         },
     }
 }

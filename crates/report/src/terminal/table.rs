@@ -176,7 +176,7 @@ fn line(row: &FigureRow, columns: Columns, detail: Detail) -> Line {
     let comparison = comparison.filter(|c| !empty(c));
     let verdict = comparison.and_then(|c| c.verdict).map(|verdict| verdict.word().to_owned());
     if let Some(index) = new {
-        let ratio = comparison.map_or(NONE.to_owned(), |c| wording::compared(row.unit, c));
+        let ratio = comparison.map_or(NONE.to_owned(), |c| wording::compared_in_row(row, index, c));
         let range = comparison
             .and_then(|c| wording::ratio_interval(row.unit, c))
             .filter(|_| detail >= Detail::Full);
@@ -245,38 +245,37 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// The most by which one end of an interval may be farther from the median than the other where both are told by one number.
-const SKEWED: f64 = 3.0;
-
-/// `41.2k/s ± 3 %`: the farther end of the interval, as a share of the median; both ends where they are not alike, and of shares: `[38k/s, 42k/s]`,
-/// or `−8/+2 %` where there is no room for that.
+/// `41.2k/s ± 3 %` where both ends of the interval are as far from the median; else both ends, `[38k/s, 42k/s]`, or `−8/+2 %` where there is no
+/// room for that. An end that is as far as the median is large is told as a value: no figure is itself ± 129 %.
 fn spread(row: &FigureRow, figure: Option<Figure>, detail: Detail) -> String {
     let Some(figure) = figure else { return NONE.to_owned() };
     let value = wording::median(row.unit, Some(&figure));
-    match (figure.low, figure.high) {
-        (Some(low), Some(high)) if figure.median != 0.0 && detail >= Detail::Spread => {
-            let (up, down) = (high - figure.median, figure.median - low);
-            let alike = f64::max(up, down) <= SKEWED * f64::min(up, down);
-            let apart = !alike || row.unit == Unit::Percent;
-            if apart && up == 0.0 && down == 0.0 {
-                return value;
-            }
-            if apart && detail == Detail::Spread {
-                let percent = |part: f64| significant(100.0 * part / figure.median.abs(), 2);
-                let (up, down, unit) = match row.unit {
-                    Unit::Percent => (significant(up, 2), significant(down, 2), "points"),
-                    _ => (percent(up), percent(down), "%"),
-                };
-                return format!("{value} −{down}/+{up} {unit}");
-            }
-            if apart {
-                let ends = wording::interval(row.unit, &figure).unwrap_or_default();
-                return format!("{value} {ends}");
-            }
-            let far = f64::max(up, down) / figure.median.abs();
-            let digits = if far >= 0.1 { 2 } else { 1 };
-            format!("{value} ± {} %", significant(far * 100.0, digits))
+    let Some((low, high)) = figure.low.zip(figure.high) else { return value };
+    if figure.median == 0.0 || detail < Detail::Spread {
+        return value;
+    }
+    let (up, down) = (high - figure.median, figure.median - low);
+    let ends = || format!("{value} {}", wording::interval(row.unit, &figure).unwrap_or_default());
+    let points = row.unit == Unit::Percent;
+    let part = |part: f64| if points { part } else { 100.0 * part / figure.median.abs() };
+    let two = |of: f64| significant(part(of), 2);
+    match (points, f64::max(part(up), part(down))) {
+        (true, 0.0) => value,
+        (true, _) if detail == Detail::Spread => {
+            format!("{value} −{}/+{} points", two(down), two(up))
         }
-        _ => value,
+        (true, _) => ends(),
+        (false, far) if far >= 100.0 => ends(),
+        (false, far) => {
+            let digits = if far >= 10.0 { 2 } else { 1 };
+            let [up_seen, down_seen] = [up, down].map(|of| significant(part(of), digits));
+            match up_seen == down_seen {
+                true => format!("{value} ± {up_seen} %"),
+                false if detail == Detail::Spread => {
+                    format!("{value} −{}/+{} %", two(down), two(up))
+                }
+                false => ends(),
+            }
+        }
     }
 }

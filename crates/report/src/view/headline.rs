@@ -66,11 +66,15 @@ fn compared(row: &FigureRow, c: &MetricComparison, base: Option<&str>) -> Option
 
 /// Returns why a comparison is open.
 fn few(c: &MetricComparison) -> String {
-    match c.n {
-        _ if c.few_beyond => "too few I/Os to decide it".to_owned(),
-        1 => "one run of each decides nothing".to_owned(),
-        n if n < LEAST_REPEATS => format!("{n} runs of each decide nothing"),
-        n => format!("{n} runs do not decide it"),
+    match (c.n, c.low.zip(c.high)) {
+        _ if c.few_beyond => "too few I/Os to tell".to_owned(),
+        (1, _) => "one run of each decides nothing".to_owned(),
+        (n, _) if n < LEAST_REPEATS => format!("{n} runs of each decide nothing"),
+        _ if !c.apart.is_empty() => "some runs are far from all others".to_owned(),
+        (n, Some((low, high))) => {
+            format!("{n} runs allow {} to {} times", factor(low), factor(high))
+        }
+        (n, None) => format!("{n} runs do not decide it"),
     }
 }
 
@@ -95,22 +99,32 @@ fn against_base(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>>
     let mut told = sure.iter().chain(&unsure);
     let (leader, c) = told.next()?;
     let first = compared(leader, c, Some(&base))?;
+    let undecided = open(c);
     let purpose = rows.iter().rev().find_map(|row| {
         let value = row.values.get(index).copied().flatten()?;
         let some = row.purpose && value.median > 0.0;
         let (verb, object) = layers::headline_does(&row.metric).filter(|_| some)?;
-        Some(format!("{verb} {} {object} and ", wording::value(row.unit, round(value.median))))
+        Some(format!("{verb} {} {object}", wording::value(row.unit, round(value.median))))
     });
-    let mut clauses = vec![format!("{new} {}{first}", purpose.unwrap_or_default())];
-    match open(c) {
-        true => clauses.push(few(c)),
-        // The same of another stage, or its price.
-        false => clauses.extend(
-            told.find(|(_, c)| !open(c))
-                .and_then(|(row, c)| Some(format!("it {}", cost(row, c, leader)?))),
+    let of = || format!("{}{}", object(leader), stage(leader));
+    let (said, next) = match (undecided, purpose) {
+        // What is not decided is no fact, whatever the figures point to.
+        (true, Some(purpose)) => (
+            format!("{new} {purpose} and cannot be told apart from {base} in {}", of()),
+            Some(few(c)),
         ),
-    }
-    Some(clauses)
+        (true, None) => {
+            (format!("{base} and {new} cannot be told apart in {}", of()), Some(few(c)))
+        }
+        (false, purpose) => {
+            let purpose = purpose.map_or_else(String::new, |purpose| format!("{purpose} and "));
+            // The same of another stage, or its price.
+            let price = told.find(|(_, c)| !open(c));
+            let price = price.and_then(|(row, c)| Some(format!("it {}", cost(row, c, leader)?)));
+            (format!("{new} {purpose}{first}"), price)
+        }
+    };
+    Some([said].into_iter().chain(next).collect())
 }
 
 /// The clause of what the new side does in another figure than the first; operations that are named already are not named again.

@@ -174,6 +174,11 @@ impl View {
         (!told.is_empty()).then(|| told.join(", "))
     }
 
+    /// A fact of its run by name: `started`, `run`.
+    pub fn run_fact(&self, name: &str) -> Option<&str> {
+        self.run.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
+    }
+
     /// Tells whether there are so many variants that a page names them where it is opened, not on its first screen.
     pub fn crowded(&self) -> bool {
         self.variants.len() > CROWD

@@ -418,13 +418,15 @@ fn certainty(c: &MetricComparison, runs: bool) -> String {
     }
     let adjusted = c.p_adjusted.filter(|p| Some(*p) != c.p);
     let name = if adjusted.is_some() { "adjusted p" } else { "p" };
-    words.extend(adjusted.or(c.p).map(|p| match p {
+    let p = adjusted.or(c.p).filter(|_| !wording::wants_repeats(c));
+    words.extend(p.map(|p| match p {
         p if p < 1e-4 => format!("{name} < 0.0001"),
         p => format!("{name} = {}", significant(p, 2)),
     }));
     let more = c.repeats_that_would_decide;
     words.extend(more.map(|n| format!("about {n} repeats would decide")));
     words.extend(wording::of_few_ios(c).then(|| wording::FEW_BEYOND.to_owned()));
+    words.extend(wording::no_interval(c));
     words.extend(runs.then(|| format!("{0} + {0} runs", c.n)));
     if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) }
 }

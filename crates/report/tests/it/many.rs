@@ -170,3 +170,25 @@ fn stacks_that_look_alike_are_one_drawing_and_what_differs_is_named() {
     // Alike in all: no table.
     assert!(!given::page(&given::variants(4)).contains("In what they differ"));
 }
+
+#[test]
+fn on_a_page_of_several_results_what_takes_from_one_stands_in_its_row() {
+    let whole = given::view(&fixture::result());
+    let (mut changed, mut incomplete) = (whole.clone(), whole.clone());
+    changed.seal = "broken";
+    incomplete.complete = false;
+    incomplete.run.iter_mut().filter(|(name, _)| name == "run").for_each(|(_, id)| id.push('2'));
+    let page = report::html::page(&[whole, changed, incomplete]).replace('\u{a0}', " ");
+    let head = page.split_once("<tbody>").unwrap().1.split_once("</tbody>").unwrap().0;
+    let rows: Vec<&str> = head.split("<a href=\"#r").skip(1).collect();
+    assert_eq!(rows.len(), 3, "{head}");
+    let said = [">changed<", ">incomplete<", ">same run as 1<"];
+    let found = |row: &str| said.map(|text| row.contains(text));
+    assert_eq!(found(rows[0]), [false; 3], "{}", rows[0]);
+    assert_eq!(found(rows[1]), [true, false, true], "{}", rows[1]);
+    assert_eq!(found(rows[2]), [false, true, false], "{}", rows[2]);
+    assert!(
+        rows.iter().all(|row| row.contains("20") && row.contains("range")),
+        "when each began: {head}"
+    );
+}

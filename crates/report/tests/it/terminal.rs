@@ -28,6 +28,30 @@ fn the_summary_says_verdict_figures_and_findings_within_the_width() {
 }
 
 #[test]
+fn ends_that_differ_are_both_told_and_no_figure_is_plus_or_minus_itself() {
+    let mut view = given::view(&fixture::result());
+    let row = view.figures.iter_mut().find(|row| row.metric == "latency_p99_ns").unwrap();
+    let shown = |view: &report::view::View, width: usize| {
+        let text = text(view, width, false);
+        text.lines()
+            .find(|line| line.contains("p99 latency") && line.contains("ms"))
+            .unwrap()
+            .to_owned()
+    };
+    let figure =
+        report::view::Figure { median: 16.5e6, low: Some(3.3e6), high: Some(37.8e6), n: 5 };
+    row.values[0] = Some(figure);
+    for width in [150, 180] {
+        let line = shown(&view, width);
+        assert!(line.contains("[3.3 ms, 37.8 ms]") && !line.contains("129"), "{width}: {line}");
+    }
+    let row = view.figures.iter_mut().find(|row| row.metric == "latency_p99_ns").unwrap();
+    row.values[0] = Some(report::view::Figure { low: Some(16e6), high: Some(16.7e6), ..figure });
+    let line = shown(&view, 150);
+    assert!(line.contains("−3/+1.2 %") || line.contains("[16 ms, 16.7 ms]"), "{line}");
+}
+
+#[test]
 fn what_one_side_lacks_stands_apart() {
     let text = text(&given::view(&fixture::result()), 100, false);
     let table = text.split_once("only vdo").unwrap();
