@@ -7,6 +7,7 @@
 
 pub mod counters;
 pub mod csv;
+mod drawing;
 pub mod html;
 pub mod json;
 pub mod sources;

@@ -1,12 +1,11 @@
-//! The charts of a page: a box each, filled with a sketch that the browser replaces, a table behind it, and
-//! all points once as JSON.
+//! The charts of a page: a drawing each, a table behind it, and all points once as JSON.
 
 use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
 use super::folds::folded;
 use super::inline::{self, dot};
-use super::sketch::{colour, sketch};
+use super::plot::{colour, group, plot};
 use crate::view::{Axis, Chart, Mark, Part, Scale, Series, View, marks, of_several};
 use crate::wording::{self, NONE};
 use units::Unit;
@@ -23,6 +22,7 @@ pub fn answer(id: &dyn Fn(&str) -> String, index: usize, view: &View) -> Markup 
     let charts: Vec<_> = view.answers.iter().filter_map(find).collect();
     html! { @if !charts.is_empty() {
         h2 id=(id("answer")) { @if charts.len() == 1 { "The answer in a picture" } @else { "The answer in pictures" } }
+        p.reading.hint { "Move along a chart to read it off; drag over a part to see it larger, double-click to see all. A click on a name hides its lines." }
         @for chart in charts { (figure(index, view, chart)) }
     } }
 }
@@ -85,22 +85,17 @@ fn figure(index: usize, view: &View, chart: &Chart) -> Markup {
                 @if of_several(&chart.x) && !marks.is_empty() { " A broken line marks where a stage begins." } }
             @for note in notes { p.note { (note) } }
             (legend(chart))
-            div.plot data-chart={ "r" (index) "-" (chart.id) } role="img" aria-label=(chart.title) { (sketch(chart, &marks)) }
+            (plot(&format!("r{index}-{}", chart.id), chart, &marks))
             details { summary { "Table" } (table(chart)) }
         }
     }
 }
 
-/// Colour and name of each line; names may be long, so they stand where they can wrap. A click hides a line.
+/// Colour and name of each line; names may be long, so they stand where they can wrap. A click hides a line, and the cursor's value stands behind it.
 fn legend(chart: &Chart) -> Markup {
     html! { ul.legend { @for series in chart.series.iter().filter(|s| s.bold()) {
         li data-group=(group(series)) style={ "--c:" (colour(series)) } { (series.name) }
     } } }
-}
-
-/// Returns what the lines of one name have in common, as the script says it.
-fn group(series: &Series) -> String {
-    series.variant.map_or_else(|| format!("h{}", series.hue), |v| format!("v{v}-{}", series.hue))
 }
 
 /// The series that sum up the repeats, at up to [`ROWS`] places.

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::wording;
 
 /// Variants that have a colour of the style sheet.
-const COLOURS: usize = 8;
+pub const COLOURS: usize = 8;
 
 /// The colour of a variant, each its own: from the ninth on hues between those of the style sheet.
 pub fn colour(index: usize) -> String {

@@ -1,8 +1,7 @@
 //! The page: one file that holds everything, opens from a disk, and asks no other machine for anything.
 //!
-//! Tables, verdicts, the stack and a sketch of each chart are HTML and SVG made here, so the page is
-//! complete without JavaScript and in print. With it, charts that come into view are drawn by plotly, whose
-//! script travels in the page once, packed.
+//! Tables, verdicts, stacks and charts are HTML and SVG made here, so the page is complete without JavaScript and in print. A small script
+//! adds what a hand wants: a cursor that reads values off, a part of a chart over its whole width, lines that hide.
 
 mod cells;
 mod charts;
@@ -14,10 +13,9 @@ mod folds;
 mod grids;
 mod hero;
 mod inline;
-mod library;
 mod overview;
 mod parts;
-mod sketch;
+mod plot;
 mod stack;
 mod states;
 
@@ -75,10 +73,6 @@ pub fn page(views: &[View]) -> String {
             body {
                 @if views.len() > 1 { (overview::overview(views)) }
                 main {
-                    noscript { p {
-                        "JavaScript is off. All tables and sketches of the charts are here; \
-                         with it, the charts can be zoomed and read off."
-                    } }
                     @for (index, view) in views.iter().enumerate() {
                         (result(index, view))
                     }
@@ -86,7 +80,6 @@ pub fn page(views: &[View]) -> String {
                 footer {
                     "Made by Fathom. This file is complete: it needs no network and no other file."
                 }
-                script id="plotly" type="application/gzip-base64" { (PreEscaped(library::packed())) }
                 script { (PreEscaped(SCRIPT)) }
             }
         }

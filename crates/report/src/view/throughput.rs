@@ -20,7 +20,10 @@ pub fn charts(set: &ResultSet) -> Vec<Chart> {
     let mut charts = Vec::new();
     for key in &keys {
         let of = of(key, stages.len() > 1);
-        charts.push(throughput(set, key, &of));
+        // What moves nothing, a flush, has no throughput.
+        let moved = throughput(set, key, &of);
+        let moves = moved.y_range().is_none_or(|(_, most)| most > 0.0);
+        charts.push(if moves { moved } else { iops(set, key, &of) });
         charts.push(latency(set, key, &of));
     }
     charts.retain(Chart::has_points);

@@ -31,24 +31,7 @@ fn hostile_names_and_several_results_draw_as_well() {
     );
 }
 
-#[test]
-fn a_chart_is_not_drawn_before_it_is_seen() {
-    let Some(browser) = browser() else {
-        println!(
-            "SKIP a_chart_is_not_drawn_before_it_is_seen: none of {} is in PATH",
-            NAMES.join(", ")
-        );
-        return;
-    };
-    let page = given::page(&fixture::result());
-    let (dom, log) = opened(&browser, &page, "");
-    assert_eq!(attribute(&dom, "data-errors"), "", "{log}");
-    // The picture that answers may be seen already.
-    assert!(["0", "1"].contains(&attribute(&dom, "data-drawn").as_str()), "{dom:.300}");
-    assert!(dom.contains("<svg class=\"sketch\""), "the sketch stands in for it");
-}
-
-/// Returns the value of `expression` in a page that is `width` pixels wide, once all its charts are drawn.
+/// Returns the value of `expression` in a page that is `width` pixels wide.
 ///
 /// A browser's window cannot be as narrow as a telephone, so the page stands in a frame, which sends the answer out.
 fn asked(browser: &Path, page: &str, width: u32, expression: &str) -> String {
@@ -56,12 +39,11 @@ fn asked(browser: &Path, page: &str, width: u32, expression: &str) -> String {
     let inner = home.path().join("inner.html");
     let question = format!(
         "<script>(async () => {{ const f = window.__fathom; \
-         while (f.drawn < f.charts && !f.errors.length) await new Promise(r => setTimeout(r, 50)); \
          parent.postMessage(String(f.errors.length ? f.errors : {expression}), '*'); }})()</script></body>"
     );
     std::fs::write(&inner, page.replace("</body>", &question)).unwrap();
     let outer = format!(
-        "<!DOCTYPE html><html><body style=\"margin:0\"><iframe src=\"file://{}#all\" width={width} height=900 frameborder=0></iframe>\
+        "<!DOCTYPE html><html><body style=\"margin:0\"><iframe src=\"file://{}\" width={width} height=900 frameborder=0></iframe>\
          <script>addEventListener('message', e => document.documentElement.dataset.answer = e.data)</script></body></html>",
         inner.display()
     );
@@ -84,7 +66,7 @@ macro_rules! browser_or_skip {
 }
 
 /// Elements that are wider than the page, or whose content is cut off, except what scrolls by itself.
-const WIDER: &str = "[...document.querySelectorAll('body *')].filter(e => !e.closest('svg, .scroll, pre, .js-plotly-plot, .sr') \
+const WIDER: &str = "[...document.querySelectorAll('body *')].filter(e => !e.closest('svg, .scroll, pre, .sr') \
     && e.getBoundingClientRect().right > document.documentElement.clientWidth + 1).slice(0, 3).map(e => e.outerHTML.slice(0, 120)) \
     .concat(document.documentElement.scrollWidth > document.documentElement.clientWidth ? ['the page'] : [])";
 
@@ -123,7 +105,7 @@ fn long_names_of_a_legend_do_not_overlap() {
         given::page(&given::named(&given::variants(4), "a name of thirty-four characters: "));
     let overlap = "[...document.querySelectorAll('figure.chart')].flatMap(f => { \
         const names = [...f.querySelectorAll('.legend li')].map(e => e.getBoundingClientRect()); \
-        if (!names.length || f.querySelector('.js-plotly-plot .legend')) return ['no legend of its own']; \
+        if (!names.length) return ['no legend']; \
         return names.flatMap((a, i) => names.slice(i + 1).filter(b => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom)); })";
     for width in [420, 1300] {
         assert_eq!(asked(&browser, &page, width, overlap), "", "{width} px");
@@ -142,11 +124,11 @@ fn a_single_interval_is_drawn_as_a_mark() {
     });
     let page = given::page(&set);
     let figure = page.split_once("Throughput of randwrite</figcaption>").unwrap().1;
-    let sketch = figure.split_once("</svg>").unwrap().0;
-    assert_eq!(sketch.matches("class=\"alone\"").count(), 1, "{sketch}");
-    let marks = "[...document.querySelectorAll('.plot[data-chart*=throughput] .points path.point')] \
-        .filter(e => e.getBoundingClientRect().width > 4).length";
-    assert_eq!(asked(&browser, &page, 1300, marks), "1");
+    let drawing = figure.split_once("</svg>").unwrap().0;
+    assert_eq!(drawing.matches("class=\"dots\"").count(), 1, "{drawing}");
+    // The dot is as wide as it is high, however far the drawing is stretched.
+    let shape = "getComputedStyle(document.querySelector('.plot[data-chart*=throughput] path.dots')).vectorEffect";
+    assert_eq!(asked(&browser, &page, 1300, shape), "non-scaling-stroke");
 }
 
 #[test]
@@ -167,10 +149,37 @@ fn a_link_opens_what_is_folded_and_so_does_paper() {
 fn a_click_on_a_name_hides_its_lines() {
     let browser = browser_or_skip!("a_click_on_a_name_hides_its_lines");
     let page = given::page(&fixture::result());
-    let click = "(() => { const f = document.querySelector('figure.chart'), lines = () => f.querySelectorAll('.scatterlayer .trace').length; \
+    let click = "(() => { const f = document.querySelector('figure.chart'); \
+        const lines = () => [...f.querySelectorAll('path.line')].filter(e => getComputedStyle(e.parentElement).display !== 'none').length; \
         const before = lines(); f.querySelector('.legend li').click(); const hidden = lines(); f.querySelector('.legend li').click(); \
         return [before, hidden, lines()]; })()";
     assert_eq!(asked(&browser, &page, 1300, click), "12,6,12");
+}
+
+/// Things that a hand does to the first chart over time.
+const HAND: &str = "const p = document.querySelector('.plot[data-cut]'), room = p.querySelector('.room'), r = room.getBoundingClientRect(); \
+    const move = (type, share) => room.dispatchEvent(new PointerEvent(type, { clientX: r.left + share * r.width, pointerType: 'mouse', button: 0, bubbles: true })); \
+    const values = () => [...p.closest('figure').querySelectorAll('.legend b')].map(e => e.textContent); \
+    const xs = () => [...p.querySelectorAll('.xs span')].map(e => e.textContent); const view = () => p.querySelector('svg').getAttribute('viewBox');";
+
+#[test]
+fn a_cursor_reads_all_charts_over_one_axis_and_a_part_can_be_stretched_and_let_go() {
+    let browser = browser_or_skip!(
+        "a_cursor_reads_all_charts_over_one_axis_and_a_part_can_be_stretched_and_let_go"
+    );
+    let page = given::page(&fixture::result());
+    let read = format!(
+        "(() => {{ {HAND} move('pointermove', .5); const cursors = document.querySelectorAll('.cursor').length; \
+         const read = values(); move('pointerleave', .5); \
+         return [cursors > 1, read.length, read.every(v => / (MiB|KiB|GiB)\\/s$/.test(v)), document.querySelectorAll('.cursor').length]; }})()"
+    );
+    assert_eq!(asked(&browser, &page, 1300, &read), "true,2,true,0");
+    let part = format!(
+        "(() => {{ {HAND} const before = [view(), xs()].join(); move('pointerdown', .25); move('pointermove', .5); move('pointerup', .5); \
+         const cut = view(), ticks = xs().length; room.dispatchEvent(new KeyboardEvent('keydown', {{ key: 'Escape', bubbles: true }})); \
+         return [cut, ticks > 2, [view(), xs()].join() === before]; }})()"
+    );
+    assert_eq!(asked(&browser, &page, 1300, &part), "500 0 500 1000,true,true");
 }
 
 #[test]

@@ -1,0 +1,164 @@
+//! A chart as it is drawn: ticks, lines, areas, bars and marks, each with its place in the room between the axes. Colours, fonts and sizes are not
+//! known here, so that one drawing fits a screen, a telephone and paper.
+
+mod path;
+mod range;
+mod ticks;
+
+use range::Range;
+pub use ticks::Tick;
+
+use crate::view::{Chart, Mark, Scale, Series, Shape};
+
+/// Width of the room between the axes, in the units of a [`Drawing`].
+pub const WIDTH: f64 = 2000.0;
+/// Its height.
+pub const HEIGHT: f64 = 1000.0;
+
+/// A chart with a place for everything.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Drawing<'a> {
+    /// Ticks of the horizontal axis.
+    pub x: Vec<Tick>,
+    /// Ticks of the vertical axis.
+    pub y: Vec<Tick>,
+    /// Numbers at the left and the right end of the horizontal axis.
+    pub ends: (f64, f64),
+    /// Its series in the order in which they are drawn.
+    pub lines: Vec<Line<'a>>,
+    /// Its marks.
+    pub marks: Vec<Marked<'a>>,
+}
+
+/// A series as it is drawn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line<'a> {
+    /// The series.
+    pub series: &'a Series,
+    /// The way in which it is drawn.
+    pub ink: Ink,
+}
+
+/// SVG path data of a series, in the units of a [`Drawing`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ink {
+    /// A line, and those of its points that have a mark.
+    Line {
+        /// The line, broken where nothing was measured.
+        line: String,
+        /// Places of the marks: a point without neighbours has no line that would show it.
+        dots: String,
+    },
+    /// A closed area.
+    Area(String),
+    /// Bars.
+    Bars(String),
+}
+
+/// A moment that is marked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Marked<'a> {
+    /// The mark.
+    pub mark: &'a Mark,
+    /// Its place, as a share of the width.
+    pub at: f64,
+    /// The places between which it may be.
+    pub between: Option<(f64, f64)>,
+    /// Number of different marks with a label before it; `None` where another one has said the same.
+    pub row: Option<usize>,
+}
+
+impl<'a> Drawing<'a> {
+    /// Draws a chart with its marks; `None` where there is nothing to draw.
+    pub fn of(chart: &'a Chart, marks: &'a [Mark]) -> Option<Self> {
+        let x = Range::across(chart, marks)?;
+        let y = Range::upwards(chart)?;
+        let lines = match chart.shape {
+            Shape::Bars => bars(chart, &y),
+            Shape::Stacked => areas(chart, &x, &y),
+            Shape::Lines | Shape::Marked => lines(chart, &x, &y),
+        };
+        Some(Self {
+            x: ticks::across(chart, &x),
+            y: ticks::of(&chart.y, &y),
+            ends: (x.low, x.high),
+            lines,
+            marks: placed(marks, &x),
+        })
+    }
+}
+
+fn lines<'a>(chart: &'a Chart, x: &Range, y: &Range) -> Vec<Line<'a>> {
+    let marked = chart.shape == Shape::Marked;
+    let ink = |series: &Series| {
+        let all: Vec<Option<(f64, f64)>> = series
+            .x
+            .iter()
+            .zip(&series.y)
+            .map(|(px, py)| Some((x.place(*px)? * WIDTH, (1.0 - y.place((*py)?)?) * HEIGHT)))
+            .collect();
+        let dots = if marked { path::dots(&all) } else { path::alone(&all) };
+        Ink::Line { line: path::line(&all, series.bold()), dots }
+    };
+    chart.series.iter().map(|series| Line { series, ink: ink(series) }).collect()
+}
+
+/// Areas on top of each other: what a series has nothing of adds nothing.
+fn areas<'a>(chart: &'a Chart, x: &Range, y: &Range) -> Vec<Line<'a>> {
+    let mut below: Vec<f64> = Vec::new();
+    let mut area = |series: &'a Series| {
+        below.resize(below.len().max(series.y.len()), 0.0);
+        let above: Vec<f64> =
+            series.y.iter().zip(&below).map(|(y, below)| below + y.unwrap_or(0.0)).collect();
+        let points = |heights: &[f64]| -> Vec<(f64, f64)> {
+            let place = |(px, height): (&f64, &f64)| {
+                Some((x.place(*px)? * WIDTH, (1.0 - y.place(*height)?) * HEIGHT))
+            };
+            series.x.iter().zip(heights).filter_map(place).collect()
+        };
+        let ink = Ink::Area(path::area(&points(&above), &points(&below)));
+        below[..above.len()].copy_from_slice(&above);
+        Line { series, ink }
+    };
+    chart.series.iter().map(&mut area).collect()
+}
+
+/// Share of a group of bars that stays empty between it and the next.
+const GAP: f64 = 0.2;
+
+fn bars<'a>(chart: &'a Chart, y: &Range) -> Vec<Line<'a>> {
+    let group = WIDTH / chart.names.len().max(1) as f64;
+    let each = group * (1.0 - GAP) / chart.series.len().max(1) as f64;
+    let ground = (1.0 - y.place(0.0).unwrap_or(0.0)) * HEIGHT;
+    let ink = |(number, series): (usize, &'a Series)| {
+        let bar = |(place, value): (&f64, &Option<f64>)| {
+            let top = (1.0 - y.place((*value)?)?) * HEIGHT;
+            let left = group * (place + GAP / 2.0) + each * number as f64;
+            Some(path::bar(left, each * 0.94, top, ground))
+        };
+        let all = series.x.iter().zip(&series.y).filter_map(bar).collect();
+        Line { series, ink: Ink::Bars(all) }
+    };
+    chart.series.iter().enumerate().map(ink).collect()
+}
+
+fn placed<'a>(marks: &'a [Mark], x: &Range) -> Vec<Marked<'a>> {
+    let mut told: Vec<(&str, usize)> = Vec::new();
+    let place = |mark: &'a Mark| {
+        let said = (mark.label.as_str(), mark.variant);
+        let row = (!told.contains(&said)).then_some(told.len());
+        told.extend(row.map(|_| said));
+        let between = mark.low.zip(mark.high);
+        let between = between.and_then(|(low, high)| Some((x.place(low)?, x.place(high)?)));
+        Some(Marked { mark, at: x.place(mark.x)?, between, row })
+    };
+    marks.iter().filter_map(place).collect()
+}
+
+/// Tells whether an axis is in proportion: it can be cut anywhere.
+pub fn in_proportion(chart: &Chart) -> bool {
+    matches!(chart.shape, Shape::Lines | Shape::Stacked) && chart.x.scale == Scale::Linear
+}
+
+#[cfg(test)]
+mod tests;

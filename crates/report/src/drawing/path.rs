@@ -1,0 +1,79 @@
+//! SVG path data. Places are whole units of a drawing, of which a screen shows about half: what lies between is not seen.
+
+use std::fmt::Write;
+
+/// Units of the width that one place of a bold line takes: of the points within, the first, the least, the greatest and the last are drawn.
+const COLUMN: f64 = 2.0;
+/// The same of the thin line of a repeat.
+const THIN: f64 = 5.0;
+
+/// A line through points, broken where there is none. However many they are, no stall between two places of the screen is lost.
+pub fn line(points: &[Option<(f64, f64)>], bold: bool) -> String {
+    let column = if bold { COLUMN } else { THIN };
+    let mut path = String::new();
+    for run in points.split(Option::is_none) {
+        let known: Vec<(f64, f64)> = run.iter().flatten().copied().collect();
+        if known.len() > 1 {
+            way(&mut path, 'M', &thinned(&known, column));
+        }
+    }
+    path
+}
+
+/// Every point as a mark.
+pub fn dots(points: &[Option<(f64, f64)>]) -> String {
+    points.iter().flatten().fold(String::new(), dot)
+}
+
+/// The points without neighbours as marks.
+pub fn alone(points: &[Option<(f64, f64)>]) -> String {
+    let known = |at: Option<usize>| at.and_then(|at| *points.get(at)?).is_some();
+    let alone = |at: &usize| !known(at.checked_sub(1)) && !known(Some(at + 1));
+    (0..points.len()).filter(alone).filter_map(|at| points[at].as_ref()).fold(String::new(), dot)
+}
+
+/// A line of no length: with round ends it is a dot, however its drawing is stretched.
+fn dot(mut path: String, (x, y): &(f64, f64)) -> String {
+    let _ = write!(path, "M{x:.0} {y:.0}h0");
+    path
+}
+
+/// The area between two lines.
+pub fn area(above: &[(f64, f64)], below: &[(f64, f64)]) -> String {
+    let (above, mut below) = (thinned(above, COLUMN), thinned(below, COLUMN));
+    below.reverse();
+    let mut path = String::new();
+    if !above.is_empty() {
+        way(&mut path, 'M', &above);
+        way(&mut path, 'L', &below);
+        path.push('Z');
+    }
+    path
+}
+
+/// A bar from its top to the ground.
+pub fn bar(left: f64, width: f64, top: f64, ground: f64) -> String {
+    format!("M{left:.0} {ground:.0}V{top:.0}h{width:.0}V{ground:.0}Z")
+}
+
+fn way(path: &mut String, begin: char, points: &[(f64, f64)]) {
+    path.push(begin);
+    for (place, (x, y)) in points.iter().enumerate() {
+        let _ = write!(path, "{}{x:.0} {y:.0}", if place > 0 { " " } else { "" });
+    }
+}
+
+/// Of the points of each column the first, the least, the greatest and the last, in their order.
+fn thinned(points: &[(f64, f64)], column: f64) -> Vec<(f64, f64)> {
+    let of = |point: &(f64, f64)| (point.0 / column).floor();
+    let extremes = |group: &[(f64, f64)]| -> Vec<(f64, f64)> {
+        let by = |a: &usize, b: &usize| group[*a].1.total_cmp(&group[*b].1);
+        let least = (0..group.len()).min_by(by).unwrap_or(0);
+        let greatest = (0..group.len()).max_by(by).unwrap_or(0);
+        let mut kept = vec![0, least, greatest, group.len() - 1];
+        kept.sort_unstable();
+        kept.dedup();
+        kept.into_iter().map(|at| group[at]).collect()
+    };
+    points.chunk_by(|a, b| of(a) == of(b)).flat_map(extremes).collect()
+}

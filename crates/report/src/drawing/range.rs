@@ -1,0 +1,79 @@
+//! The numbers that an axis spans, and the place of a number on it.
+
+use crate::view::{Chart, Mark, Scale, Shape};
+
+/// Room above the highest point of a linear axis, as a share of it.
+const ABOVE: f64 = 0.06;
+/// Room at both ends of an axis that does not begin at zero, as a share of its length.
+const EDGE: f64 = 0.03;
+
+/// The numbers that an axis spans.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Range {
+    /// The number at its beginning.
+    pub low: f64,
+    /// The number at its end, greater than `low`.
+    pub high: f64,
+    log: bool,
+}
+
+impl Range {
+    fn linear(low: f64, high: f64) -> Self {
+        let high = if high > low { high } else { low + 1.0 };
+        Self { low, high, log: false }
+    }
+
+    /// An axis of logarithms with some room at both ends; `low` is above zero.
+    fn log(low: f64, high: f64) -> Self {
+        let room = if high > low { (high / low).powf(EDGE) } else { 2.0 };
+        Self { low: low / room, high: high * room, log: true }
+    }
+
+    /// The horizontal axis of a chart: all its points, its marks, and zero where it is in proportion.
+    pub fn across(chart: &Chart, marks: &[Mark]) -> Option<Self> {
+        let (low, high) = chart.x_range(marks)?;
+        let room = (high - low) * EDGE;
+        Some(match (chart.shape, chart.x.scale) {
+            (Shape::Bars, _) => Self::linear(-0.5, chart.names.len().max(1) as f64 - 0.5),
+            (Shape::Marked, Scale::Linear) if high > low => Self::linear(low - room, high + room),
+            (_, Scale::Log) if low > 0.0 => Self::log(low, high),
+            (_, Scale::Nines) => Self::linear(0.0, high * 1.02),
+            _ => Self::linear(low.min(0.0), if high > 0.0 { high * 1.01 } else { 1.0 }),
+        })
+    }
+
+    /// The vertical axis of a chart.
+    pub fn upwards(chart: &Chart) -> Option<Self> {
+        let (low, high) = chart.y_range()?;
+        let high = if chart.shape == Shape::Stacked { piled(chart) } else { high };
+        Some(match chart.y.scale {
+            Scale::Log => match chart.least_above_zero() {
+                Some(least) => Self::log(least, high),
+                None => Self::linear(0.0, 1.0),
+            },
+            Scale::Linear | Scale::Nines => {
+                let top = if high > 0.0 { high * (1.0 + ABOVE) } else { 0.0 };
+                Self::linear(low.min(0.0) * (1.0 + ABOVE), top)
+            }
+        })
+    }
+
+    /// The place of a number, as a share of the axis; `None` where it has none: what is nothing has no logarithm.
+    pub fn place(&self, number: f64) -> Option<f64> {
+        let share = match self.log {
+            true if number <= 0.0 => return None,
+            true => (number / self.low).ln() / (self.high / self.low).ln(),
+            false => (number - self.low) / (self.high - self.low),
+        };
+        share.is_finite().then_some(share)
+    }
+}
+
+/// The greatest sum of all series at one place.
+fn piled(chart: &Chart) -> f64 {
+    let length = chart.series.iter().map(|series| series.y.len()).max().unwrap_or(0);
+    let at = |place: usize| -> f64 {
+        chart.series.iter().filter_map(|series| *series.y.get(place)?).sum()
+    };
+    (0..length).map(at).fold(0.0, f64::max)
+}

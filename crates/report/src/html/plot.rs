@@ -1,0 +1,105 @@
+//! A chart as SVG between its axes. The drawing is stretched to whatever room there is, lines and dots keep their width, and all text is HTML beside
+//! it: it keeps its size on a screen, a telephone and paper, and no script is needed.
+
+use maud::{Markup, html};
+
+use super::inline;
+use crate::drawing::{Drawing, HEIGHT, Ink, Line, Marked, Tick, WIDTH, in_proportion};
+use crate::view::{Chart, Mark, Series, Shape};
+
+/// Ticks of the horizontal axis beyond which a telephone shows every other one.
+const NARROW: usize = 5;
+/// Marks beyond this share of the width have their label on the left, where it is not cut off.
+const RIGHT: f64 = 0.75;
+
+/// The box of a chart, which fills the width that it is given.
+pub fn plot(id: &str, chart: &Chart, marks: &[Mark]) -> Markup {
+    let Some(drawing) = Drawing::of(chart, marks) else {
+        return html! { div.plot.empty { p.soft { "No samples of this kind were taken." } } };
+    };
+    let widest = drawing.y.iter().map(|tick| tick.text.chars().count()).max().unwrap_or(1);
+    let (from, to) = drawing.ends;
+    html! {
+        div.plot data-chart=(id) data-from=(from) data-to=(to) data-cut[in_proportion(chart)] role="img" aria-label=(chart.title) {
+            p.yl { (chart.y.label) }
+            div.ys style={ "width:" (widest) "ch" } { @for tick in &drawing.y { span style={ "bottom:" (percent(tick.at)) } { (tick.text) } } }
+            div.room tabindex=[in_proportion(chart).then_some("0")] {
+                svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" aria-hidden="true" {
+                    path.across d=(drawing.y.iter().map(across).collect::<String>()) {}
+                    @for mark in &drawing.marks { (marked(mark)) }
+                    @for line in &drawing.lines { (series(chart, line)) }
+                }
+                @for mark in &drawing.marks { @if let Some(row) = mark.row { (label(mark, row)) } }
+            }
+            div.xs.many[drawing.x.len() > NARROW].bars[chart.shape == Shape::Bars] style={ "--n:" (drawing.x.len()) } {
+                @for tick in &drawing.x { span style={ "left:" (percent(tick.at)) } { (tick.text) } }
+            }
+            p.xl { (chart.x.label) }
+        }
+    }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.2}%", share * 100.0)
+}
+
+fn across(tick: &Tick) -> String {
+    format!("M0 {:.0}H{WIDTH}", (1.0 - tick.at) * HEIGHT)
+}
+
+/// What the lines of one name have in common; entries of the legend carry it, too.
+pub fn group(series: &Series) -> String {
+    series.variant.map_or_else(|| format!("h{}", series.hue), |v| format!("v{v}-{}", series.hue))
+}
+
+/// The CSS colour of a series.
+pub fn colour(series: &Series) -> String {
+    series.variant.map_or_else(|| format!("var(--h{})", series.hue % 10), inline::colour)
+}
+
+/// The way in which a series is drawn beside its colour: of all repeats or of one, and what tells two of one colour apart.
+fn kind(chart: &Chart, series: &Series) -> &'static str {
+    let repeats = chart.series.iter().any(|series| !series.bold());
+    match (series.bold(), series.variant) {
+        (false, _) => "line thin",
+        (true, Some(_)) if series.hue % 2 == 1 => "line dotted",
+        (true, Some(variant)) if variant >= inline::COLOURS => "line dashed",
+        (true, _) if repeats => "line bold",
+        (true, _) => "line",
+    }
+}
+
+fn series(chart: &Chart, line: &Line) -> Markup {
+    let series = line.series;
+    let (group, paint) = (group(series), format!("--c:{}", colour(series)));
+    html! { @match &line.ink {
+        Ink::Line { line, dots } => g data-group=(group) style=(paint) {
+            path class=(kind(chart, series)) d=(line) {}
+            @if !dots.is_empty() { path.dots.thin[!series.bold()] d=(dots) {} }
+        },
+        Ink::Area(area) => path.area data-group=(group) style=(paint) d=(area) {},
+        Ink::Bars(bars) => path.bar data-group=(group) style=(paint) d=(bars) {},
+    } }
+}
+
+/// A moment as a broken line, and where it may be as a band.
+fn marked(marked: &Marked) -> Markup {
+    let paint = format!("--c:{}", inline::colour(marked.mark.variant));
+    let group = format!("v{}-0", marked.mark.variant);
+    html! { g data-group=(group) style=(paint) {
+        @if let Some((from, to)) = marked.between {
+            path.band d={ "M" (format!("{:.0}", from * WIDTH)) " 0H" (format!("{:.0}", to * WIDTH)) "V" (HEIGHT) "H" (format!("{:.0}", from * WIDTH)) "Z" } {}
+        }
+        path.mark d={ "M" (format!("{:.0}", marked.at * WIDTH)) " 0V" (HEIGHT) } {}
+    } }
+}
+
+fn label(marked: &Marked, row: usize) -> Markup {
+    let paint = format!(
+        "--c:{};left:{};top:{}%",
+        inline::colour(marked.mark.variant),
+        percent(marked.at),
+        row * 7
+    );
+    html! { span.at.left[marked.at > RIGHT] data-group={ "v" (marked.mark.variant) "-0" } style=(paint) { (marked.mark.label) } }
+}
