@@ -9,6 +9,12 @@ use units::{Test, Unit, show};
 
 use crate::view::{Figure, FigureRow, GridCell, View};
 
+/// A moment of a result as people write it: `26 Nov 2026, 10:28 UTC`; as it stands where it is no such moment.
+pub fn day(utc: &str) -> String {
+    let read = utc.parse::<jiff::Timestamp>();
+    read.map_or_else(|_| utc.to_owned(), |at| at.strftime("%-d %b %Y, %H:%M UTC").to_string())
+}
+
 /// Stands where there is no figure.
 pub const NONE: &str = "–";
 
@@ -343,7 +349,7 @@ pub fn cell(view: &View, of: Option<GridCell>) -> Cell {
 }
 
 /// Tells whether any figure has a verdict that is not open.
-fn decided(view: &View) -> bool {
+pub fn decided(view: &View) -> bool {
     let all = view.figures.iter().flat_map(|row| row.comparisons.iter().flatten());
     all.filter_map(|c| c.verdict).any(|verdict| verdict != Verdict::Unclear)
 }
@@ -563,5 +569,11 @@ mod tests {
         assert_eq!(verdict("worse"), "▼ worse");
         assert_eq!(interval_name(5), "95 % interval");
         assert_eq!(interval_name(4), "range of 4 repeats");
+    }
+
+    #[test]
+    fn a_day_is_told_as_people_write_it() {
+        assert_eq!(super::day("2026-11-06T10:28:39Z"), "6 Nov 2026, 10:28 UTC");
+        assert_eq!(super::day("never"), "never");
     }
 }

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use stats::Verdict;
 
 use super::inline::{chip, colour, dot};
-use super::parts::{findings, why};
+use super::parts::{findings_of, why};
 use super::{compared, expected};
 use crate::view::{FigureRow, View};
 use crate::wording;
@@ -18,7 +18,7 @@ pub fn hero(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
         header.top style="padding-left:0;padding-right:0" {
             p.kicker {
                 b { (view.experiment) }
-                @if let Some(started) = view.run_fact("started") { span { (started) } }
+                @if let Some(started) = view.run_fact("started") { span { (wording::day(started)) } }
                 @if view.crowded() { span { (view.variants.len()) " variants" } }
                 @else { @for variant in view.variants.iter().enumerate() { (key(variant.0, &variant.1.name, variant.1.repeats)) } }
             }
@@ -27,20 +27,32 @@ pub fn hero(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
             (expected::in_short(id, view))
             @if !also.is_empty() {
                 @let all = html! { ul.also { @for sentence in also { li { (sentence.text) } } } };
-                @if view.crowded() { details { summary { "Each variant against " (view.variants[0].name) } (all) } }
-                @else { (all) }
+                details { summary { @if view.crowded() { "Each variant against " (view.variants[0].name) } @else { "In sentences" } } (all) }
             }
         }
         @for banner in &view.banners {
             div.banner role="note" { b { (banner.title) ". " } (banner.text) (why(banner.raw.as_deref())) }
         }
+        (trust(id, view))
         // Many variants would make closed boxes of them: a table says more.
         @if view.crowded() { (compared::asked(view)) } @else {
             div.tiles { @for row in view.rows_alone().filter(|row| row.headline() && told(view, row)) { (tile(view, row)) } }
         }
         (reasons(id, view))
-        (findings(id, view))
     }
+}
+
+/// The line that says how far the figures may be trusted, and leads to the findings.
+fn trust(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
+    let number = match findings_of(view) {
+        0 => None,
+        1 => Some("1 finding".to_owned()),
+        n => Some(format!("{n} findings")),
+    };
+    html! { p.trust.sound[view.trust.sound] {
+        @if !view.trust.text.is_empty() { (view.trust.text) " " }
+        @if let Some(number) = number { a href={ "#" (id("findings")) } { (number) } }
+    } }
 }
 
 /// The reasons of a change that the counters give, with these counters; nothing where there are none.
@@ -72,7 +84,8 @@ fn tile(view: &View, row: &FigureRow) -> Markup {
     html! {
         div.tile {
             h3 { span { (row.label) span.of { (row.scope.name()) } }
-                @if let [one] = compared[..] { (chip(one.verdict.map(Verdict::word))) } }
+                // Where nothing is decided one line says it.
+                @if let [one] = compared[..] { @if wording::decided(view) { (chip(one.verdict.map(Verdict::word))) } } }
             @match compared[..] {
                 [one] => {
                     p.big { (wording::compared(row.unit, one)) small { " of " (one.base) } }

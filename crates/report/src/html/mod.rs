@@ -119,6 +119,7 @@ fn result(index: usize, view: &View) -> Markup {
             (hero::hero(&id, view))
             (parts::navigation(&id, view))
             (charts::answer(&id, index, view))
+            (parts::findings(&id, view))
             (expected::expected(&id, view))
             (expected::reported(&id, view))
             (effects::effects(&id, view))

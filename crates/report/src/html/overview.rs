@@ -40,7 +40,7 @@ fn link(index: usize, views: &[View]) -> Markup {
     let began = view.run_fact("started").filter(|_| namesakes > 1);
     html! {
         span.faint { (index + 1) " " } a href={ "#r" (index) } { (view.experiment) }
-        @if let Some(began) = began { (range(began)) }
+        @if let Some(began) = began { (range(&wording::day(began))) }
         @for text in doubts(index, views) { (range(&text)) }
     }
 }

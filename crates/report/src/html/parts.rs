@@ -9,14 +9,12 @@ use units::show::names;
 
 use super::folds::folded;
 use super::{charts, figures};
-use crate::view::{Part, View};
+use crate::view::{Part, View, apart};
 use crate::wording::NONE;
 
 /// Links to the parts of one result.
 pub fn navigation(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
-    let limits = view.findings.iter().filter(|finding| finding.explains_percent.is_some()).count();
-    let rest = view.findings.iter().filter(|finding| finding.explains_percent.is_none());
-    let findings = format!("Findings ({})", doctor::joined(rest).len() + limits);
+    let findings = format!("Findings ({})", findings_of(view));
     let parts = [
         ("why", "Why"),
         ("findings", findings.as_str()),
@@ -58,14 +56,22 @@ pub fn navigation(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     }
 }
 
-/// Returns what the doctor noticed, worst first, then what limits the layers. What is wrong with the figures is open, what takes from them or is
-/// good to know one line.
+/// The number of findings, those of one rule counted once, and of limits.
+pub fn findings_of(view: &View) -> usize {
+    let limits = view.findings.iter().filter(|finding| finding.explains_percent.is_some()).count();
+    let rest = view.findings.iter().filter(|finding| finding.explains_percent.is_none());
+    doctor::joined(rest).len() + limits
+}
+
+/// Returns what the doctor noticed, worst first, then what limits the layers: open where something is wrong with the figures that no box on top says, else
+/// folded.
 pub fn findings(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
+    let wrong = |finding: &Finding| finding.severity == Severity::Error && !apart(&finding.rule);
     let rest = view.findings.iter().filter(|finding| finding.explains_percent.is_none());
     let doctor::Limits { first, others } = doctor::limits(&view.findings);
     html! {
-        section.findings aria-labelledby=(id("findings")) {
-            h2 id=(id("findings")) { "Findings" }
+        details.part.findings id=(id("findings")) open[view.findings.iter().any(wrong)] {
+            summary { h2 { (findings_title(view)) } }
             @if view.findings.is_empty() { p.soft { "The doctor noticed nothing that takes from these figures." } }
             @for (finding, also) in doctor::joined(rest) { (one(finding, &also)) }
             @if !first.is_empty() {
@@ -77,6 +83,30 @@ pub fn findings(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
                 details.long { summary { (others.len()) " more" } @for finding in others { (one(finding, &[])) } }
             }
         }
+    }
+}
+
+/// `Findings: 4 warnings, 2 notes, 3 limits`.
+fn findings_title(view: &View) -> String {
+    let rest: Vec<_> =
+        view.findings.iter().filter(|finding| finding.explains_percent.is_none()).collect();
+    let of = |severity: Severity| {
+        doctor::joined(rest.iter().copied().filter(|finding| finding.severity == severity)).len()
+    };
+    let limits = view.findings.len() - rest.len();
+    let kinds = [
+        (of(Severity::Error), "error"),
+        (of(Severity::Warning), "warning"),
+        (of(Severity::Note), "note"),
+        (limits, "limit"),
+    ];
+    let kinds = kinds.into_iter().filter(|(n, _)| *n > 0);
+    let said: Vec<_> =
+        kinds.map(|(n, word)| format!("{n} {word}{}", if n == 1 { "" } else { "s" })).collect();
+    if said.is_empty() {
+        "Findings: none".to_owned()
+    } else {
+        format!("Findings: {}", said.join(", "))
     }
 }
 

@@ -11,7 +11,7 @@ use super::sentence::Detail;
 use super::{
     Cell, Chart, Content, FigureRow, Of, Part, Scale, Variant, View, clock, commands, courses,
     curves, driven, effects, facts, figures, glossary, grids, headline, jobs, latency, layers,
-    machine, pictures, sentence, states, strips, throughput, why,
+    machine, pictures, sentence, states, strips, throughput, trust, why,
 };
 use crate::wording;
 
@@ -55,6 +55,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         headline,
         verdicts: sentence::verdicts(&variants, &rows, Detail::Short),
         banners: facts::banners(set),
+        trust: trust::trust(&findings, &variants),
         why: why::why(set, &variants, &rows, &findings),
         findings,
         run: facts::run_card(set),

@@ -41,17 +41,6 @@ pub fn banners(set: &ResultSet) -> Vec<Banner> {
             None,
         );
     }
-    if set.manifest.accelerator == Accelerator::Tcg {
-        let reason = set.manifest.accelerator_reason.as_deref().map(plain_and_raw);
-        let why = reason.map(|(plain, _)| format!(" ({plain})")).unwrap_or_default();
-        add(
-            "Emulated CPU",
-            format!(
-                "The lab's processor was emulated{why}. Shapes, ratios and what the layers counted mean something; absolute speed does not."
-            ),
-            reason.and_then(|(_, raw)| raw),
-        );
-    }
     if let Some(why) = &set.incomplete {
         let (plain, raw) = plain_and_raw(why);
         add(

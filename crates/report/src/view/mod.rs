@@ -28,6 +28,7 @@ mod stacked;
 mod states;
 mod strips;
 mod throughput;
+mod trust;
 mod why;
 
 pub use alike::{Alike, alike};
@@ -42,6 +43,7 @@ pub use headline::WORDS as HEADLINE_WORDS;
 pub use jobs::JobFigures;
 pub use marks::marks;
 pub use states::StateRow;
+pub use trust::{Trust, apart};
 pub use why::{Cause, Why};
 
 use std::collections::BTreeMap;
@@ -79,6 +81,8 @@ pub struct View {
     pub verdicts: Vec<Sentence>,
     /// Notes that come before any figure.
     pub banners: Vec<Banner>,
+    /// The line that says how far the figures may be trusted.
+    pub trust: Trust,
     /// The doctor's findings, worst first.
     pub findings: Vec<Finding>,
     /// Experiment, seed, date, command, ...: name and value.

@@ -142,7 +142,7 @@ fn a_link_opens_what_is_folded_and_so_does_paper() {
     let print = format!(
         "[{closed}, (dispatchEvent(new Event('beforeprint')), {closed}), (dispatchEvent(new Event('afterprint')), {closed})]"
     );
-    assert_eq!(asked(&browser, &page, 1300, &print), "10,0,10");
+    assert_eq!(asked(&browser, &page, 1300, &print), "11,0,11");
 }
 
 #[test]

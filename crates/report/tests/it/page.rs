@@ -16,11 +16,11 @@ fn the_parts_come_in_the_order_a_reader_needs_them() {
         "<h1 id=\"r0-verdict\">vdo saves 75\u{a0}% of the space and does 0.38 times the random writes of plain",
         "<li>With “vdo”, randwrite ran at 0.38× the IOPS of “plain”",
         "<b>Simulated. </b>",
-        "<b>Emulated CPU. </b>",
+        "<p class=\"trust\">Read with care: emulated CPU",
         "<div class=\"tile\">",
-        "<h2 id=\"r0-findings\">",
         "<h2 id=\"r0-answer\">",
         "Throughput of randwrite",
+        "<details class=\"part findings\" id=\"r0-findings\">",
         "<h2 id=\"r0-figures\">",
         "Only vdo has",
         "Throughput of the intervals",
@@ -236,7 +236,6 @@ fn raw_words_of_qemu_stand_behind_why() {
     let view = given::view(&set);
     let page = report::html::page(std::slice::from_ref(&view));
     let shown = page.split_once("id=\"r0-qemu\"").unwrap().0;
-    assert!(shown.contains("a probe boot failed: the guest crashed)"));
     let mut pieces = shown.split("Assertion");
     let mut before = pieces.next().unwrap();
     let mut met = 0;
@@ -244,7 +243,7 @@ fn raw_words_of_qemu_stand_behind_why() {
         assert!(before.rfind("<details class=\"why\">") > before.rfind("</details>"), "{before}");
         (before, met) = (piece, met + 1);
     }
-    assert!(met >= 3, "banner, findings: {met}");
+    assert!(met >= 2, "findings: {met}");
     let text = report::terminal::text(&view, 100, false);
     assert!(!text.contains("Assertion") && text.contains("the guest crashed"), "{text}");
     let json = report::json::json(&view).to_string();

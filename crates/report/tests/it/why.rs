@@ -300,7 +300,6 @@ fn what_is_not_asked_first_is_folded_and_the_answer_is_not() {
     for seen in [
         "<h1",
         "class=\"tile\"",
-        "id=\"r0-findings\"",
         "The answer in a picture",
         "Throughput of randwrite",
         "id=\"r0-figures\"",

@@ -1,0 +1,143 @@
+//! One line on how far the figures of a result may be trusted; the reasons stand in its findings.
+
+use results::model::{Finding, Severity};
+
+use super::Variant;
+
+/// A rule and the few words for what its findings take from the figures.
+type Words = (&'static str, &'static str);
+
+/// The rules whose findings have a place of their own on top of a page.
+const APART: [&str; 3] = ["changed_files", "simulated", "incomplete"];
+const FEW: &str = "too_few_repeats";
+const EMULATED: &str = "emulated_cpu";
+
+/// Words for all others that look at a whole result, those first that take most.
+const WORDS: [Words; 32] = [
+    ("wrong_blocks", "wrong data"),
+    ("not_verified", "verification that checked nothing"),
+    ("figures_contradict", "figures that contradict each other"),
+    ("failed_cells", "failed runs"),
+    ("load_errors", "failed I/Os"),
+    (FEW, "few runs"),
+    (EMULATED, "emulated CPU"),
+    ("guest_clock", "a guest clock at the wrong speed"),
+    ("reads_reach_no_disk", "reads that reached no disk"),
+    ("page_cache", "I/O through the page cache"),
+    ("late_disk", "a modelled disk that answered late"),
+    ("disturbed_cells", "a busy machine"),
+    ("rate_not_kept", "a rate that was not kept"),
+    ("uneven_jobs", "jobs at very different speeds"),
+    ("uneven_repeats", "repeats unlike each other"),
+    ("uneven_course", "speed that changed within runs"),
+    ("short_window", "a short steady window"),
+    ("kernels_differ", "several kernels"),
+    ("slow_cpus", "CPUs at different clocks"),
+    ("virtual_machine", "a virtual machine"),
+    ("achieved_off_asked", "data other than asked"),
+    ("content_not_measured", "data that was not measured"),
+    ("content_of_several_loads", "data of several loads"),
+    ("resumed", "a run in several parts"),
+    ("order_not_drawn", "an order that was not drawn"),
+    ("cpu_sources", "CPU times that disagree"),
+    ("sampling_expensive", "sampling that took CPU"),
+    ("samples_failed", "samples that failed"),
+    ("cell_notices", "trouble within cells"),
+    ("load_notices", "loads with notices"),
+    ("leftovers", "something left behind"),
+    ("not_sealed", "no seal"),
+];
+
+/// More are only counted.
+const SHOWN: usize = 4;
+
+/// What stands on the line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trust {
+    /// Tells whether nothing takes from the figures.
+    pub sound: bool,
+    /// The line.
+    pub text: String,
+}
+
+/// Tells whether the findings of a rule have a box of their own on top of a page.
+pub fn apart(rule: &str) -> bool {
+    APART.contains(&rule)
+}
+
+/// Says how far the figures may be trusted.
+pub fn trust(findings: &[Finding], variants: &[Variant]) -> Trust {
+    let takes = |rule: &str| {
+        findings.iter().any(|one| one.rule == rule && one.severity >= Severity::Warning)
+    };
+    let runs = variants.iter().map(|variant| variant.repeats).min().unwrap_or(0);
+    let words = |(rule, words): &Words| match (*rule, runs) {
+        (FEW, 1) => "one run each".to_owned(),
+        (FEW, _) => format!("{runs} runs each"),
+        _ => (*words).to_owned(),
+    };
+    let mut doubts: Vec<String> = WORDS.iter().filter(|(rule, _)| takes(rule)).map(words).collect();
+    if doubts.is_empty() && APART.iter().any(|rule| takes(rule)) {
+        return Trust { sound: false, text: String::new() };
+    }
+    if doubts.is_empty() {
+        return Trust {
+            sound: true,
+            text: "Nothing was found that takes from these figures.".into(),
+        };
+    }
+    let more = doubts.len().saturating_sub(SHOWN);
+    doubts.truncate(SHOWN);
+    doubts.extend((more > 0).then(|| format!("{more} more")));
+    let (begin, end) = match (takes(FEW), takes(EMULATED)) {
+        (true, true) => ("First look, no verdicts: ", " Trust what was counted; how fast is open."),
+        (true, false) => {
+            ("First look, no verdicts: ", " Trust what was counted; which is better is open.")
+        }
+        (false, true) => {
+            ("Read with care: ", " Trust ratios and what was counted, not absolute speed.")
+        }
+        (false, false) => ("Read with care: ", ""),
+    };
+    Trust { sound: false, text: format!("{begin}{}.{end}", doubts.join(" · ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_that_looks_at_a_whole_result_has_its_words() {
+        let common = doctor::rules();
+        let common = common.iter().filter(|rule| rule.layer.is_none());
+        for rule in common.filter(|rule| rule.when == doctor::When::After) {
+            let own = WORDS.iter().any(|(id, _)| *id == rule.id) || apart(rule.id);
+            assert!(own, "{}: the trust line has no words for it", rule.id);
+        }
+    }
+
+    #[test]
+    fn the_line_names_what_takes_most_and_what_may_be_trusted() {
+        let found = |rules: &[&str]| -> Vec<Finding> {
+            let one = |rule: &&str| Finding {
+                rule: (*rule).to_owned(),
+                severity: Severity::Warning,
+                ..Finding::default()
+            };
+            rules.iter().map(one).collect()
+        };
+        let line = |rules: &[&str]| trust(&found(rules), &[]).text;
+        assert!(trust(&found(&[]), &[]).sound);
+        assert_eq!(line(&["simulated"]), "", "a box says it");
+        assert_eq!(
+            line(&["sampling_expensive", EMULATED, "disturbed_cells"]),
+            "Read with care: emulated CPU · a busy machine · sampling that took CPU. Trust ratios and what was counted, not absolute speed."
+        );
+        assert!(line(&[FEW, EMULATED, "late_disk", "disturbed_cells", "leftovers"]).contains(
+            "no verdicts: 0 runs each · emulated CPU · a modelled disk that answered late · a busy machine · 1 more."
+        ));
+        let mut note = found(&["uneven_course"]);
+        note[0].severity = Severity::Note;
+        assert!(trust(&note, &[]).sound, "a note takes nothing");
+    }
+}
