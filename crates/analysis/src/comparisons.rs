@@ -135,12 +135,38 @@ pub(crate) fn compare_all(
         Some(looks) => judge_at(looks, &mut drafts),
     }
     drafts.sort_by_key(|draft| draft.question.map_or(usize::MAX, |(place, _)| place));
-    let mut all: Vec<_> = drafts.into_iter().map(|draft| draft.finish(&base.name, cells)).collect();
+    let mut all: Vec<_> =
+        drafts.into_iter().map(|draft| draft.finish(&base.name, (cells, cells))).collect();
     let lone = questions.iter().flat_map(|asked| {
         others.iter().filter_map(|new| one_sided(plan, asked, base, new)).collect::<Vec<_>>()
     });
     all.extend(lone);
     all
+}
+
+/// The same variants of two results against each other, those of `old` as the base. Their runs make no pairs, so all of them are compared by ranks.
+pub(crate) fn compare_results(
+    (old, new): (&[VariantFigures], &[VariantFigures]),
+    (plan, questions): (&PlanFacts, &[AskedMetric]),
+    cells: (&[CellEntry], &[CellEntry]),
+) -> Vec<MetricComparison> {
+    let questions = &questions[..questions.len().min(QUESTIONS)];
+    let mut drafts = Vec::new();
+    for own in new {
+        let Some(before) = old.iter().find(|variant| variant.name == own.name) else { continue };
+        drafts.extend(before.values.iter().filter_map(|values| {
+            let (better, test) = described(plan, &values.scope, &values.metric)?;
+            let test = if test == Test::Paired { Test::Ranked } else { test };
+            pair(before, own, values, (questions, (better, test)))
+        }));
+    }
+    judge(&mut drafts);
+    drafts.sort_by_key(|draft| draft.question.map_or(usize::MAX, |(place, _)| place));
+    let finish = |draft: Draft| {
+        let name = draft.new.name.clone();
+        draft.finish(&name, cells)
+    };
+    drafts.into_iter().map(finish).collect()
 }
 
 /// The comparison in a figure that is asked about and that the command of only one side printed: nothing is decided. What only one side's
@@ -298,21 +324,23 @@ fn judge_at(looks: &[u32], drafts: &mut [Draft]) {
 }
 
 impl Draft<'_> {
-    fn finish(self, base: &str, cells: &[CellEntry]) -> MetricComparison {
+    /// The comparison, with the cells of the base and of the new side by which runs that stand apart are named.
+    fn finish(self, base: &str, (old, new): (&[CellEntry], &[CellEntry])) -> MetricComparison {
         let mut comparison = self.comparison;
         if self.question.is_some() && self.few_beyond {
             comparison.verdict = Some(Verdict::Unclear);
             comparison.repeats_that_would_decide = None;
             comparison.method = FEW_BEYOND.to_owned();
         }
-        let run = |variant: &str, place: usize| {
+        let run = |cells: &[CellEntry], variant: &str, place: usize| {
             let (repeat, _) = *self.pairs.get(place)?;
             let own = |cell: &&CellEntry| cell.variant == variant && cell.repeat == repeat;
             let cell = cells.iter().find(own)?.index + 1;
             Some(RunApart { variant: variant.to_owned(), repeat, cell })
         };
-        let of_base = comparison.apart.base.iter().filter_map(|place| run(base, *place));
-        let of_new = comparison.apart.new.iter().filter_map(|place| run(&self.new.name, *place));
+        let own = &self.new.name;
+        let of_base = comparison.apart.base.iter().filter_map(|place| run(old, base, *place));
+        let of_new = comparison.apart.new.iter().filter_map(|place| run(new, own, *place));
         let apart = of_base.chain(of_new).collect();
         MetricComparison {
             metric: self.values.metric.clone(),

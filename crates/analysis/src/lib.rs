@@ -3,6 +3,7 @@
 //! Only cells that ended well count, and of these only the measured stages.
 #![forbid(unsafe_code)]
 
+mod across;
 mod comparisons;
 mod counters;
 mod courses;
@@ -22,6 +23,7 @@ use results::read::ResultSet;
 
 use places::Devices;
 
+pub use across::{Across, AcrossRow, Fact, across};
 pub use comparisons::{MetricComparison, RunApart, asks};
 pub use courses::{Change, EndGrowth, RunCourse};
 pub use effects::{FactorEffect, FactorEffects, LevelChange, level_number, own_name};

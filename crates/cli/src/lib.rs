@@ -69,6 +69,7 @@ fn command(command: &Command) -> Result<ExitCode, Failure> {
         Command::Estimate(args) => commands::estimate::run(args),
         Command::Show(args) => commands::show::run(args),
         Command::Report(args) => commands::report::run(args),
+        Command::Compare(args) => commands::compare::run(args),
         Command::Trend(args) => commands::trend::run(args),
         Command::Doctor(args) => commands::doctor::run(args),
         Command::Explain(args) => commands::explain::run(args),

@@ -5,6 +5,7 @@
 //! cannot disagree. Nothing here needs devices, rights or a network.
 #![forbid(unsafe_code)]
 
+pub mod across;
 pub mod counters;
 pub mod csv;
 mod drawing;

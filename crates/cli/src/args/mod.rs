@@ -32,7 +32,7 @@ pub use gates::Gates;
 pub use lab::{GuestArgs, LabCommand, LabRunArgs, LabShellArgs};
 pub use load::{LoadArgs, TargetArg};
 pub use load_keys::as_options;
-pub use results::{DoctorArgs, ReportArgs, ShowArgs, TrendArgs};
+pub use results::{CompareArgs, DoctorArgs, ReportArgs, ShowArgs, TrendArgs};
 pub use run::{Common, RunArgs, setting};
 pub use uvdo::{
     CreateArgs, DiscardArg, GrowArgs, PolicyArg, PolicyArgs, StartArgs, StatsArgs, UvdoCheckArgs,
@@ -70,6 +70,8 @@ pub enum Command {
     Show(ShowArgs),
     /// Make one self-contained page of results.
     Report(ReportArgs),
+    /// Hold one result against another: what each variant does now, and did before.
+    Compare(CompareArgs),
     /// Say what changed between results of one experiment, and between which: the same test on every release.
     Trend(TrendArgs),
     /// Say what this machine can do, what is wrong with a result and what limits it, or what a plan cannot show.

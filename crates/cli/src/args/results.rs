@@ -39,6 +39,33 @@ pub struct ReportArgs {
     pub output: PathBuf,
 }
 
+/// `fathom compare`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Each variant that both results have is held against itself: the second over the first. What else differs between the results (kernel, processor,
+version of Fathom, the experiment's file) is named. The runs of one were made at another time than those of the other, and whatever changed in between,
+a warmer room or a fuller disk too, is in the difference: variants of one experiment, whose runs alternate, or fathom trend over many results
+are surer. Exit code 5 where a result is incomplete or was changed.
+
+Examples:
+  fathom compare monday/ tuesday/
+  fathom compare old-kernel/ new-kernel/ --fail-on worse --json")]
+pub struct CompareArgs {
+    /// Directory of the first result: the base.
+    pub old: PathBuf,
+    /// Directory of the second result.
+    pub new: PathBuf,
+    /// Show every figure, not just what the experiments ask.
+    #[arg(long, conflicts_with = "json")]
+    pub all: bool,
+    /// JSON on standard output (docs/json.md); it holds every figure.
+    #[arg(long)]
+    pub json: bool,
+    /// End with exit code 1 when a verdict is one of these: better, worse, same, differs, unclear; comma separated.
+    #[arg(long, value_name = "VERDICT,...", value_delimiter = ',', value_parser = super::gates::verdict)]
+    pub fail_on: Vec<stats::Verdict>,
+}
+
 /// `fathom trend`
 #[derive(Debug, Args)]
 #[command(after_help = "\

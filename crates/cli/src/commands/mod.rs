@@ -2,6 +2,7 @@
 
 pub mod catalogue;
 pub mod clean;
+pub mod compare;
 pub mod disk;
 pub mod doctor;
 mod ends;

@@ -4,7 +4,7 @@ use units::is_obeyed;
 
 /// A colour, or none.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Tint {
+pub(crate) enum Tint {
     Plain,
     Dim,
     Red,
@@ -14,7 +14,7 @@ pub(super) enum Tint {
 }
 
 /// The colour of a verdict.
-pub(super) fn tint(verdict: Option<&str>) -> Tint {
+pub(crate) fn tint(verdict: Option<&str>) -> Tint {
     match verdict {
         Some("better") => Tint::Green,
         Some("worse") => Tint::Red,
@@ -25,7 +25,7 @@ pub(super) fn tint(verdict: Option<&str>) -> Tint {
 }
 
 /// Writes in colour, or does not.
-pub(super) struct Ink {
+pub(crate) struct Ink {
     pub colour: bool,
 }
 

@@ -192,3 +192,38 @@ fn on_a_page_of_several_results_what_takes_from_one_stands_in_its_row() {
         "when each began: {head}"
     );
 }
+
+#[test]
+fn a_second_result_is_held_against_the_first_with_what_else_differs() {
+    let old = fixture::with(12, 7_600.0);
+    let mut new = fixture::with(12, 5_000.0);
+    new.manifest.host.0.insert("kernel".into(), "Linux 7.3".into());
+    new.manifest.guest = None;
+    let found = analysis::across(&old, &new);
+    let of = |variant: &str| {
+        let own = |row: &&analysis::AcrossRow| {
+            row.comparison.new == variant && row.comparison.metric == "iops"
+        };
+        &found.rows.iter().find(own).unwrap().comparison
+    };
+    assert_eq!(of("vdo").verdict, Some(stats::Verdict::Worse), "{:?}", of("vdo"));
+    assert!((of("vdo").ratio.unwrap() - 5.0 / 7.6).abs() < 0.05);
+    assert_eq!(of("plain").verdict, Some(stats::Verdict::Same), "{:?}", of("plain"));
+    let text = report::across::text(&found, false, 100, false);
+    assert!(text.starts_with("What else differs, and may be the reason: kernel ("), "{text}");
+    assert!(text.contains(", then Linux 7.3)") && text.contains("worse"), "{text}");
+    // Columns stand below each other.
+    let block: Vec<&str> =
+        text.split_once("IOPS of randwrite\n").unwrap().1.lines().take(3).collect();
+    let at = block[0].find("95 % interval").unwrap();
+    assert!(block[1..].iter().all(|line| line.chars().nth(at) == Some('[')), "{block:#?}");
+    let document = report::across::json(&found);
+    assert_eq!(document["differ"][0]["new"], "Linux 7.3");
+    assert!(
+        document["comparisons"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|row| row["n_new"] == 5 || row["n_new"].is_number())
+    );
+}

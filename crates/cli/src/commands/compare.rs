@@ -1,0 +1,45 @@
+//! `fathom compare`: two results, variant by variant.
+
+use std::process::ExitCode;
+
+use analysis::across;
+use report::across::{json as document, text};
+
+use crate::args::CompareArgs;
+use crate::failure::Failure;
+use crate::terminal::{Style, Text, answer, json, say_line, width};
+
+pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
+    let (old, new) = (results::open(&args.old)?, results::open(&args.new)?);
+    if old.manifest.run_id == new.manifest.run_id {
+        let said = format!(
+            "{} and {} are one run, {}: nothing can differ",
+            args.old.display(),
+            args.new.display(),
+            old.manifest.run_id
+        );
+        return Err(Failure::usage(said).with_help("name the results of two runs"));
+    }
+    for result in [&old, &new] {
+        let why = result.seal.broken().map(|what| format!("was changed: {what}"));
+        let why = why.or_else(|| Some(format!("is incomplete: {}", result.incomplete.as_ref()?)));
+        if let Some(why) = why {
+            say_line(
+                Style::of_stderr().note("warning:").and(format!("{} {why}", result.path.display())),
+            );
+        }
+    }
+    let found = across(&old, &new);
+    if args.json {
+        json(&serde_json::to_string_pretty(&document(&found)).map_err(Failure::data)?);
+    } else {
+        answer(&Text::made(&text(&found, args.all, width(), Style::of_stdout().colour())));
+    }
+    let good = [&old, &new].iter().all(|one| one.seal.broken().is_none() && one.complete());
+    let mut verdicts = found.rows.iter().filter_map(|row| row.comparison.verdict);
+    Ok(ExitCode::from(match verdicts.any(|verdict| args.fail_on.contains(&verdict)) {
+        _ if !good => 5,
+        true => 1,
+        false => 0,
+    }))
+}

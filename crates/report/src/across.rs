@@ -1,0 +1,149 @@
+//! Two results beside each other, on a terminal and as JSON: what `fathom compare` prints.
+
+use analysis::{Across, AcrossRow, Fact};
+use serde_json::{Value, json};
+use stats::Verdict;
+use units::{Metric, Unit};
+
+use crate::terminal::ink::{Ink, tint, wrapped};
+use crate::wording::{self, NONE};
+
+/// Version of the form of the document.
+pub const SCHEMA: u32 = 1;
+
+/// The figures that both have, a block for each metric and a line for each variant: what is asked, or `all`. Lines are at most `width` characters
+/// where words allow it.
+pub fn text(across: &Across, all: bool, width: usize, colour: bool) -> String {
+    let ink = Ink { colour };
+    let shown: Vec<&AcrossRow> =
+        across.rows.iter().filter(|row| all || row.comparison.asked()).collect();
+    let mut out = String::new();
+    let mut line = |text: &str| {
+        out.push_str(&wrapped(text, width, ""));
+        out.push('\n');
+    };
+    if !across.differ.is_empty() {
+        let facts: Vec<String> = across.differ.iter().map(fact).collect();
+        line(&format!("What else differs, and may be the reason: {}.", facts.join("; ")));
+    }
+    for (names, which) in [(&across.only_old, "first"), (&across.only_new, "second")] {
+        if !names.is_empty() {
+            line(&format!("Only the {which} result has {}.", units::show::names(names)));
+        }
+    }
+    if shown.is_empty() {
+        line(
+            "Nothing that is asked is known of a variant that both have; --all shows every figure.",
+        );
+    }
+    let mut told: Vec<(&str, String)> = Vec::new();
+    for row in &shown {
+        let of = (row.comparison.metric.as_str(), row.comparison.scope.name());
+        if !told.contains(&of) {
+            told.push(of);
+        }
+    }
+    for (metric, scope) in &told {
+        let own = |row: &&&AcrossRow| {
+            row.comparison.metric == *metric && row.comparison.scope.name() == *scope
+        };
+        let rows: Vec<&AcrossRow> = shown.iter().filter(own).copied().collect();
+        let label = layers::metric(metric).map_or(*metric, |metric| metric.name);
+        out.push_str(&format!("\n{label} of {scope}\n{}", block(&rows, &ink)));
+    }
+    out
+}
+
+/// Columns of a block.
+const COLUMNS: usize = 8;
+/// The columns that hold numbers, and the one that holds the verdict.
+const NUMBERS: std::ops::RangeInclusive<usize> = 1..=3;
+const VERDICT: usize = 5;
+
+/// A line for each variant, its columns below each other.
+fn block(rows: &[&AcrossRow], ink: &Ink) -> String {
+    let columns = |row: &AcrossRow| {
+        let c = &row.comparison;
+        let unit = unit(row);
+        let figure = |figure: &stats::Figure| {
+            figure.median.map_or(NONE.to_owned(), |median| wording::value(unit, median))
+        };
+        let repeats = c.repeats_that_would_decide;
+        let open =
+            [repeats.map(|n| format!("about {n} runs each would decide")), wording::no_interval(c)];
+        let open: Vec<String> = open.into_iter().flatten().collect();
+        [
+            c.new.clone(),
+            figure(&row.old),
+            figure(&row.new),
+            wording::compared(unit, c),
+            wording::ratio_interval(unit, c).unwrap_or_default(),
+            c.verdict
+                .map_or_else(String::new, |verdict| wording::verdict(verdict.word()).to_owned()),
+            format!("{} + {} runs", row.old.n, row.new.n),
+            open.join(", "),
+        ]
+    };
+    let head = ["", "first", "second", "ratio", "95 % interval", "", "", ""].map(str::to_owned);
+    let mut lines = vec![(head, None)];
+    lines.extend(rows.iter().map(|row| (columns(row), row.comparison.verdict)));
+    let widths: Vec<usize> = (0..COLUMNS)
+        .map(|at| lines.iter().map(|(line, _)| line[at].chars().count()).max().unwrap_or(0))
+        .collect();
+    let mut out = String::new();
+    for (line, verdict) in &lines {
+        let mut text = String::from(" ");
+        for (at, (cell, width)) in
+            line.iter().zip(&widths).enumerate().filter(|(_, (_, w))| **w > 0)
+        {
+            let gap = " ".repeat(width - cell.chars().count());
+            let cell = match (at, verdict) {
+                (VERDICT, Some(verdict)) => ink.paint(tint(Some(verdict.word())), cell),
+                _ => cell.clone(),
+            };
+            // Numbers end below each other, words begin so.
+            let padded =
+                if NUMBERS.contains(&at) { format!("{gap}{cell}") } else { format!("{cell}{gap}") };
+            text.push_str(&format!(" {padded} "));
+        }
+        out.push_str(text.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+fn unit(row: &AcrossRow) -> Unit {
+    let known: Option<&Metric> = layers::metric(&row.comparison.metric);
+    known.map_or(Unit::Count, |metric| metric.unit)
+}
+
+/// `kernel: Linux 6.12.1, then Linux 6.18.2`.
+fn fact(fact: &Fact) -> String {
+    match (&fact.old, &fact.new) {
+        (None, None) => fact.name.to_owned(),
+        (old, new) => {
+            let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".into());
+            format!("{} ({}, then {})", fact.name, known(old), known(new))
+        }
+    }
+}
+
+/// The same for scripts; it holds every figure.
+pub fn json(across: &Across) -> Value {
+    let row = |row: &AcrossRow| {
+        let c = &row.comparison;
+        json!({
+            "variant": c.new, "metric": c.metric, "stage": c.scope.stage, "operation": c.scope.as_operation(), "layer": c.scope.as_layer(),
+            "unit": unit(row), "asked": c.asked(), "threshold": c.threshold, "base": row.old.median, "new": row.new.median,
+            "ratio": c.ratio, "low": c.low, "high": c.high, "difference": c.difference.map(|difference| difference.value),
+            "p": c.p, "p_adjusted": c.p_adjusted, "verdict": c.verdict.map(Verdict::word), "n_base": row.old.n, "n_new": row.new.n,
+            "repeats_that_would_decide": c.repeats_that_would_decide, "method": c.method,
+        })
+    };
+    json!({
+        "schema": SCHEMA,
+        "comparisons": across.rows.iter().map(row).collect::<Vec<_>>(),
+        "differ": across.differ.iter().map(|fact| json!({"name": fact.name, "base": fact.old, "new": fact.new})).collect::<Vec<_>>(),
+        "only_base": across.only_old, "only_new": across.only_new,
+    })
+}
