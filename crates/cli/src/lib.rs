@@ -70,6 +70,8 @@ fn command(command: &Command) -> Result<ExitCode, Failure> {
         Command::Show(args) => commands::show::run(args),
         Command::Report(args) => commands::report::run(args),
         Command::Compare(args) => commands::compare::run(args),
+        Command::Pack(args) => commands::pack::pack(args),
+        Command::Unpack(args) => commands::pack::unpack(args),
         Command::Trend(args) => commands::trend::run(args),
         Command::Doctor(args) => commands::doctor::run(args),
         Command::Explain(args) => commands::explain::run(args),

@@ -15,6 +15,7 @@ use crate::failure::Failure;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OutputKind {
     Page(Page),
+    Packed,
     Sources,
     Profile,
     IoLog,
@@ -29,6 +30,7 @@ impl OutputKind {
     pub fn mark(self) -> &'static [u8] {
         match self {
             Self::Page(page) => page.mark().as_bytes(),
+            Self::Packed => results::packed::MARK,
             Self::Sources => report::sources::MARK.as_bytes(),
             Self::Profile => content::Profile::MARK.as_bytes(),
             Self::IoLog => &results::iolog::MAGIC,
@@ -43,6 +45,7 @@ impl OutputKind {
         match self {
             Self::Page(Page::Results) => "page of results",
             Self::Page(Page::Estimate) => "page of an estimate",
+            Self::Packed => "packed result",
             Self::Sources => "table of expectations and sources",
             Self::Profile => "profile",
             Self::IoLog => "log of I/Os",
@@ -288,7 +291,9 @@ mod tests {
         "load >page",
         "load >verify_state",
         "load content_profile",
+        "pack >output",
         "report >output",
+        "unpack file",
     ];
 
     /// Options that name what may be made, by the words of their command.

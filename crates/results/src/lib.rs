@@ -15,6 +15,7 @@ pub mod hlog;
 mod identity;
 pub mod iolog;
 pub mod model;
+pub mod packed;
 pub mod proofs;
 pub mod read;
 pub mod recover;

@@ -9,6 +9,7 @@ use crate::checksums::{self, Seal};
 use crate::frames::{self, Damage};
 use crate::identity;
 use crate::model::{CellEntry, CellRecord, CellState, Manifest, Row, SCHEMA, plain_and_raw};
+use crate::packed;
 use crate::proofs::{self, KeptProof};
 use crate::recover::{RecoveredStage, recover};
 use crate::sink::DirSink;
@@ -152,6 +153,9 @@ pub enum ReadError {
         /// Combinations that cannot be.
         what: String,
     },
+    /// It is one file, and that is damaged.
+    #[error(transparent)]
+    Packed(#[from] packed::PackError),
     /// The system refused.
     #[error("Cannot read {path}")]
     Io {
@@ -162,9 +166,17 @@ pub enum ReadError {
     },
 }
 
-/// Reads the result in `dir`. Whatever a kill can leave after the manifest was first written is readable;
+/// Reads the result in `dir`, a directory or a packed result. Whatever a kill can leave after the manifest was first written is readable;
 /// [`ResultSet::incomplete`] says what is missing then.
 pub fn open(dir: &Path) -> Result<ResultSet, ReadError> {
+    if packed::is_packed(dir) {
+        let unpacked = packed::unpacked(dir)?;
+        return Ok(ResultSet { path: dir.to_owned(), ..open_dir(unpacked.path())? });
+    }
+    open_dir(dir)
+}
+
+fn open_dir(dir: &Path) -> Result<ResultSet, ReadError> {
     let manifest = read_manifest(dir)?;
     if let Some(what) = identity::contradiction(&manifest) {
         return Err(ReadError::Contradiction { path: dir.join(MANIFEST), what });

@@ -32,7 +32,7 @@ pub use gates::Gates;
 pub use lab::{GuestArgs, LabCommand, LabRunArgs, LabShellArgs};
 pub use load::{LoadArgs, TargetArg};
 pub use load_keys::as_options;
-pub use results::{CompareArgs, DoctorArgs, ReportArgs, ShowArgs, TrendArgs};
+pub use results::{CompareArgs, DoctorArgs, PackArgs, ReportArgs, ShowArgs, TrendArgs, UnpackArgs};
 pub use run::{Common, RunArgs, setting};
 pub use uvdo::{
     CreateArgs, DiscardArg, GrowArgs, PolicyArg, PolicyArgs, StartArgs, StatsArgs, UvdoCheckArgs,
@@ -74,6 +74,10 @@ pub enum Command {
     Compare(CompareArgs),
     /// Say what changed between results of one experiment, and between which: the same test on every release.
     Trend(TrendArgs),
+    /// Pack a result into one file, which is read as it is.
+    Pack(PackArgs),
+    /// Make a directory of a packed result.
+    Unpack(UnpackArgs),
     /// Say what this machine can do, what is wrong with a result and what limits it, or what a plan cannot show.
     Doctor(DoctorArgs),
     /// Print what an experiment would do: commands, time, bytes. Touches nothing.

@@ -39,6 +39,33 @@ pub struct ReportArgs {
     pub output: PathBuf,
 }
 
+/// `fathom pack`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The file is a tar archive, compressed with zstd: zstd -d and tar read it, too. Every command that reads results takes it as it is. The same result
+makes the same bytes, wherever it is packed. Exit code 5 where the result is incomplete or was changed: it is packed as it is.
+
+Examples:
+  fathom pack my-result
+  fathom show my-result.fathom; fathom report *.fathom -o all.html")]
+pub struct PackArgs {
+    /// Directory of the result.
+    pub result: PathBuf,
+    /// The file to write [default: ./NAME.fathom].
+    #[arg(short, long, value_name = "FILE.fathom", value_parser = super::made())]
+    pub output: Option<PathBuf>,
+}
+
+/// `fathom unpack`
+#[derive(Debug, Args)]
+pub struct UnpackArgs {
+    /// The packed result.
+    pub file: PathBuf,
+    /// The directory to make; it must not exist [default: ./NAME].
+    #[arg(long, value_name = "DIR", value_parser = super::made())]
+    pub out: Option<PathBuf>,
+}
+
 /// `fathom compare`
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -31,7 +31,7 @@ pub fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
 /// The experiment that `subject` is; `None` where it is a result, or would be one if it were there.
 fn experiment(subject: &str) -> Result<Option<ExperimentSource>, Failure> {
     let path = Path::new(subject);
-    if path.is_dir() {
+    if path.is_dir() || results::packed::is_packed(path) {
         return Ok(None);
     }
     if path.is_file() || path.extension().is_some_and(|extension| extension == "toml") {
@@ -53,6 +53,11 @@ fn of_result(args: &DoctorArgs, path: &Path) -> Result<ExitCode, Failure> {
     let analysis = analysis::analyse(&result);
     let mut found = doctor::examine(&result, &analysis);
     let all = args.all;
+    if args.prove.is_some() && results::packed::is_packed(path) {
+        let error =
+            format!("{} is packed: proofs are kept in the directory of a result", path.display());
+        return Err(Failure::usage(error).with_help("fathom unpack makes one"));
+    }
     if let Some(rule) = &args.prove {
         prove::run(args, &result, &mut found, rule.as_deref())?;
     }

@@ -13,6 +13,7 @@ pub mod lab;
 pub mod layers;
 pub mod load;
 mod logs;
+pub mod pack;
 pub mod report;
 pub mod run;
 pub mod shell;

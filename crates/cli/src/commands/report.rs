@@ -53,11 +53,13 @@ pub fn view(result: &ResultSet) -> View {
     report::view::view(result, &analysis, &findings)
 }
 
-/// The results in a directory of results, by name (what `fathom-bench engine` leaves); else `path` itself.
+/// The results in a directory of results, packed ones too, by name (what `fathom-bench engine` leaves); else `path` itself.
 pub fn results_in(path: &Path) -> Vec<PathBuf> {
     // One that has lost its manifest is named, not passed over.
     let is_result = |path: &Path| {
-        path.join(results::writer::MANIFEST).is_file() || path.join(results::writer::CELLS).is_dir()
+        path.join(results::writer::MANIFEST).is_file()
+            || path.join(results::writer::CELLS).is_dir()
+            || results::packed::is_packed(path)
     };
     let inside = std::fs::read_dir(path).into_iter().flatten().flatten();
     let mut inside: Vec<_> = inside.map(|entry| entry.path()).filter(|p| is_result(p)).collect();

@@ -27,6 +27,41 @@ fn bar() -> ProgressBar {
     bar
 }
 
+/// How much of a number of bytes is done, on a live terminal and only there; gone when dropped.
+pub struct Share {
+    bar: Option<ProgressBar>,
+    done: u64,
+    all: u64,
+}
+
+impl Share {
+    /// Begins with nothing of `all` bytes.
+    pub fn of(what: &str, all: u64) -> Self {
+        let shown = live().then(bar);
+        if let Some(bar) = &shown {
+            bar.set_prefix(what.to_owned());
+        }
+        Self { bar: shown, done: 0, all }
+    }
+
+    /// Counts bytes as done.
+    pub fn more(&mut self, bytes: u64) {
+        self.done += bytes;
+        if let Some(bar) = &self.bar {
+            set_fraction(bar, (self.all > 0).then(|| self.done as f64 / self.all as f64));
+            bar.set_message(units::Bytes(self.done).to_string());
+        }
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
 /// I/Os per second: whole from 10 on; below that the fraction matters.
 fn per_second(rate: f64) -> String {
     Unit::PerSecond.show(if rate.abs() < 10.0 { rate } else { rate.round() })

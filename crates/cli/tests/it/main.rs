@@ -57,6 +57,8 @@ mod odd_targets;
 #[cfg(test)]
 mod outputs;
 #[cfg(test)]
+mod packages;
+#[cfg(test)]
 mod packed;
 #[cfg(test)]
 mod page;

@@ -18,10 +18,11 @@ struct Writer {
     streams: bool,
 }
 
-const WRITERS: [Writer; 9] = [
+const WRITERS: [Writer; 10] = [
     Writer { words: &["estimate", "input", "--log"], input: "input", streams: true },
     Writer { words: &["estimate", "input", "-o"], input: "input", streams: true },
     Writer { words: &["estimate", "input", "--profile"], input: "input", streams: true },
+    Writer { words: &["pack", "result", "-o"], input: "result/manifest.json", streams: true },
     Writer { words: &["report", "result", "-o"], input: "result/manifest.json", streams: true },
     Writer { words: &["load", "input", "--ios", "9", "--io-log"], input: "input", streams: true },
     Writer {

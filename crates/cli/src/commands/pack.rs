@@ -1,0 +1,98 @@
+//! `fathom pack` and `fathom unpack`: a result as one file, and back.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use results::packed::{self, PackError};
+use units::Bytes;
+
+use crate::args::{PackArgs, UnpackArgs};
+use crate::failure::Failure;
+use crate::outputs::{self, Input, Output, OutputKind};
+use crate::render::Share;
+use crate::terminal::say;
+
+/// The ending of packed results' names.
+const ENDING: &str = ".fathom";
+
+pub fn pack(args: &PackArgs) -> Result<ExitCode, Failure> {
+    if packed::is_packed(&args.result) {
+        let said = format!("{} is packed already", args.result.display());
+        return Err(Failure::usage(said).with_help("name the directory of a result"));
+    }
+    let result = results::open(&args.result)?;
+    let place = match &args.output {
+        Some(place) => place.clone(),
+        None => {
+            let mut name = named(&args.result)?;
+            name.push(ENDING);
+            PathBuf::from(name)
+        }
+    };
+    let output = Output { option: "-o", path: &place, kind: OutputKind::Packed };
+    outputs::check(&[output], &[Input { path: &args.result, what: "which is packed" }])?;
+    let mut share = Share::of("packing", packed::size(&args.result)?);
+    let draft = output.begin()?;
+    packed::pack(&args.result, draft.file(), |bytes| share.more(bytes))?;
+    let file = draft.finish().map_err(|error| output.not_written(&error))?;
+    let size = file.metadata().map_or(0, |found| found.len());
+    drop(share);
+    say(&format!(
+        "{} written ({}); every command that reads results takes it",
+        place.display(),
+        Bytes(size)
+    ));
+    if let Some(why) = &result.incomplete {
+        say(&format!("the result is incomplete: {why}"));
+    }
+    if let Some(what) = result.seal.broken() {
+        say(&format!("the result is not as its run left it: {what}"));
+    }
+    Ok(super::report::code_of(&result))
+}
+
+pub fn unpack(args: &UnpackArgs) -> Result<ExitCode, Failure> {
+    let place = match &args.out {
+        Some(place) => place.clone(),
+        None => PathBuf::from(args.file.file_stem().unwrap_or(OsStr::new("result"))),
+    };
+    if place.symlink_metadata().is_ok() {
+        let said = format!("{} exists", place.display());
+        return Err(Failure::refused(said).with_help("name another directory with --out"));
+    }
+    let bytes = args.file.metadata().map_or(0, |found| found.len());
+    let mut share = Share::of("unpacking", bytes);
+    packed::unpack_to(&args.file, &place, |bytes| share.more(bytes))?;
+    drop(share);
+    let result = results::open(&place)?;
+    say(&format!("{} made, {}", place.display(), sealed(&result)));
+    Ok(super::report::code_of(&result))
+}
+
+fn sealed(result: &results::ResultSet) -> &'static str {
+    match result.seal {
+        results::Seal::Whole => "all of it as its run left it",
+        results::Seal::None => "which is not sealed: whether its files were changed is not known",
+        results::Seal::Broken(_) => "which is not as its run left it",
+    }
+}
+
+/// The name of a directory, whatever leads to it.
+fn named(dir: &Path) -> Result<std::ffi::OsString, Failure> {
+    let whole = dir.canonicalize().map_err(Failure::usage)?;
+    let name = whole.file_name().map(OsStr::to_owned);
+    name.ok_or_else(|| {
+        Failure::usage("A root directory has no name").with_help("name the file with -o")
+    })
+}
+
+impl From<PackError> for Failure {
+    fn from(error: PackError) -> Self {
+        match error {
+            PackError::Damaged { .. } => Self::data(error),
+            PackError::Foreign(_) => Self::usage(error),
+            PackError::Io { .. } => Self::environment(error),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Results in one file: read as they are, the same bytes each time, and never half a result.
+
+use std::fs;
+use std::process::Command;
+
+use crate::program::{expect, fathom_in, fresh, json, text};
+
+#[test]
+fn a_packed_result_is_read_by_every_command_as_its_directory_is() {
+    let (dir, out) = fresh();
+    expect(0, &["run", "vdo-vs-plain", "--simulate", "--repeat", "5", "--out", text(&out)]);
+    let said = fathom_in(dir.path(), &["pack", text(&out)]);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let name = format!("{}.fathom", out.file_name().unwrap().to_str().unwrap());
+    let packed = dir.path().join(&name);
+    let plain: u64 = results::packed::size(&out).unwrap();
+    assert!(fs::metadata(&packed).unwrap().len() * 5 < plain, "JSON packs well");
+    // The same result makes the same bytes.
+    let again = dir.path().join("again.fathom");
+    expect(0, &["pack", text(&out), "-o", text(&again)]);
+    assert_eq!(fs::read(&packed).unwrap(), fs::read(&again).unwrap());
+    assert_eq!(json(&["show", text(&packed), "--json"]), json(&["show", text(&out), "--json"]));
+    assert!(expect(0, &["doctor", text(&packed)]).out.contains("simulated"));
+    let page = dir.path().join("page.html");
+    expect(0, &["report", text(&packed), "-o", text(&page)]);
+    assert!(fs::read_to_string(&page).unwrap().contains("vdo-vs-plain"));
+    assert!(expect(0, &["trend", text(dir.path())]).out.contains("it is of the same run as"));
+    // Back again, file by file.
+    let back = dir.path().join("back");
+    let said = expect(0, &["unpack", text(&packed), "--out", text(&back)]);
+    assert!(said.err.contains("all of it as its run left it"), "{}", said.err);
+    let same = Command::new("diff").arg("-r").args([&out, &back]).status().unwrap();
+    assert!(same.success());
+    assert_eq!(fathom_in(dir.path(), &["unpack", text(&packed), "--out", "back"]).code, Some(4));
+    // Other programs read it, too.
+    let script = format!("zstd -dc {} | tar t", text(&packed));
+    let listed = Command::new("sh").args(["-c", &script]).output().unwrap();
+    if Command::new("zstd").arg("-V").output().is_ok_and(|out| out.status.success()) {
+        assert!(String::from_utf8_lossy(&listed.stdout).contains("manifest.json"));
+    }
+}
+
+#[test]
+fn a_damaged_package_is_told_and_leaves_nothing_behind() {
+    let (dir, out) = fresh();
+    expect(0, &["run", "vdo-vs-plain", "--simulate", "--repeat", "2", "--out", text(&out)]);
+    let packed = dir.path().join("r.fathom");
+    expect(0, &["pack", text(&out), "-o", text(&packed)]);
+    let whole = fs::read(&packed).unwrap();
+    let bad = dir.path().join("bad.fathom");
+    for cut in [results::packed::MARK.len(), whole.len() / 3, whole.len() - 7] {
+        fs::write(&bad, &whole[..cut]).unwrap();
+        for args in [&["show", "bad.fathom"][..], &["unpack", "bad.fathom", "--out", "new"]] {
+            let answer = fathom_in(dir.path(), args);
+            assert_eq!(answer.code, Some(5), "{cut} {args:?}: {}{}", answer.out, answer.err);
+            assert!(answer.err.contains("bad.fathom"), "{}", answer.err);
+        }
+    }
+    // An archive that leads out of its directory, or holds links, is none.
+    let archive = |make: &dyn Fn(&mut tar::Builder<Vec<u8>>)| {
+        let mut builder = tar::Builder::new(Vec::new());
+        make(&mut builder);
+        let tar = builder.into_inner().unwrap();
+        let packed = zstd::encode_all(&tar[..], 1).unwrap();
+        fs::write(&bad, [results::packed::MARK, &packed].concat()).unwrap();
+        fathom_in(dir.path(), &["unpack", "bad.fathom", "--out", "new"])
+    };
+    let outside = archive(&|builder| {
+        let mut header = tar::Header::new_gnu();
+        header.as_old_mut().name[..9].copy_from_slice(b"../gotcha");
+        header.set_size(2);
+        header.set_cksum();
+        builder.append(&header, &b"hi"[..]).unwrap();
+    });
+    assert_eq!(outside.code, Some(5), "{}", outside.err);
+    let link = archive(&|builder| {
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(tar::EntryType::Symlink);
+        header.set_size(0);
+        builder.append_link(&mut header, "manifest.json", "/etc/passwd").unwrap();
+    });
+    assert_eq!(link.code, Some(5), "{}", link.err);
+    let mut left: Vec<_> = fs::read_dir(dir.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    left.sort();
+    let own = out.file_name().unwrap().to_str().unwrap().to_owned();
+    let mut kept = vec!["bad.fathom".to_owned(), own, "r.fathom".to_owned()];
+    kept.sort();
+    assert_eq!(left, kept);
+    // A file of somebody else is not replaced.
+    fs::write(dir.path().join("mine"), "keep").unwrap();
+    let refused = fathom_in(dir.path(), &["pack", text(&out), "-o", "mine"]);
+    assert_eq!(refused.code, Some(4), "{}", refused.err);
+    assert_eq!(fs::read_to_string(dir.path().join("mine")).unwrap(), "keep");
+}

@@ -1,0 +1,201 @@
+//! Results in one file: a tar archive, compressed with zstd, behind a short frame that says what it is. `zstd -d` and `tar` read it, too.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, ErrorKind, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+use crate::writer::MANIFEST;
+
+/// The beginning of every packed result: a frame that readers of zstd skip, which holds the words.
+pub const MARK: &[u8] = b"\x50\x2A\x4D\x18\x0E\x00\x00\x00fathom result\n";
+
+/// How strongly it is compressed: rows are JSON, of which a tenth is left, and a stronger level takes ten times as long for a tenth of that.
+const LEVEL: i32 = 5;
+/// Bytes that the files of a packed result may hold when it is read without being unpacked first.
+const MOST: u64 = 8 << 30;
+
+/// Why a result cannot be packed, or a packed one not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum PackError {
+    /// There is something in the directory that a result does not hold.
+    #[error("{0} is neither a file nor a directory; a result holds nothing else")]
+    Foreign(PathBuf),
+    /// The file is none, or damaged.
+    #[error("{path} is no packed result that can be read: {what}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The system refused.
+    #[error("Cannot read or write {path}")]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> PackError {
+    let path = path.to_owned();
+    |source| PackError::Io { path, source }
+}
+
+/// Tells whether a file is a packed result, by its beginning.
+pub fn is_packed(path: &Path) -> bool {
+    let is_file = fs::metadata(path).is_ok_and(|found| found.is_file());
+    let begins = || {
+        let mut begin = Vec::new();
+        let read = File::open(path)?.take(MARK.len() as u64).read_to_end(&mut begin);
+        read.map(|_| begin == MARK)
+    };
+    is_file && begins().unwrap_or(false)
+}
+
+/// Writes all files of the result in `dir` as one. The same files make the same bytes, wherever and whenever they are packed. `on` is told the
+/// bytes of each file that was taken.
+///
+/// # Errors
+/// When a file cannot be read or the package not be written, and where there is something that is neither file nor directory.
+pub fn pack(dir: &Path, mut to: impl Write, mut on: impl FnMut(u64)) -> Result<(), PackError> {
+    let mut files = Vec::new();
+    files_in(dir, Path::new(""), &mut files)?;
+    files.sort();
+    to.write_all(MARK).map_err(failed(dir))?;
+    let encoder = zstd::Encoder::new(to, LEVEL).map_err(failed(dir))?;
+    let mut archive = tar::Builder::new(encoder);
+    for name in files {
+        let path = dir.join(&name);
+        let file = File::open(&path).map_err(failed(&path))?;
+        let bytes = file.metadata().map_err(failed(&path))?.len();
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes);
+        header.set_mode(0o644);
+        header.set_mtime(0);
+        // Of a file that grows meanwhile no more is taken than was said.
+        archive.append_data(&mut header, &name, file.take(bytes)).map_err(failed(&path))?;
+        on(bytes);
+    }
+    let encoder = archive.into_inner().map_err(failed(dir))?;
+    let mut to = encoder.finish().map_err(failed(dir))?;
+    to.flush().map_err(failed(dir))
+}
+
+/// The bytes of all files of the result in `dir`.
+///
+/// # Errors
+/// As those of [`pack`].
+pub fn size(dir: &Path) -> Result<u64, PackError> {
+    let mut files = Vec::new();
+    files_in(dir, Path::new(""), &mut files)?;
+    let size = |name: PathBuf| {
+        let path = dir.join(name);
+        fs::metadata(&path).map(|found| found.len()).map_err(failed(&path))
+    };
+    files.into_iter().map(size).sum()
+}
+
+/// The files below a directory, by their names in it.
+fn files_in(root: &Path, below: &Path, found: &mut Vec<PathBuf>) -> Result<(), PackError> {
+    let dir = root.join(below);
+    for entry in fs::read_dir(&dir).map_err(failed(&dir))? {
+        let entry = entry.map_err(failed(&dir))?;
+        let name = below.join(entry.file_name());
+        let kind = entry.file_type().map_err(failed(&entry.path()))?;
+        match (kind.is_file(), kind.is_dir()) {
+            (true, _) => found.push(name),
+            (_, true) => files_in(root, &name, found)?,
+            _ => return Err(PackError::Foreign(entry.path())),
+        }
+    }
+    Ok(())
+}
+
+/// Unpacks a result into `dir`, which is there and empty. `on` is told the bytes of each file that was made.
+///
+/// # Errors
+/// When the file is no packed result, is cut off or damaged, or names anything outside of `dir`: what was made until then stays there.
+pub fn unpack(from: &Path, dir: &Path, on: impl FnMut(u64)) -> Result<(), PackError> {
+    unpack_at_most(from, dir, u64::MAX, on)
+}
+
+fn unpack_at_most(
+    from: &Path,
+    dir: &Path,
+    most: u64,
+    mut on: impl FnMut(u64),
+) -> Result<(), PackError> {
+    let damaged = |what: String| PackError::Damaged { path: from.to_owned(), what };
+    if !is_packed(from) {
+        return Err(damaged("it does not begin as one".to_owned()));
+    }
+    let file = BufReader::new(File::open(from).map_err(failed(from))?);
+    let decoder = zstd::Decoder::new(file).map_err(failed(from))?;
+    let mut archive = tar::Archive::new(decoder);
+    let (mut bytes, mut whole) = (0u64, false);
+    for entry in archive.entries().map_err(failed(from))? {
+        let mut entry = entry.map_err(|error| damaged(error.to_string()))?;
+        let name = entry.path().map_err(|error| damaged(error.to_string()))?.into_owned();
+        let inside = name.components().all(|part| matches!(part, Component::Normal(_)));
+        if !inside || !entry.header().entry_type().is_file() {
+            return Err(damaged(format!(
+                "it holds {}, which is no file of a result",
+                name.display()
+            )));
+        }
+        bytes = bytes.saturating_add(entry.size());
+        if bytes > most {
+            return Err(damaged(format!(
+                "its files are larger than {}; fathom unpack makes a directory of it",
+                units::Bytes(most)
+            )));
+        }
+        let path = dir.join(&name);
+        let folder = path.parent().unwrap_or(dir);
+        fs::create_dir_all(folder).map_err(failed(folder))?;
+        let mut file = File::create_new(&path).map_err(failed(&path))?;
+        let copied = io::copy(&mut entry, &mut file).map_err(|error| match error.kind() {
+            ErrorKind::UnexpectedEof | ErrorKind::InvalidData | ErrorKind::Other => {
+                damaged(error.to_string())
+            }
+            _ => failed(&path)(error),
+        })?;
+        if copied != entry.size() {
+            return Err(damaged(format!("{} is cut off", name.display())));
+        }
+        whole |= name == Path::new(MANIFEST);
+        on(copied);
+    }
+    if whole { Ok(()) } else { Err(damaged(format!("it holds no {MANIFEST}"))) }
+}
+
+/// Unpacks a result to a place where nothing is yet: it is there whole, or not at all.
+///
+/// # Errors
+/// As those of [`unpack`], and where something is at the place.
+pub fn unpack_to(from: &Path, place: &Path, on: impl FnMut(u64)) -> Result<(), PackError> {
+    let beside = place.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let beside = beside.unwrap_or(Path::new("."));
+    let dir = tempfile::Builder::new().prefix(".fathom-").tempdir_in(beside);
+    let dir = dir.map_err(failed(beside))?;
+    unpack(from, dir.path(), on)?;
+    let mode = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(dir.path(), mode).map_err(failed(dir.path()))?;
+    let moved = renameat_with(CWD, dir.path(), CWD, place, RenameFlags::NOREPLACE);
+    moved.map_err(|error| failed(place)(error.into()))?;
+    // What was moved is not removed.
+    let _ = dir.keep();
+    Ok(())
+}
+
+/// Unpacks a result for as long as the directory that is returned lives.
+pub(crate) fn unpacked(from: &Path) -> Result<tempfile::TempDir, PackError> {
+    let dir = tempfile::Builder::new().prefix("fathom-").tempdir().map_err(failed(from))?;
+    unpack_at_most(from, dir.path(), MOST, |_| {})?;
+    Ok(dir)
+}
