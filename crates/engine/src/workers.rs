@@ -330,7 +330,8 @@ impl Workers {
             let (ended_ios, bytes) = (self.status.ended(), self.status.bytes());
             if !rows.all.is_empty() {
                 let mut progress = setup.resolved.progress(elapsed_ns, bytes);
-                progress.cpu_per_io_us = meter.per_io_us(ended_ios);
+                let counted = rows.counted_part();
+                progress.cpu_per_io_us = meter.per_io_us(ended_ios).map(|us| us / counted);
                 if steady_detector.as_mut().is_some_and(|s| s.see(&rows.all, pace.start_ns)) {
                     self.status.halt(StopReason::Steady);
                 }

@@ -15,6 +15,7 @@ pub mod hlog;
 mod identity;
 pub mod iolog;
 pub mod model;
+mod parts;
 pub mod proofs;
 pub mod read;
 pub mod recover;
