@@ -32,6 +32,7 @@ use crate::record::{IoLog, Recorder, Recorders, SteadyDetector};
 use crate::resolved_load::ResolvedLoad;
 use crate::sample;
 use crate::stall_detector::StallDetector;
+use crate::stood_still;
 use crate::verify::{self, Verifier, WorkerVerifier};
 use crate::worker::{Setting, Worker};
 
@@ -308,7 +309,16 @@ impl Workers {
         let quarter = Duration::from_nanos(pace.interval_ns / 4);
         let look = seldom.min(quarter).max(Duration::from_millis(1));
         while ended.len() + failed.len() < self.threads.len() {
-            match self.messages.recv_timeout(look) {
+            let asleep_ns = setup.context.clock.now().0;
+            let message = self.messages.recv_timeout(look);
+            let awake_ns = setup.context.clock.now().0;
+            if let Some(still) = stood_still::within(look, (asleep_ns, awake_ns)) {
+                watch.stood_still(still);
+                let notice = stood_still::notice(still);
+                on(Event::Notice(notice.clone()));
+                notices.push(notice);
+            }
+            match message {
                 Ok(Message::Ended(Ok(end))) => ended.push(end),
                 // The others go on until they see the halt: their ends are awaited all the same.
                 Ok(Message::Ended(Err(error))) => {
@@ -352,8 +362,9 @@ impl Workers {
                     progress: setup.resolved.progress(elapsed_ns, bytes),
                 }));
             }
-            if watch.is_lost(now_ns, self.status.halted() != StopReason::None, level) {
-                let missing = self.threads.len() - ended.len() - failed.len();
+            let missing = self.threads.len() - ended.len() - failed.len();
+            if missing > 0 && watch.is_lost(now_ns, self.status.halted() != StopReason::None, level)
+            {
                 let notice = format!(
                     "{missing} of {} workers did not come back from the kernel; what they did since their last interval is not counted",
                     self.threads.len()
