@@ -43,7 +43,8 @@ pub(crate) fn facts<'a>(
     Some(RateFacts {
         asked_iops,
         asked_bytes_per_s,
-        done_percent: (due > 0.0).then(|| 100.0 * driven / due),
+        // No I/O begins before it is due: more than `due`, which is a mean, was due as well.
+        done_percent: (due > 0.0).then(|| (100.0 * driven / due).min(100.0)),
         kept: !(short && (by_time || late)),
     })
 }
@@ -56,4 +57,21 @@ pub(crate) fn notice(spec: &LoadSpec, facts: &RateFacts) -> Option<String> {
         "The rate of {rate} was not kept: {percent} % of what was due was done. Latencies count from when an I/O was due, so that they are those \
          of a backlog, which grows as long as the load lasts; ask for less, or let more be in flight"
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_than_all_that_was_due_is_done() {
+        // Of 0.5/s two are due in 3 s: at once, and after 2 s.
+        let spec: LoadSpec = toml::from_str("rate = '0.5/s'").unwrap();
+        let done = |ios: u64| {
+            let operation = OperationSummary { ios, ..OperationSummary::default() };
+            facts(&spec, std::iter::once(&operation), 3_000_000_000, true).unwrap()
+        };
+        assert_eq!((done(2).done_percent, done(2).kept), (Some(100.0), true));
+        assert!(done(1).done_percent.unwrap() < 70.0);
+    }
 }

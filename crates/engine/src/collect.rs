@@ -1,8 +1,8 @@
 //! Rows and totals: what the workers' buffers hold, put together by interval.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use results::model::{IntervalRow, JobRow};
+use results::model::{IntervalRow, JobRow, counted_operations};
 
 use crate::by_job::JobTallies;
 use crate::error::EngineError;
@@ -16,6 +16,18 @@ use crate::tally::{Shape, Tally};
 pub(crate) struct Rows {
     pub all: Vec<IntervalRow>,
     pub jobs: Vec<JobRow>,
+}
+
+impl Rows {
+    /// The part of their I/Os, 0 to 1, that CPU time is told for each of: 1 where there is none.
+    pub(crate) fn counted_part(&self) -> f64 {
+        let names = self.all.iter().map(|row| &row.operation);
+        let counted: BTreeSet<_> = counted_operations(names).collect();
+        let of = |row: &&IntervalRow| counted.contains(&row.operation);
+        let all: u64 = self.all.iter().map(|row| row.ios).sum();
+        let ios: u64 = self.all.iter().filter(of).map(|row| row.ios).sum();
+        if ios > 0 { ios as f64 / all as f64 } else { 1.0 }
+    }
 }
 
 /// Puts together what all workers did, interval by interval.

@@ -34,6 +34,7 @@ mod sample;
 mod sim;
 mod spsc_queue;
 mod stall_detector;
+mod stood_still;
 mod summary;
 mod tally;
 mod target;

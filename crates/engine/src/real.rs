@@ -234,7 +234,7 @@ impl Over<'_> {
         if is_whole {
             setup.files.mark_made();
         }
-        let (now, ios) = (usage(context), collector.total().ios());
+        let now = usage(context);
         let mut not_flushed = self.not_flushed;
         if is_whole && !self.direct && load.spec.writes() {
             let (files, names) = (setup.files, &resolved.targets);
@@ -257,7 +257,7 @@ impl Over<'_> {
             by_time: sum.by_time,
             counts: sum.counts,
             census,
-            cpu: Some(summary::cpu(since(now.0, self.used.0), &others, (ios, ramp_ios))),
+            cpu: Some(summary::cpu(since(now.0, self.used.0), &others, ramp_ios)),
             driven: Driven {
                 choice: self.choice,
                 direct: self.direct,

@@ -1,5 +1,7 @@
 //! Stall detection: reports a target on which nothing ends, and decides when a worker is given up as stuck in the kernel.
 
+use std::time::Duration;
+
 use sys::interrupt::Level;
 
 use crate::pace::Pace;
@@ -29,6 +31,13 @@ impl StallDetector {
             next_notice_ns: STALL_NS,
             ending_since_ns: None,
         }
+    }
+
+    /// Takes a time in which the program itself did not run out of all silence.
+    pub(crate) fn stood_still(&mut self, still: Duration) {
+        let still_ns = u64::try_from(still.as_nanos()).unwrap_or(u64::MAX);
+        self.seen.1 = self.seen.1.saturating_add(still_ns);
+        self.ending_since_ns = self.ending_since_ns.map(|since| since.saturating_add(still_ns));
     }
 
     /// A notice when nothing has ended for long.
@@ -66,7 +75,7 @@ impl StallDetector {
             Level::Finish => GRACE_FINISH_NS,
             Level::Now => GRACE_NOW_NS,
         };
-        now_ns - since_ns.max(self.seen.1) >= grace_ns
+        now_ns.saturating_sub(since_ns.max(self.seen.1)) >= grace_ns
     }
 }
 
@@ -90,6 +99,19 @@ mod tests {
         assert_eq!(watch.stalled(51 * S, 8, 32), None);
         assert!(watch.stalled(61 * S, 8, 32).unwrap().contains("10 s"));
         assert_eq!(watch.stalled(500 * S, 8, 0), None);
+    }
+
+    #[test]
+    fn a_time_in_which_the_program_stood_still_is_no_silence_of_the_target() {
+        let mut w = watch(Some(10 * S));
+        assert_eq!(w.stalled(S, 7, 32), None);
+        w.stood_still(Duration::from_secs(100));
+        assert_eq!(w.stalled(102 * S, 7, 32), None);
+        assert!(!w.is_lost(102 * S, true, Level::None));
+        w.stood_still(Duration::from_secs(100));
+        assert!(!w.is_lost(202 * S, true, Level::None));
+        assert!(w.stalled(212 * S, 7, 32).is_some());
+        assert!(w.is_lost(252 * S, true, Level::None));
     }
 
     #[test]

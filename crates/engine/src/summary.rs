@@ -81,7 +81,7 @@ impl Outcome {
         let jobs = self.total.summaries(&resolved.names, &self.worked_ns)?;
         let rate = asked_rate::facts(&load.spec, operations.values(), duration_ns, self.by_time);
         self.notices.extend(rate.and_then(|rate| asked_rate::notice(&load.spec, &rate)));
-        Ok(LoadSummary {
+        let mut summary = LoadSummary {
             duration_ns,
             ended_by: ended_by(self.halt, self.by_time, load).to_owned(),
             operations,
@@ -98,7 +98,12 @@ impl Outcome {
             notices: self.notices,
             incomplete: cut_off.into_iter().collect(),
             ..LoadSummary::empty(load.seed)
-        })
+        };
+        let ios = summary.counted_ios();
+        if let Some(cpu) = summary.cpu.as_mut().filter(|_| ios > 0) {
+            cpu.per_io_us = Some((cpu.user_s + cpu.system_s) * 1e6 / ios as f64);
+        }
+        Ok(summary)
     }
 
     /// Returns why nothing was measured, where that is so and no failed I/O says it.
@@ -259,15 +264,14 @@ fn achieved(mut census: Census, counts: Counts) -> AchievedContent {
 /// CPU time as (user, kernel).
 type Cpu = (Duration, Duration);
 
-/// The load's CPU time: what the process used, less what `others` of its threads did.
-pub(crate) fn cpu(process: Cpu, others: &[Cpu], (ios, ramp_ios): (u64, u64)) -> CpuFigures {
+/// The load's CPU time: what the process used, less what `others` of its threads did. What it is per I/O is known when I/Os are summed up.
+pub(crate) fn cpu(process: Cpu, others: &[Cpu], ramp_ios: u64) -> CpuFigures {
     let mut left = process;
     for other in others {
         left = (left.0.saturating_sub(other.0), left.1.saturating_sub(other.1));
     }
     let (user_s, system_s) = (left.0.as_secs_f64(), left.1.as_secs_f64());
-    let per_io_us = (ios > 0).then(|| (user_s + system_s) * 1e6 / (ios + ramp_ios) as f64);
-    CpuFigures { user_s, system_s, per_io_us, ramp_ios }
+    CpuFigures { user_s, system_s, per_io_us: None, ramp_ios }
 }
 
 #[cfg(test)]
@@ -277,9 +281,8 @@ mod tests {
     #[test]
     fn cpu_time_of_others_is_left_out_and_never_makes_it_negative() {
         let ms = Duration::from_millis;
-        let figures = cpu((ms(30), ms(20)), &[(ms(10), ms(5)), (ms(5), ms(50))], (90, 10));
-        let per_io_us = Some(150.0);
+        let figures = cpu((ms(30), ms(20)), &[(ms(10), ms(5)), (ms(5), ms(50))], 10);
+        let per_io_us = None;
         assert_eq!(figures, CpuFigures { user_s: 0.015, system_s: 0.0, per_io_us, ramp_ios: 10 });
-        assert_eq!(cpu((ms(1), ms(1)), &[], (0, 10)).per_io_us, None);
     }
 }

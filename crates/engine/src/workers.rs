@@ -32,6 +32,7 @@ use crate::record::{IoLog, Recorder, Recorders, SteadyDetector};
 use crate::resolved_load::ResolvedLoad;
 use crate::sample;
 use crate::stall_detector::StallDetector;
+use crate::stood_still;
 use crate::verify::{self, Verifier, WorkerVerifier};
 use crate::worker::{Setting, Worker};
 
@@ -308,7 +309,14 @@ impl Workers {
         let quarter = Duration::from_nanos(pace.interval_ns / 4);
         let look = seldom.min(quarter).max(Duration::from_millis(1));
         while ended.len() + failed.len() < self.threads.len() {
-            match self.messages.recv_timeout(look) {
+            let asleep_ns = setup.context.clock.now().0;
+            let message = self.messages.recv_timeout(look);
+            let awake_ns = setup.context.clock.now().0;
+            if let Some(still) = stood_still::within(look, (asleep_ns, awake_ns)) {
+                watch.stood_still(still);
+                tell(stood_still::notice(still), notices, on);
+            }
+            match message {
                 Ok(Message::Ended(Ok(end))) => ended.push(end),
                 // The others go on until they see the halt: their ends are awaited all the same.
                 Ok(Message::Ended(Err(error))) => {
@@ -330,15 +338,15 @@ impl Workers {
             let (ended_ios, bytes) = (self.status.ended(), self.status.bytes());
             if !rows.all.is_empty() {
                 let mut progress = setup.resolved.progress(elapsed_ns, bytes);
-                progress.cpu_per_io_us = meter.per_io_us(ended_ios);
+                let counted = rows.counted_part();
+                progress.cpu_per_io_us = meter.per_io_us(ended_ios).map(|us| us / counted);
                 if steady_detector.as_mut().is_some_and(|s| s.see(&rows.all, pace.start_ns)) {
                     self.status.halt(StopReason::Steady);
                 }
                 on(Event::Intervals { rows: rows.all, jobs: rows.jobs, progress });
             }
             if let Some(notice) = watch.stalled(now_ns, ended_ios, in_flight) {
-                on(Event::Notice(notice.clone()));
-                notices.push(notice);
+                tell(notice, notices, on);
             }
             if let Some(late) = late_rows.look(now_ns, collector.next(), (ended_ios, bytes)) {
                 on(Event::Waiting(Waiting {
@@ -351,14 +359,14 @@ impl Workers {
                     progress: setup.resolved.progress(elapsed_ns, bytes),
                 }));
             }
-            if watch.is_lost(now_ns, self.status.halted() != StopReason::None, level) {
-                let missing = self.threads.len() - ended.len() - failed.len();
+            let missing = self.threads.len() - ended.len() - failed.len();
+            if missing > 0 && watch.is_lost(now_ns, self.status.halted() != StopReason::None, level)
+            {
                 let notice = format!(
                     "{missing} of {} workers did not come back from the kernel; what they did since their last interval is not counted",
                     self.threads.len()
                 );
-                on(Event::Notice(notice.clone()));
-                notices.push(notice);
+                tell(notice, notices, on);
                 break;
             }
         }
@@ -381,4 +389,10 @@ impl Workers {
         let taken = self.census.join().map_err(|_| lost())?;
         Ok((taken.census, taken.cpu))
     }
+}
+
+/// Reports a notice and keeps it.
+fn tell(notice: String, notices: &mut Vec<String>, on: &mut dyn FnMut(Event)) {
+    on(Event::Notice(notice.clone()));
+    notices.push(notice);
 }

@@ -227,7 +227,8 @@ impl PlannedVariant<'_, '_> {
         self.devices == other.devices
             && self.machine == other.machine
             && self.stack.does_as(&other.stack)
-            && self.stages == other.stages
+            && self.stages.len() == other.stages.len()
+            && self.stages.iter().zip(&other.stages).all(|(own, other)| own.does_as(other))
     }
 }
 

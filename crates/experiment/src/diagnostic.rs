@@ -44,6 +44,8 @@ pub enum RestsOn {
     Nothing,
     /// The thing that has, or should have, this name.
     Name(Box<str>),
+    /// The stage, or what a stage has, of this name: no device and no layer can have it.
+    Stages(Box<str>),
     /// Any of the rest.
     File,
 }
@@ -116,6 +118,15 @@ impl Diagnostic {
     /// Is a mistake only where what has this name is right.
     pub(crate) fn naming(self, name: &str) -> Self {
         Self { rests_on: RestsOn::Name(name.into()), ..self }
+    }
+
+    /// Is about a name that only stages could have.
+    pub(crate) fn of_stages(self) -> Self {
+        let rests_on = match self.rests_on {
+            RestsOn::Name(name) => RestsOn::Stages(name),
+            other => other,
+        };
+        Self { rests_on, ..self }
     }
 
     /// Is a mistake only where the rest is right.

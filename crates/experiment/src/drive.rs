@@ -1,12 +1,14 @@
 //! `do = "load"`: a load, or a sweep of loads.
 
+use std::ops::Range;
+
 use results::model::{StageData, SweepFacts};
 use workload::LoadSpec;
 
 use crate::diagnostic::Diagnostic;
 use crate::document::Table;
 use crate::load;
-use crate::plan::StagePlan;
+use crate::plan::{Aim, StagePlan};
 use crate::stages::{Around, KindFacts, Planner, StageHead, StageKind, StageTask, WorksOn};
 use crate::sweep::{self, Point, SWEEP};
 
@@ -16,8 +18,8 @@ pub(crate) const KIND: StageKind =
 fn read(mut table: Table, around: &Around) -> Result<Box<dyn StageTask>, Diagnostic> {
     Ok(match table.table(&SWEEP, "sweep")? {
         Some(keys) => {
-            let stage = (around.name, around.measured);
-            Box::new(Sweep(sweep::read(stage, keys, table, around.file)?))
+            let (stage, at) = ((around.name, around.measured), keys.at());
+            Box::new(Sweep { points: sweep::read(stage, keys, table, around.file)?, at })
         }
         None => {
             sweep::needless(&table)?;
@@ -46,29 +48,35 @@ impl StageTask for Single {
 
 /// Loads that differ in some keys, one after another, in the order of the file.
 #[derive(Clone)]
-struct Sweep(Vec<Point>);
+struct Sweep {
+    points: Vec<Point>,
+    /// Its byte range in the file.
+    at: Range<usize>,
+}
 
 impl StageTask for Sweep {
     fn plan(&self, stage: &StageHead, on: &mut Planner) -> Result<Vec<StagePlan>, Diagnostic> {
         let aims = on.aims(stage)?;
+        let equal = sweep::equal_points(&self.points, Aim::common_size(&aims), &self.at);
+        equal.map_or(Ok(()), Err)?;
         let point = |point: &Point| {
             let sweep = Some(SweepFacts { stage: stage.name.clone(), point: point.at.clone() });
             let (name, places) = (point.name.clone(), point.places.clone());
             let one = StageHead { name, places, ..stage.clone() };
             Ok(StagePlan { sweep, ..one.driving(&point.spec, aims.clone())? })
         };
-        self.0.iter().map(point).collect()
+        self.points.iter().map(point).collect()
     }
 
     fn load(&self) -> Option<&LoadSpec> {
-        self.0.first().map(|point| &point.spec)
+        self.points.first().map(|point| &point.spec)
     }
 
     fn loads_mut(&mut self) -> Vec<&mut LoadSpec> {
-        self.0.iter_mut().map(|point| &mut point.spec).collect()
+        self.points.iter_mut().map(|point| &mut point.spec).collect()
     }
 
     fn points(&self) -> &[Point] {
-        &self.0
+        &self.points
     }
 }

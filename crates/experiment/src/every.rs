@@ -59,6 +59,8 @@ struct Doubt {
     at: Range<usize>,
     /// The words that are about it; `None`: anything may be.
     words: Option<String>,
+    /// It is of a device or a layer.
+    of_stack: bool,
 }
 
 impl<'t> Reading<'t> {
@@ -140,6 +142,7 @@ impl<'t> Reading<'t> {
         let entry = entry.map_or(at.clone(), |entry| entry.at.clone());
         let header = self.copy.text[entry.clone()].lines().next().unwrap_or_default();
         let is_of = |tables: &[&str]| tables.iter().any(|table| header.contains(table));
+        let of_stack = is_of(&["devices", "stack"]);
         let (at, words) = match done {
             Done::Value => return,
             Done::Key => {
@@ -155,7 +158,7 @@ impl<'t> Reading<'t> {
             Done::LeftOut => {
                 // Whatever comes after stands on it.
                 let bears = part.is_table || BEARING.contains(&key);
-                let bears = bears && is_of(&["devices", "stack"]);
+                let bears = bears && of_stack;
                 let is_known = !part.is_table && self.strange.iter().any(|key| overlap(key, &at));
                 self.strange.push(at.clone());
                 if is_known {
@@ -168,7 +171,7 @@ impl<'t> Reading<'t> {
                 (entry, (!bears).then_some(words))
             }
         };
-        self.doubts.push(Doubt { at, words });
+        self.doubts.push(Doubt { at, words, of_stack });
     }
 }
 
@@ -186,13 +189,15 @@ fn turn_of(mistake: &Diagnostic) -> u8 {
 impl Doubt {
     /// Tells whether a mistake at `span` is one whatever is meant here.
     fn spares(&self, mistake: &Diagnostic, span: &Range<usize>) -> bool {
-        let Some(words) = self.words.as_ref().filter(|_| !overlap(&self.at, span)) else {
-            return false;
-        };
+        let apart = !overlap(&self.at, span);
+        if apart && self.of_stack && matches!(mistake.rests_on, RestsOn::Stages(_)) {
+            return true;
+        }
+        let Some(words) = self.words.as_ref().filter(|_| apart) else { return false };
         let known: Vec<&str> = split(words).collect();
         match &mistake.rests_on {
             RestsOn::Nothing => true,
-            RestsOn::Name(name) => {
+            RestsOn::Name(name) | RestsOn::Stages(name) => {
                 // Names of several words are put together of others.
                 let is_one = |word: &&str| word.len() > 2 || word.len() == name.len();
                 let mut own = split(name).filter(is_one).peekable();

@@ -218,4 +218,21 @@ impl StagePlan {
     pub fn command(&self) -> Option<&CommandPlan> {
         self.task.command()
     }
+
+    /// Tells whether it does the same, however its load is written.
+    pub(crate) fn does_as(&self, other: &Self) -> bool {
+        self.meant() == other.meant()
+    }
+
+    /// Returns the one form of all stages that do the same.
+    fn meant(&self) -> Self {
+        let size = Aim::common_size(&self.aims);
+        let mut meant = self.clone();
+        match &mut meant.task {
+            Task::Load(load) => **load = load.meant(size),
+            Task::Fill(fill) => *fill.by = fill.by.meant(size),
+            Task::Copy(_) | Task::Command(_) | Task::Steps(_) => {}
+        }
+        meant
+    }
 }

@@ -76,13 +76,6 @@ pub(crate) fn read<'t>(
         let spec = loads::read(load, &places, file)?;
         points.push(Point { at, name, spec, places });
     }
-    for (i, point) in points.iter().enumerate() {
-        if let Some(same) = points[..i].iter().find(|other| other.spec == point.spec) {
-            let message = format!("'{}' is the same load as '{}'", point.name, same.name);
-            let help = "leave one of the two values out of the sweep";
-            return Err(Diagnostic::at(at, message, help));
-        }
-    }
     let content = |point: &Point| point.at.keys().any(|key| key.starts_with("content"));
     if let Some(point) = points.iter().find(|point| content(point) && !point.spec.has_content()) {
         let message =
@@ -99,6 +92,21 @@ pub(crate) fn read<'t>(
         return Err(Diagnostic::at(at, message, help));
     }
     Ok(points)
+}
+
+/// Two points, of a sweep that stands at `at`, that do the same on targets of this size.
+pub(crate) fn equal_points(
+    points: &[Point],
+    target: Option<u64>,
+    at: &Range<usize>,
+) -> Option<Diagnostic> {
+    let meant: Vec<_> = points.iter().map(|point| point.spec.meant(target)).collect();
+    points.iter().enumerate().find_map(|(i, point)| {
+        let same = &points[meant[..i].iter().position(|other| *other == meant[i])?];
+        let message = format!("'{}' is the same load as '{}'", point.name, same.name);
+        let help = "leave one of the two values out of the sweep";
+        Some(Diagnostic::at(at.clone(), message, help))
+    })
 }
 
 /// A load without a sweep says nothing about its state.

@@ -104,7 +104,7 @@ pub(crate) fn aims(
                 };
                 let message = format!("No layout before stage '{}' is called '{name}'", stage.name);
                 let mistake = Diagnostic::at(stage.places.at("files"), message, help);
-                return Err(mistake.near(name, names));
+                return Err(mistake.near(name, names).of_stages());
             };
             if let Some(within) = within.as_ref().filter(|within| **within != aim.target.name) {
                 let message =

@@ -235,11 +235,19 @@ fn block(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
 fn unused(path: &Path, identity: &str, uses: io::Result<Vec<String>>) -> Result<(), ClaimError> {
     let uses = uses.map_err(|e| ClaimError::io(path, "examined for users", e))?;
     uses.first().map_or(Ok(()), |first| {
-        Err(ClaimError::refused(
-            format!("{identity} is in use: {first}"),
-            "give a target that nothing uses; --destroy-data does not change this",
-        ))
+        let remedy = if names_run(first) {
+            "it is of a run: wait for its end (after a kill: fathom clean RESULT); --destroy-data does not change this"
+        } else {
+            "give a target that nothing uses; --destroy-data does not change this"
+        };
+        Err(ClaimError::refused(format!("{identity} is in use: {first}"), remedy))
     })
+}
+
+/// Tells whether a text names what a run made: its tag is eight hexadecimal digits.
+fn names_run(text: &str) -> bool {
+    let mut tags = text.split("fathom_").skip(1).filter_map(|rest| rest.get(..8));
+    tags.any(|tag| tag.bytes().all(|digit| digit.is_ascii_hexdigit()))
 }
 
 /// Keeps other claims away.

@@ -143,6 +143,11 @@ impl Executor {
         self.machine.removals(tag)
     }
 
+    /// Files in directories in which that run mounted something: written while nothing was mounted, they keep these from being removed.
+    pub fn in_directories(&mut self, tag: &str) -> Vec<String> {
+        self.machine.in_directories(tag)
+    }
+
     /// Tells whether something of the run with this tag stands on a device.
     pub fn bears(&mut self, device: &str, tag: &str) -> bool {
         self.machine.bears(device, tag)

@@ -41,6 +41,8 @@ pub enum Leftover {
         device: String,
         /// The file.
         file: String,
+        /// The file lies in a file system of the run, which cannot be unmounted before this is gone.
+        inside: bool,
     },
 }
 
@@ -91,7 +93,10 @@ impl Leftover {
                 return Some(Removal { what, name: name.clone(), actions, above: false });
             }
         };
-        let above = matches!(self, Self::Mount { .. } | Self::Directory(_));
+        let above = matches!(
+            self,
+            Self::Mount { .. } | Self::Directory(_) | Self::Loop { inside: true, .. }
+        );
         Some(Removal { what: self.to_string(), name: name.clone(), actions: vec![action], above })
     }
 }
@@ -106,12 +111,9 @@ pub(crate) fn of(tag: &str, ran: impl Fn(&str) -> bool) -> Vec<Leftover> {
         let looped = |(device, _): &(String, String)| is_of(&mount.source, device);
         mount.source.contains(&ours) || loops.iter().any(looped)
     };
-    let mut left: Vec<_> = mounted()
-        .into_iter()
-        .rev()
-        .filter(|mount| mount.at.contains(&ours) || named(mount))
-        .map(|what| Leftover::Mount { at: what.at.clone(), named: named(&what), what })
-        .collect();
+    let mounts = mounted().into_iter().rev().filter(|m| m.at.contains(&ours) || named(m));
+    let mounts: Vec<_> = mounts.map(|what| (named(&what), what)).collect();
+    let (mut left, loops) = mounts_and_loops(mounts, loops);
     left.extend(directories(&ours).into_iter().map(Leftover::Directory));
     for of in layers::objects() {
         let named = objects(&of.listed, &ran).into_iter();
@@ -120,14 +122,43 @@ pub(crate) fn of(tag: &str, ran: impl Fn(&str) -> bool) -> Vec<Leftover> {
     }
     let nodes = nodes.into_iter().filter(|name| name.contains(&ours));
     left.extend(nodes.map(Leftover::Node));
-    left.extend(loops.into_iter().map(|(device, file)| Leftover::Loop { device, file }));
+    left.extend(loops);
     left
+}
+
+/// Mounts, the topmost first, each behind the loop devices whose files lie in it; and the other loop devices.
+fn mounts_and_loops(
+    mounts: Vec<(bool, Mounted)>,
+    loops: Vec<(String, String)>,
+) -> (Vec<Leftover>, Vec<Leftover>) {
+    let as_left =
+        |inside| move |(device, file): (String, String)| Leftover::Loop { device, file, inside };
+    let (mut left, mut rest) = (Vec::new(), loops);
+    for (named, what) in mounts {
+        let (own, others) =
+            rest.into_iter().partition(|(_, file)| Path::new(file).starts_with(&what.at));
+        rest = others;
+        left.extend(Vec::into_iter(own).map(as_left(true)));
+        left.push(Leftover::Mount { at: what.at.clone(), named, what });
+    }
+    (left, rest.into_iter().map(as_left(false)).collect())
 }
 
 /// Lists the actions that remove everything that still carries the tag, in this order; `owned` are the run's devices.
 pub(crate) fn removals(tag: &str, owned: &BTreeSet<String>) -> Vec<Removal> {
     let ours = format!("fathom_{tag}");
     of(tag, |_| true).iter().filter_map(|left| left.removal(&ours, owned)).collect()
+}
+
+/// What lies in the directories in which the run had file systems mounted: files that were written there while nothing was mounted, for
+/// which the directories cannot be removed. Each by its path.
+pub(crate) fn in_directories(tag: &str) -> Vec<String> {
+    let mounted: BTreeSet<_> = mounted().into_iter().map(|mount| mount.at).collect();
+    let bare = directories(&format!("fathom_{tag}")).into_iter().filter(|at| !mounted.contains(at));
+    let entries = bare.filter_map(|at| std::fs::read_dir(at).ok()).flatten().flatten();
+    let mut all: Vec<_> = entries.map(|entry| entry.path().display().to_string()).collect();
+    all.sort();
+    all
 }
 
 /// Tells whether an object of a layer's tools with this tag stands on `device`.
@@ -254,10 +285,36 @@ mod tests {
     }
 
     #[test]
+    fn a_loop_device_goes_before_the_mount_that_its_file_lies_in_and_behind_what_is_mounted_of_it()
+    {
+        let mount = |source: &str, at: &str| {
+            (true, Mounted { number: "7:1".into(), source: source.into(), at: at.into() })
+        };
+        let mounts =
+            vec![mount("/dev/loop3", "/mnt"), mount("/dev/mapper/v", "/run/fathom_0badcafe_fs")];
+        let loops =
+            [("/dev/loop2", "/x/fathom_0badcafe"), ("/dev/loop3", "/run/fathom_0badcafe_fs/i")];
+        let loops = loops.map(|(device, file)| (device.to_owned(), file.to_owned())).to_vec();
+        let (left, rest) = mounts_and_loops(mounts, loops);
+        let removals: Vec<_> =
+            left.iter().filter_map(|l| l.removal("fathom_0badcafe", &BTreeSet::new())).collect();
+        let shown: Vec<_> = removals.iter().map(|removal| removal.actions[0].show()).collect();
+        let wanted =
+            ["umount /mnt", "losetup --detach /dev/loop3", "umount /run/fathom_0badcafe_fs"];
+        assert_eq!(shown, wanted);
+        assert!(removals.iter().all(|removal| removal.above));
+        assert_eq!(rest.len(), 1, "one elsewhere may be what the stack stands on");
+    }
+
+    #[test]
     fn everything_says_by_which_command_it_goes() {
         let device = "/dev/loop7".to_owned();
         let removal = |left: &Leftover| left.removal("fathom_0badcafe", &BTreeSet::new()).unwrap();
-        let left = Leftover::Loop { device: device.clone(), file: "/x/fathom_0badcafe".into() };
+        let left = Leftover::Loop {
+            device: device.clone(),
+            file: "/x/fathom_0badcafe".into(),
+            inside: false,
+        };
         assert_eq!(left.to_string(), "loop device on /x/fathom_0badcafe");
         assert_eq!(removal(&left).actions[0].show(), "losetup --detach /dev/loop7");
         for of in layers::objects() {

@@ -154,6 +154,11 @@ pub trait Machine: Send {
         Vec::new()
     }
 
+    /// Files in directories of that run which keep them from being removed.
+    fn in_directories(&mut self, _tag: &str) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Tells whether something of the run with this tag stands on a device.
     fn bears(&mut self, _device: &str, _tag: &str) -> bool {
         false
@@ -409,6 +414,10 @@ impl Machine for RealMachine {
 
     fn removals(&mut self, tag: &str) -> Vec<Removal> {
         leftovers::removals(tag, &self.owned)
+    }
+
+    fn in_directories(&mut self, tag: &str) -> Vec<String> {
+        leftovers::in_directories(tag)
     }
 
     fn bears(&mut self, device: &str, tag: &str) -> bool {

@@ -80,7 +80,7 @@ impl HeldMount {
         }
         self.check_uncovered()?;
         Err(io::Error::other(format!(
-            "the file system at {} was unmounted by somebody else; what was written there since lies in the directory under it. Look into it, \
+            "the file system at {} was unmounted, by the command of a stage or another program; what was written there since lies in the directory under it. Look into it, \
              and run again",
             self.directory.display()
         )))

@@ -171,6 +171,7 @@ impl Samplers {
     /// Reads every quick probe now and gives the samples with this mark; slow ones are not asked.
     pub fn look(&self, mark: &str) -> Vec<SampleRow> {
         let mut reader = lock(&self.shared.reader);
+        reader.look();
         let mut read = |probe| sample(probe, Some(mark), &self.clock, |source| reader.read(source));
         let rows = self.probes.iter().map(&mut read).collect();
         if layers::begins_figures(mark) {

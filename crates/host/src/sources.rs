@@ -17,6 +17,9 @@ pub trait SourceReader: Send {
     /// The text of a source whose names are resolved.
     fn read(&mut self, source: &Source) -> io::Result<String>;
 
+    /// A mark is read now: what lists remember of the machine is looked up anew.
+    fn look(&mut self) {}
+
     /// A stretch of which figures are told begins now, after all that was read so far.
     fn begin(&mut self) {}
 }
@@ -25,7 +28,7 @@ pub trait SourceReader: Send {
 const COMMAND_DEADLINE: Duration = Duration::from_secs(10);
 /// Longest time that a command of a background probe may take.
 const PATIENT_DEADLINE: Duration = Duration::from_secs(600);
-/// After so many reads the list of threads is made anew, although none has gone.
+/// After so many reads the list of threads is made anew, although none has gone and nobody marks anything.
 const READS_PER_LIST: u32 = 30;
 
 /// Reads sources of this machine.
@@ -46,7 +49,8 @@ pub struct Reader {
 struct Threads {
     prefix: String,
     ids: Vec<String>,
-    reads: u32,
+    /// Times that these are read before they are listed anew: none until two lists agree, since a layer starts threads while it comes up.
+    reads_left: u32,
 }
 
 impl SourceReader for Reader {
@@ -78,6 +82,10 @@ impl SourceReader for Reader {
             Source::Threads { prefix } => Ok(self.threads(prefix)),
             Source::Diskstats { devices } => diskstats(devices),
         }
+    }
+
+    fn look(&mut self) {
+        self.threads.iter_mut().for_each(|threads| threads.reads_left = 0);
     }
 
     /// A run of writes that goes on from before is one of its own in what begins.
@@ -143,22 +151,26 @@ impl Reader {
         let known = match self.threads.iter().position(|t| t.prefix == prefix) {
             Some(at) => &mut self.threads[at],
             None => {
-                self.threads.push(Threads { prefix: prefix.into(), ids: Vec::new(), reads: 0 });
+                self.threads.push(Threads {
+                    prefix: prefix.into(),
+                    ids: Vec::new(),
+                    reads_left: 0,
+                });
                 let last = self.threads.len() - 1;
                 &mut self.threads[last]
             }
         };
-        known.reads += 1;
-        if known.reads < READS_PER_LIST && !known.ids.is_empty() {
+        if known.reads_left > 0 {
+            known.reads_left -= 1;
             let lines: Vec<_> = known.ids.iter().filter_map(|id| thread(id, prefix)).collect();
             if lines.len() == known.ids.len() {
                 return lines.concat();
             }
         }
-        known.reads = 0;
-        let found: Vec<_> =
-            kernel_threads().filter_map(|id| Some((thread(&id, prefix)?, id))).collect();
+        let found: Vec<_> = processes().filter_map(|id| Some((thread(&id, prefix)?, id))).collect();
         let (lines, ids): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+        let settled = !ids.is_empty() && known.ids == ids;
+        known.reads_left = if settled { READS_PER_LIST } else { 0 };
         known.ids = ids;
         lines.concat()
     }
@@ -224,7 +236,7 @@ fn directory(path: &Path) -> io::Result<String> {
 }
 
 /// Ids of all processes: kernel threads are among them, each its own.
-fn kernel_threads() -> impl Iterator<Item = String> {
+fn processes() -> impl Iterator<Item = String> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     entries
         .filter_map(|entry| entry.file_name().into_string().ok())
@@ -233,6 +245,11 @@ fn kernel_threads() -> impl Iterator<Item = String> {
 
 /// The line of one thread; `None` when it is gone or has another name.
 fn thread(id: &str, prefix: &str) -> Option<String> {
+    // All processes are looked through: the kernel makes a name in a fraction of the time of a whole `stat`.
+    let name = std::fs::read(format!("/proc/{id}/comm")).ok()?;
+    if !name.starts_with(prefix.as_bytes()) {
+        return None;
+    }
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
     let (head, tail) = stat.rsplit_once(')')?;
     let name = head.split_once('(')?.1;
@@ -303,6 +320,43 @@ mod tests {
         }
         let none = Source::Threads { prefix: "fathom no such thread".into() };
         assert_eq!(reader.read(&none).unwrap(), "");
+    }
+
+    #[test]
+    fn a_thread_that_starts_later_is_listed_until_two_lists_agree_and_at_each_mark() {
+        let directory = tempfile::tempdir().unwrap();
+        let start = |name: &str| {
+            let program = directory.path().join(name);
+            std::os::unix::fs::symlink("/usr/bin/sleep", &program).unwrap();
+            let child = std::process::Command::new(&program).arg("60").spawn().unwrap();
+            // It has its name from when it has begun.
+            let comm = format!("/proc/{}/comm", child.id());
+            while std::fs::read_to_string(&comm).unwrap().trim() != name {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            child
+        };
+        let mut reader = Reader::default();
+        let source = Source::Threads { prefix: "fathomq:".into() };
+        let mut names = |mark: bool| {
+            if mark {
+                reader.look();
+            }
+            let parsed = layers::parse("machine.threads", &reader.read(&source).unwrap());
+            parsed.unwrap().numbers.into_keys().collect::<Vec<_>>()
+        };
+        let mut children = vec![start("fathomq:a")];
+        assert_eq!(names(false), ["a"]);
+        children.push(start("fathomq:b"));
+        assert_eq!(names(false), ["a", "b"], "one list alone is not believed");
+        assert_eq!(names(false), ["a", "b"]);
+        children.push(start("fathomq:c"));
+        assert_eq!(names(false), ["a", "b"], "a settled list is not made anew each time");
+        assert_eq!(names(true), ["a", "b", "c"], "but at a mark");
+        for child in &mut children {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
     }
 
     #[test]

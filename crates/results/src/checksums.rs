@@ -8,6 +8,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 
 use crate::digest::sum;
+use crate::parts::LONGEST;
 use crate::sink::{SinkError, replace};
 use crate::writer::{CELLS, EXPERIMENT, LAB, MANIFEST, TRANSCRIPT};
 
@@ -67,7 +68,7 @@ pub fn write(root: &Path) -> Result<(), SinkError> {
 /// Holds the files of the result in `root` against its list.
 pub fn check(root: &Path) -> Result<Seal, (PathBuf, io::Error)> {
     let place = root.join(SUMS);
-    let list = match sys::input::read(&place, u64::MAX) {
+    let list = match sys::input::read(&place, LONGEST) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Seal::None),
         Err(error) => return Err((place, error)),

@@ -16,6 +16,7 @@ mod identity;
 pub mod iolog;
 pub mod model;
 pub mod packed;
+mod parts;
 pub mod proofs;
 pub mod read;
 pub mod recover;

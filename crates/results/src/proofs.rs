@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Finding, Proof};
+use crate::parts::LONGEST;
 use crate::sink::{DirSink, Sink, SinkError};
 
 /// The file's name.
@@ -32,7 +33,7 @@ impl KeptProof {
 
 /// The proofs that the result in `dir` holds; none where there is no such file, or one that cannot be read.
 pub(crate) fn read(dir: &Path) -> Vec<KeptProof> {
-    let bytes = sys::input::read(&dir.join(PROOFS), u64::MAX).unwrap_or_default();
+    let bytes = sys::input::read(&dir.join(PROOFS), LONGEST).unwrap_or_default();
     serde_json::from_slice(&bytes).unwrap_or_default()
 }
 
@@ -44,7 +45,7 @@ pub fn keep(held: &mut DirSink, finding: &Finding, proof: &Proof) -> Result<(), 
     let path = held.way().join(PROOFS);
     let named = held.name().join(PROOFS);
     let failed = |source| SinkError::Write { path: named.clone(), source };
-    let mut kept: Vec<KeptProof> = match sys::input::read(&path, u64::MAX) {
+    let mut kept: Vec<KeptProof> = match sys::input::read(&path, LONGEST) {
         Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| failed(error.into()))?,
         Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(failed(error)),

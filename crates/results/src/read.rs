@@ -1,8 +1,8 @@
 //! Reading a result: whatever a finished or a killed run left, and what is missing from it.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io::{self, ErrorKind};
+use std::fs::{self, File, TryLockError};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::checksums::{self, Seal};
@@ -10,6 +10,7 @@ use crate::frames::{self, Damage};
 use crate::identity;
 use crate::model::{CellEntry, CellRecord, CellState, Manifest, Row, SCHEMA, plain_and_raw};
 use crate::packed;
+use crate::parts::{self, LONGEST, LONGEST_EXPERIMENT};
 use crate::proofs::{self, KeptProof};
 use crate::recover::{RecoveredStage, recover};
 use crate::sink::DirSink;
@@ -171,12 +172,13 @@ pub enum ReadError {
 pub fn open(dir: &Path) -> Result<ResultSet, ReadError> {
     if packed::is_packed(dir) {
         let unpacked = packed::unpacked(dir)?;
-        return Ok(ResultSet { path: dir.to_owned(), ..open_dir(unpacked.path())? });
+        return Ok(ResultSet { path: dir.to_owned(), ..read_from(unpacked.path(), false)? });
     }
-    open_dir(dir)
+    read_from(dir, false)
 }
 
-fn open_dir(dir: &Path) -> Result<ResultSet, ReadError> {
+/// Reads the result in `dir`, whose lock this process has where it is `held`.
+fn read_from(dir: &Path, held: bool) -> Result<ResultSet, ReadError> {
     let manifest = read_manifest(dir)?;
     if let Some(what) = identity::contradiction(&manifest) {
         return Err(ReadError::Contradiction { path: dir.join(MANIFEST), what });
@@ -184,7 +186,7 @@ fn open_dir(dir: &Path) -> Result<ResultSet, ReadError> {
     let mut missing = Missing::default();
     let (mut cells, mut foreign) = (Vec::with_capacity(manifest.cells.len()), Vec::new());
     for entry in &manifest.cells {
-        let (mut cell, mut other) = read_cell(dir, &manifest, entry)?;
+        let (mut cell, mut other) = read_cell(dir, &manifest, entry, &mut missing.lacks)?;
         let before = cells.iter().filter_map(|cell: &CellData| cell.record.as_ref());
         let copied = cell.record.as_ref().and_then(|own| identity::copied(&manifest, own, before));
         if let Some(what) = copied {
@@ -195,10 +197,17 @@ fn open_dir(dir: &Path) -> Result<ResultSet, ReadError> {
         foreign.extend(other);
         cells.push(cell);
     }
+    let mut part = |name: &str, longest| {
+        let path = dir.join(name);
+        let read = parts::limited((&path, name), longest, &mut missing.lacks);
+        read.map_err(|source| ReadError::Io { path, source })
+    };
+    let transcript = part(TRANSCRIPT, LONGEST)?;
+    let experiment = part(EXPERIMENT, LONGEST_EXPERIMENT)?;
     let (transcript, lines_lost) =
-        optional(&dir.join(TRANSCRIPT))?.map_or((Vec::new(), 0), |text| transcript::read(&text));
+        transcript.map_or((Vec::new(), 0), |text| transcript::read(&text));
     missing.transcript_lines = lines_lost;
-    let experiment_toml = optional(&dir.join(EXPERIMENT))?.map(|bytes| text(&bytes));
+    let experiment_toml = experiment.map(|bytes| text(&bytes));
     if experiment_toml.as_ref().is_none_or(String::is_empty) {
         missing.lacks.add("there is no experiment".to_owned(), EXPERIMENT);
     }
@@ -208,14 +217,16 @@ fn open_dir(dir: &Path) -> Result<ResultSet, ReadError> {
         lacks.iter().for_each(|what| missing.lacks.add(what.clone(), &cell.entry.folder));
         cell.lacks = lacks;
     }
-    let incomplete = missing.reason(&manifest);
+    let lab_files = read_lab(&dir.join(LAB), &mut missing.lacks)?;
+    let goes_on = if held { Some(false) } else { goes_on(dir, &manifest) };
+    let incomplete = missing.reason(&manifest, goes_on);
     let seal = checksums::check(dir).map_err(|(path, source)| ReadError::Io { path, source })?;
     Ok(ResultSet {
         path: dir.to_owned(),
         experiment_toml,
         cells,
         transcript,
-        lab_files: read_lab(&dir.join(LAB))?,
+        lab_files,
         proofs: proofs::read(dir),
         seal: seal.with(foreign),
         incomplete,
@@ -241,12 +252,13 @@ fn lacks(
 
 /// Reads the result that `sink` holds, whatever its name leads to by now.
 pub fn open_held(sink: &DirSink) -> Result<ResultSet, ReadError> {
-    Ok(ResultSet { path: sink.name().to_owned(), ..open(sink.way())? })
+    Ok(ResultSet { path: sink.name().to_owned(), ..read_from(sink.way(), true)? })
 }
 
 fn read_manifest(dir: &Path) -> Result<Manifest, ReadError> {
     let path = dir.join(MANIFEST);
-    let Some(bytes) = optional(&path)? else {
+    let read = parts::optional(&path, LONGEST);
+    let Some(bytes) = read.map_err(|source| ReadError::Io { path: path.clone(), source })? else {
         return Err(why_no_manifest(dir));
     };
     let broken = |source| ReadError::Manifest { path: path.clone(), source };
@@ -276,9 +288,13 @@ fn read_cell(
     dir: &Path,
     manifest: &Manifest,
     entry: &CellEntry,
+    lacks: &mut Lacks,
 ) -> Result<(CellData, Option<String>), ReadError> {
     let folder = dir.join(CELLS).join(&entry.folder);
-    let record = optional(&folder.join(CELL_RECORD))?;
+    let path = folder.join(CELL_RECORD);
+    let name = format!("{CELLS}/{}/{CELL_RECORD}", entry.folder);
+    let record = parts::limited((&path, &name), LONGEST, lacks);
+    let record = record.map_err(|source| ReadError::Io { path, source })?;
     let record: Option<CellRecord> = record.and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let (rows, damage) = rows(&folder.join(ROWS))?;
     let foreign =
@@ -294,16 +310,28 @@ fn read_cell(
     Ok((cell, None))
 }
 
+/// Tells whether somebody writes into a result whose run has not ended; `None` where no lock tells.
+fn goes_on(dir: &Path, manifest: &Manifest) -> Option<bool> {
+    if manifest.outcome.is_some() {
+        return Some(false);
+    }
+    match File::open(dir).ok()?.try_lock_shared() {
+        Ok(()) => Some(false),
+        Err(TryLockError::WouldBlock) => Some(true),
+        Err(TryLockError::Error(_)) => None,
+    }
+}
+
 /// The rows of a log, which may be missing.
 fn rows(path: &Path) -> Result<(Vec<Row>, Vec<Damage>), ReadError> {
     match sys::input::open(path).and_then(frames::read) {
         Ok(read) => Ok(read),
-        Err(error) if is_missing(&error) => Ok((Vec::new(), Vec::new())),
+        Err(error) if parts::is_missing(&error) => Ok((Vec::new(), Vec::new())),
         Err(source) => Err(ReadError::Io { path: path.to_owned(), source }),
     }
 }
 
-fn read_lab(folder: &Path) -> Result<BTreeMap<String, String>, ReadError> {
+fn read_lab(folder: &Path, lacks: &mut Lacks) -> Result<BTreeMap<String, String>, ReadError> {
     let broken = |source| ReadError::Io { path: folder.to_owned(), source };
     let entries = match fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -315,7 +343,10 @@ fn read_lab(folder: &Path) -> Result<BTreeMap<String, String>, ReadError> {
         let entry = entry.map_err(broken)?;
         let name = entry.file_name().to_string_lossy().into_owned();
         if entry.path().is_file() && !name.ends_with(".new") {
-            files.extend(optional(&entry.path())?.map(|bytes| (name, text(&bytes))));
+            let (path, place) = (entry.path(), format!("{LAB}/{name}"));
+            let read = parts::limited((&path, &place), LONGEST, lacks);
+            let read = read.map_err(|source| ReadError::Io { path, source })?;
+            files.extend(read.map(|bytes| (name, text(&bytes))));
         }
     }
     Ok(files)
@@ -323,19 +354,6 @@ fn read_lab(folder: &Path) -> Result<BTreeMap<String, String>, ReadError> {
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// A file that may be missing.
-fn optional(path: &Path) -> Result<Option<Vec<u8>>, ReadError> {
-    match sys::input::read(path, u64::MAX) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if is_missing(&error) => Ok(None),
-        Err(source) => Err(ReadError::Io { path: path.to_owned(), source }),
-    }
-}
-
-fn is_missing(error: &io::Error) -> bool {
-    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 /// The numbers of parts that are missing from a result.
@@ -373,10 +391,15 @@ impl Missing {
     }
 
     /// All of it in one sentence without its full stop.
-    fn reason(self, manifest: &Manifest) -> Option<String> {
+    fn reason(self, manifest: &Manifest, goes_on: Option<bool>) -> Option<String> {
         let mut parts = Vec::new();
         if manifest.outcome.is_none() {
-            parts.push("the run was killed, or still goes on".to_owned());
+            let why = match goes_on {
+                Some(true) => "the run still goes on",
+                Some(false) => "the run was killed, or this is a copy from before its end",
+                None => "the run was killed, or still goes on",
+            };
+            parts.push(why.to_owned());
         }
         let not_listed = identity::not_listed(manifest);
         if not_listed > 0 {

@@ -338,6 +338,11 @@ impl Cleaning {
         Ok(left)
     }
 
+    /// Files that keep directories of the run from being removed: they were written there while nothing was mounted.
+    pub fn in_directories(&mut self) -> Vec<String> {
+        self.executor.in_directories(&self.tag)
+    }
+
     fn remove(&mut self, removals: &[Removal], sink: &mut dyn Sink) -> Result<(), RunError> {
         for removal in removals {
             self.executor.owe(&removal.what, &removal.actions, DEADLINE_S);

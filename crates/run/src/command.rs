@@ -85,14 +85,23 @@ fn missing(
     picker: &FigurePicker,
 ) -> Option<String> {
     figures.elapsed_s?;
-    let missing = |name: &&String| !figures.figures.contains_key(*name);
+    let found: Vec<_> = picker.no_numbers().map(|(name, _)| name).collect();
+    let missing =
+        |name: &&String| !figures.figures.contains_key(*name) && !found.contains(&name.as_str());
     let missing: Vec<_> = command.figures.keys().filter(missing).map(String::as_str).collect();
     let none = (!missing.is_empty())
         .then(|| format!("what it printed has no number for {}", missing.join(", ")));
+    let no_numbers = picker.no_numbers().map(|(name, text)| {
+        /// The most of a text that is told, characters.
+        const TOLD: usize = 40;
+        let more = if text.chars().nth(TOLD).is_some() { "..." } else { "" };
+        let text: String = text.chars().take(TOLD).collect();
+        format!("what it printed for {name}, '{text}{more}', is no number (write 1.5, or 1e3)")
+    });
     let too_long = picker.too_long().map(|(name, lines)| {
         let longest = Bytes(LONGEST_LINE as u64);
         format!("{name} was not looked for in {lines} lines of more than {longest}")
     });
-    let all: Vec<_> = none.into_iter().chain(too_long).collect();
+    let all: Vec<_> = none.into_iter().chain(no_numbers).chain(too_long).collect();
     (!all.is_empty()).then(|| format!("stage {}: {}", stage.name, all.join("; ")))
 }

@@ -41,6 +41,11 @@ impl PerOperation {
         self.0.is_empty()
     }
 
+    /// Puts the lists of sizes in order.
+    pub(crate) fn sort(&mut self) {
+        self.0.values_mut().filter_map(|own| own.block_size.as_mut()).for_each(BlockSize::sort);
+    }
+
     /// Takes over what `other` says; fails with the operation of which both say the same thing.
     pub fn merge(&mut self, other: Self) -> Result<(), OpName> {
         for (op, own) in other.0 {

@@ -25,6 +25,7 @@ mod io_generator;
 mod keys;
 mod limiter;
 mod math;
+mod meaning;
 mod normal;
 mod offset_stream;
 mod op;

@@ -36,6 +36,11 @@ impl Ops {
         self.0.is_empty()
     }
 
+    /// Puts the operations in one order: a mix that is written in another one asks for the same.
+    pub(crate) fn sort(&mut self) {
+        self.0.sort_by_key(|&(op, _)| op);
+    }
+
     /// Adds an operation; `false` when it is there already.
     fn push(&mut self, op: OpName, share: Percent) -> bool {
         let new = !self.names().any(|other| other == op);

@@ -15,6 +15,8 @@ use crate::terminal::{Style, Text, answer, json_line, say_text};
 
 /// The exit code when something is still there.
 const LEFT: u8 = 6;
+/// The most files that are told of those that keep a directory.
+const TOLD: usize = 5;
 
 pub fn run(args: &CleanArgs) -> Result<ExitCode, Failure> {
     let result = results::open(&args.result)?;
@@ -65,7 +67,22 @@ pub fn run(args: &CleanArgs) -> Result<ExitCode, Failure> {
         left => {
             let there = format!("still there: {}", left.join(", "));
             text.line(Style::of_stdout().bad("error:").and(there));
-            text.line("the transcript of the result says why; what is in use must be let go first");
+            text.line("the transcript of the result says why");
+            let kept = cleaning.in_directories();
+            let directory = |thing: &String| thing.starts_with("directory ");
+            if !left.iter().all(|thing| directory(thing) && !kept.is_empty()) {
+                text.line("what is in use must be let go first");
+            }
+            if !kept.is_empty() {
+                let told = kept[..kept.len().min(TOLD)].join(", ");
+                let more = match kept.len().saturating_sub(TOLD) {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                text.line(format!(
+                    "written while nothing was mounted there, so move away what is wanted and remove the rest: {told}{more}"
+                ));
+            }
         }
     }
     told(args, "host", &remains, &left, &text);

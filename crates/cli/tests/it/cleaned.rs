@@ -192,6 +192,38 @@ fn whenever_a_run_is_killed_cleaning_leaves_nothing_of_it() {
     assert!(answer.success(), "{}", fs::read_to_string(ground.at("said")).unwrap());
 }
 
+#[test]
+fn a_loop_device_on_a_file_in_the_stack_goes_before_what_it_keeps_mounted() {
+    let name = "a_loop_device_on_a_file_in_the_stack_goes_before_what_it_keeps_mounted";
+    let Some(ground) = Scene::new(name) else { return };
+    let script = "truncate -s 10M {mount}/img; losetup -f --show {mount}/img";
+    ground.start("r", 1, script).wait().unwrap();
+    let tag = ground.tag("r").unwrap();
+    // The device is mounted still, and the next run says what frees it.
+    let next = ground.start("next", 1, "true").wait().unwrap();
+    let said = fs::read_to_string(ground.at("said")).unwrap();
+    assert!(!next.success() && said.contains("fathom clean"), "{said}");
+    let answer = ground.fathom(&["clean", "r", "--yes"]);
+    assert_eq!(answer.code, Some(0), "{}\n{}", answer.out, answer.err);
+    assert_eq!(ground.left(&tag), Vec::<String>::new(), "{}", answer.out);
+}
+
+#[test]
+fn a_file_that_was_written_where_nothing_was_mounted_is_named() {
+    let name = "a_file_that_was_written_where_nothing_was_mounted_is_named";
+    let Some(ground) = Scene::new(name) else { return };
+    let script = "umount -l {mount}; cp /etc/hostname {mount}/y";
+    ground.start("r", 1, script).wait().unwrap();
+    let said = fs::read_to_string(ground.at("said")).unwrap();
+    assert!(said.contains("go on after the command"), "{said}");
+    let file = format!("/run/fathom_{}_xfs/y", ground.tag("r").unwrap());
+    let answer = ground.fathom(&["clean", "r", "--yes"]);
+    assert_eq!(answer.code, Some(6), "{}\n{}", answer.out, answer.err);
+    assert!(answer.out.contains(&file) && !answer.out.contains("in use"), "{}", answer.out);
+    fs::remove_file(&file).unwrap();
+    assert_eq!(ground.fathom(&["clean", "r", "--yes"]).code, Some(0));
+}
+
 /// Foreign content that is put on the device, or over its file system, once a run of ours was killed.
 const FOREIGN: [(&str, &str); 3] = [
     ("mount over", "mount -t tmpfs foreign {mount}"),

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -168,4 +170,28 @@ fn a_load_that_makes_no_sense_is_refused_with_the_option_and_the_remedy() {
         assert!(answer.err.contains(said), "{args:?}: {}", answer.err);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "{args:?} left something");
     }
+}
+
+#[test]
+fn how_long_the_program_itself_was_stopped_is_told_and_is_no_stall_of_the_target() {
+    let arguments = ["load", "null", "--size", "1G", "--ops", "randread=100", "--rate", "100/s"];
+    let child = command(&[&arguments[..], &["--duration", "6s", "--json"]].concat())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let signal = |name: &str| {
+        let sent = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
+        assert!(sent.success());
+    };
+    std::thread::sleep(Duration::from_secs(2));
+    signal("-STOP");
+    std::thread::sleep(Duration::from_millis(2500));
+    signal("-CONT");
+    let output = child.wait_with_output().unwrap();
+    let lines = String::from_utf8(output.stdout).unwrap();
+    let summary: Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
+    let notices = summary["notices"].to_string();
+    assert!(notices.contains("Fathom itself did not run for 2."), "{notices}");
+    assert!(!notices.contains("stalls"), "{notices}");
 }

@@ -153,7 +153,7 @@ fn nothing_is_written_where_the_file_system_was_mounted() {
         let answer = scene.run(&scene.ours.path, 1, &gone);
         assert_eq!(answer.code, Some(5), "{kind}: {}\n{}", answer.out, answer.err);
         let told = format!("{} {}", answer.out, answer.err);
-        assert!(told.contains("was unmounted by somebody else"), "{kind}: {told}");
+        assert!(told.contains("was unmounted, by"), "{kind}: {told}");
         assert_eq!(scene.left(), Vec::<String>::new(), "{kind}");
     }
 }
@@ -186,7 +186,7 @@ fn a_load_whose_file_system_is_detached_under_it_writes_on_where_it_meant_to() {
     });
     assert_eq!(answer.code, Some(5), "{}\n{}", answer.out, answer.err);
     let told = format!("{} {}", answer.out, answer.err);
-    assert!(told.contains("was unmounted by somebody else"), "{told}");
+    assert!(told.contains("was unmounted, by"), "{told}");
     assert_eq!(scene.left(), Vec::<String>::new());
 }
 

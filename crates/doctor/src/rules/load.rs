@@ -103,9 +103,9 @@ pub(crate) fn reads_of_nothing(result: &ResultSet, _: &Analysis) -> Vec<Finding>
 
 /// A measured load went through the page cache.
 pub(crate) fn page_cache(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
-    // Before a model there is no page cache, whatever older results say of it.
+    // Before a model, or nothing at all, there is no page cache, whatever results say of it.
     let buffered: BTreeSet<(&str, &str)> = loads(result)
-        .filter(|(_, _, _, load)| load.engine.backend != "sim")
+        .filter(|(_, _, _, load)| !["sim", "null"].contains(&load.engine.backend.as_str()))
         .filter(|(_, _, stage, load)| stage.measured && !load.engine.direct)
         .map(|(variant, _, stage, _)| (variant, stage.name.as_str()))
         .collect();

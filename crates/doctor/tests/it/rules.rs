@@ -354,6 +354,12 @@ fn a_load_through_the_page_cache_is_told_when_it_is_measured() {
     assert_eq!(unmeasured, []);
     let simulated = after(|r| loads(r, "plain").for_each(|load| load.engine.direct = false));
     assert_eq!(simulated, [], "a model has no page cache");
+    let null = after(|r| {
+        loads(r, "plain").for_each(|load| {
+            (load.engine.direct, load.engine.backend) = (false, "null".into());
+        });
+    });
+    assert_eq!(null, [], "nothing at all has none either");
 }
 
 #[test]

@@ -132,6 +132,22 @@ fn cpu_time_per_io_is_of_all_ios_whose_cpu_time_it_is() {
 }
 
 #[test]
+fn cpu_time_per_io_counts_flushes_only_where_there_is_nothing_else() {
+    for (text, operation) in [
+        ("ops = { randwrite = 100 }\nsync = \"fsync:1\"\nios = 500", "randwrite"),
+        ("ops = { flush = 100 }\nios = 500", "flush"),
+    ] {
+        let reported = null(text);
+        let summary = reported.summary();
+        assert!(summary.operations["flush"].ios >= 500);
+        let cpu = summary.cpu.expect("a real load knows its CPU time");
+        let ios = summary.operations[operation].ios as f64;
+        let per_io = (cpu.user_s + cpu.system_s) * 1e6 / ios;
+        assert!((cpu.per_io_us.unwrap() - per_io).abs() < 1e-6, "{ios}, {cpu:?}");
+    }
+}
+
+#[test]
 fn a_load_that_only_flushes_needs_no_buffers() {
     let reported = null("ops = { flush = 100 }\nios = 5");
     assert_eq!(reported.summary().operations["flush"].ios, 5);

@@ -1,7 +1,7 @@
 //! qcow2 images, read as their guest sees them: versions 2 and 3, compressed clusters, backing files.
 //!
 //! After the format's own description (docs/interop/qcow2.rst of QEMU). What is not understood is refused by name:
-//! encryption, external data files, extended L2 entries.
+//! encryption, external data files, extended L2 entries. So is what its own header calls corrupt, or still open.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -17,6 +17,9 @@ const MAGIC: &[u8; 4] = b"QFI\xfb";
 /// Bits of an entry that are a host offset.
 const OFFSET: u64 = 0x00ff_ffff_ffff_fe00;
 const COMPRESSED: u64 = 1 << 62;
+/// Features of a version 3 image: it was opened to be written and never closed; something in it is known to be wrong.
+const DIRTY: u64 = 1;
+const CORRUPT: u64 = 1 << 1;
 /// In a version 3 image: the cluster reads as zeros.
 const ZERO: u64 = 1;
 /// The longest chain of backing files that is followed.
@@ -96,6 +99,7 @@ impl Image {
             help: help.to_owned(),
         };
         let check = "see what qemu-img check says of it; --format raw takes its bytes as they lie";
+        let mend = "see what qemu-img check -r all IMAGE mends of a copy; --format raw takes its bytes as they lie";
         let convert = "convert it: qemu-img convert -O raw IMAGE FILE.raw; --format raw takes its bytes as they lie";
         let file = UncachedFile::open(path).map_err(unreadable)?;
         let mut head = vec![0; 4096];
@@ -112,6 +116,18 @@ impl Image {
             return Err(refused(
                 "the image is encrypted: its guest's data cannot be read",
                 convert,
+            ));
+        }
+        if features & CORRUPT != 0 {
+            return Err(refused(
+                "the image is marked as corrupt: what it says of its clusters may be wrong",
+                mend,
+            ));
+        }
+        if features & DIRTY != 0 {
+            return Err(refused(
+                "the image was not closed: a machine still runs on it, or ended without closing it",
+                "shut the machine down; after a crash, see what qemu-img check -r all IMAGE mends of a copy",
             ));
         }
         if features & (1 << 2) != 0 || features & (1 << 4) != 0 || features >> 5 != 0 {

@@ -180,7 +180,7 @@ fn a_missing_backing_file_and_a_chain_without_end_are_refused_by_name() {
 }
 
 #[test]
-fn damaged_and_encrypted_images_are_refused() {
+fn damaged_encrypted_and_unclosed_images_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("disk.qcow2");
     image(&path, &[Cluster::Data(bytes(0..16, 4096))], None);
@@ -196,6 +196,9 @@ fn damaged_and_encrypted_images_are_refused() {
     change(7, 9, "version 2 or 3");
     change(35, 2, "encrypted");
     change(79, 4, "not supported");
+    change(79, 1, "was not closed");
+    change(79, 2, "marked as corrupt");
+    change(79, 3, "marked as corrupt");
     change(23, 60, "contradicts itself");
     change(24, 1, "contradicts itself");
     fs::write(&path, &good[..100]).unwrap();

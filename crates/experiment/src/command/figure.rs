@@ -121,8 +121,8 @@ struct Sought<'a> {
     name: &'a str,
     from: Output,
     regex: Regex,
-    /// The text found last; no number where that is none.
-    found: Option<f64>,
+    /// The number found last, or the text that is none.
+    found: Option<Result<f64, String>>,
     /// Lines that were too long to be looked at.
     too_long: usize,
 }
@@ -145,9 +145,12 @@ impl<'a> FigurePicker<'a> {
                 figure.too_long += 1;
                 continue;
             };
-            let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| n.is_finite());
+            let number = |text: &str| {
+                let number = text.trim().parse::<f64>().ok().filter(|n| n.is_finite());
+                number.ok_or_else(|| text.to_owned())
+            };
             if let Some(last) = figure.regex.captures_iter(line).last() {
-                figure.found = last.get(1).and_then(|group| number(group.as_str()));
+                figure.found = last.get(1).map(|group| number(group.as_str()));
             }
         }
     }
@@ -159,7 +162,15 @@ impl<'a> FigurePicker<'a> {
 
     /// Returns the numbers that were found, by name.
     pub fn found(&self) -> BTreeMap<String, f64> {
-        self.figures.iter().filter_map(|f| Some((f.name.to_owned(), f.found?))).collect()
+        let number = |figure: &Sought| figure.found.as_ref()?.as_ref().ok().copied();
+        self.figures.iter().filter_map(|f| Some((f.name.to_owned(), number(f)?))).collect()
+    }
+
+    /// Names of figures whose pattern found a text that is no number, and that text.
+    pub fn no_numbers(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.figures
+            .iter()
+            .filter_map(|f| Some((f.name, f.found.as_ref()?.as_ref().err()?.as_str())))
     }
 }
 
@@ -190,6 +201,24 @@ mod tests {
         let none = ["", "copied nothing", "copied many MB", "copied 7 MB\ncopied inf MB"];
         for text in none {
             assert_eq!(picked(copied, "copied 7 MB", text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_pattern_found_and_is_no_number_is_known() {
+        let plan = FigurePlan {
+            from: Output::Stdout,
+            pattern: r"v (\S+)".into(),
+            unit: None,
+            better: None,
+        };
+        for text in ["1,5", "0x10", "NaN", "1e400"] {
+            let figures = [("n".to_owned(), plan.clone())].into();
+            let mut picker = FigurePicker::of(&figures);
+            picker.see(Output::Stdout, Some(&format!("v {text}")));
+            assert!(picker.no_numbers().eq([("n", text)]));
+            picker.see(Output::Stdout, Some("v 7"));
+            assert_eq!((picker.no_numbers().count(), picker.found()["n"]), (0, 7.0));
         }
     }
 

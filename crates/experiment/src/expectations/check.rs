@@ -14,10 +14,10 @@ impl Expectation {
         variants: &[&str],
     ) -> Vec<Diagnostic> {
         let figures = [Some(&self.figure), self.of.as_ref()].into_iter().flatten();
-        let evidence = self.evidence.iter().filter_map(|subject| subject.check(stages, stacks));
+        let evidence = self.evidence.iter().flat_map(|subject| subject.check(stages, stacks));
         let itself = self.over_itself(variants.last().copied().unwrap_or_default());
         figures
-            .filter_map(|figure| figure.check(stages, stacks, variants))
+            .flat_map(|figure| figure.check(stages, stacks, variants))
             .chain(evidence)
             .chain(itself)
             .collect()

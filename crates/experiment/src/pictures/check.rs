@@ -17,15 +17,18 @@ impl Picture {
         stages: &[Stage],
         stacks: &[VariantStack],
         factors: &[Factor],
-    ) -> Option<Diagnostic> {
-        match self.facts.show {
+    ) -> Vec<Diagnostic> {
+        let wrong = match self.facts.show {
             Show::Curve | Show::Comparison => {
-                let wrong = self.subject.as_ref().and_then(|s| s.check(stages, stacks));
-                wrong.or_else(|| self.check_curve(stages, factors))
+                let mut wrong: Vec<_> =
+                    self.subject.iter().flat_map(|s| s.check(stages, stacks)).collect();
+                wrong.extend(self.check_curve(stages, factors));
+                return wrong;
             }
             Show::Series => self.check_layer(stages, stacks),
             _ => self.check_load(stages),
-        }
+        };
+        wrong.into_iter().collect()
     }
 
     fn check_curve(&self, stages: &[Stage], factors: &[Factor]) -> Option<Diagnostic> {
@@ -191,7 +194,7 @@ pub(crate) fn check(
         let help = "what comes first has to be seen at once; the page has all other charts below";
         Diagnostic::at(extra.at(), message, help)
     });
-    let wrong = pictures.iter().filter_map(|picture| picture.check(stages, stacks, factors));
+    let wrong = pictures.iter().flat_map(|picture| picture.check(stages, stacks, factors));
     let twice = pictures.iter().enumerate().filter_map(|(i, picture)| {
         let before = pictures[..i].iter().any(|other| other.facts == picture.facts);
         let message = format!("'{}' is drawn twice, of the same", picture.facts.show.word());

@@ -47,6 +47,12 @@ impl Aim {
         Self { target, files: None, share: Percent(100.0) }
     }
 
+    /// The size that all of these have, bytes; `None` where they differ, or there is none.
+    pub(crate) fn common_size(aims: &[Self]) -> Option<u64> {
+        let first = aims.first()?.bytes();
+        aims.iter().all(|aim| aim.bytes() == first).then_some(first)
+    }
+
     /// Paths of the device, or of the files, placeholders allowed; each with its part of the I/Os.
     pub fn paths(&self) -> Vec<(String, Percent)> {
         let path = self.target.offer.path();

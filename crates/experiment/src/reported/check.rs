@@ -14,6 +14,6 @@ impl Reported {
         variants: &[&str],
     ) -> Vec<Diagnostic> {
         let figures = self.values.iter();
-        figures.filter_map(|one| one.figure.check(stages, stacks, variants)).collect()
+        figures.flat_map(|one| one.figure.check(stages, stacks, variants)).collect()
     }
 }

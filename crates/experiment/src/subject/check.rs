@@ -28,18 +28,23 @@ pub(crate) fn unrecorded(
 
 impl Subject {
     /// It must name a metric of the catalogue, or one that a command's stage picks, and a stage, an operation or a layer that is measured.
-    pub(crate) fn check(&self, stages: &[Stage], variants: &[VariantStack]) -> Option<Diagnostic> {
-        if layers::metric(&self.metric).is_none() {
-            return self.check_stage(stages).or_else(|| self.check_picked(stages));
-        }
-        if let (Some(operation), Some(_)) = (&self.operation, &self.layer) {
+    /// Each name that is strange is told; where none is, what contradicts another.
+    pub(crate) fn check(&self, stages: &[Stage], variants: &[VariantStack]) -> Vec<Diagnostic> {
+        let in_catalogue = layers::metric(&self.metric).is_some();
+        if let (true, Some(operation), Some(_)) = (in_catalogue, &self.operation, &self.layer) {
             let message = format!("A metric is of an operation ('{operation}') or of a layer");
             let help = "take one of the two keys away";
-            return Some(Diagnostic::at(self.places.at("layer"), message, help).without());
+            return vec![Diagnostic::at(self.places.at("layer"), message, help).without()];
         }
-        self.check_stage(stages)
-            .or_else(|| self.check_layer(variants))
-            .or_else(|| self.check_figure(stages, variants))
+        let of_metric = match in_catalogue {
+            true => self.check_layer(variants),
+            false => self.check_picked(stages),
+        };
+        let strange: Vec<_> = self.check_stage(stages).into_iter().chain(of_metric).collect();
+        if strange.is_empty() && in_catalogue {
+            return self.check_figure(stages, variants).into_iter().collect();
+        }
+        strange
     }
 
     /// Returns what it is of must have such a figure: a load its IOPS, a layer what layers of its kind count.
@@ -103,8 +108,10 @@ impl Subject {
 
     /// Returns what is not in the catalogue must be picked from what a command of a measured stage prints.
     fn check_picked(&self, stages: &[Stage]) -> Option<Diagnostic> {
-        let own = |stage: &&Stage| self.stage.as_ref().is_none_or(|name| stage.is_called(name));
         let measured = || stages.iter().filter(|stage| stage.head.measured);
+        // Where no stage has the name, that is told of the name.
+        let named = self.stage.as_ref().filter(|name| measured().any(|one| one.is_called(name)));
+        let own = |stage: &&Stage| named.is_none_or(|name| stage.is_called(name));
         let names = |stages: &mut dyn Iterator<Item = &Stage>| -> Vec<String> {
             let picked = stages.filter_map(|stage| stage.task.picked()).flatten();
             let mut names: Vec<_> = picked.map(str::to_owned).collect();
@@ -145,7 +152,7 @@ impl Subject {
             picked => format!("; figures of commands here: {}", picked.join(", ")),
         };
         let mistake = Diagnostic::at(self.places.at("metric"), message, format!("{near}{own}"));
-        Some(mistake.near(metric, known))
+        Some(mistake.near(metric, known).of_stages())
     }
 
     /// A single figure is of one stage, and of one point of a sweep, not of all.
@@ -199,7 +206,7 @@ impl Subject {
         {
             let names: Vec<String> = measured.iter().flat_map(|stage| stage.names()).collect();
             let message = format!("No measured stage is called '{stage}'");
-            return Some(self.unknown("stage", stage, message, &names));
+            return Some(self.unknown("stage", stage, message, &names).of_stages());
         }
         let operation = self.operation.as_ref()?;
         let own = |stage: &&&Stage| self.stage.as_ref().is_none_or(|name| stage.is_called(name));
@@ -212,7 +219,7 @@ impl Subject {
             Some(stage) => format!("Stage '{stage}' does no '{operation}'"),
         };
         (!operations.contains(operation))
-            .then(|| self.unknown("operation", operation, message, &operations))
+            .then(|| self.unknown("operation", operation, message, &operations).of_stages())
     }
 
     fn check_layer(&self, variants: &[VariantStack]) -> Option<Diagnostic> {

@@ -218,6 +218,20 @@ fn what_is_no_name_at_all_takes_two_turns_at_most_and_no_other_mistake_is_told_f
 }
 
 #[test]
+fn names_that_only_stages_have_are_told_whatever_is_unknown_of_the_stack() {
+    let far = |right: &str| FAR.iter().find(|far| far.0 == right).unwrap();
+    let (metric, stage) = ("metric = \"iops\" # asked", "stage = \"mixed\" # asked");
+    let why = exactly(&[far(metric), far(stage)]);
+    why.unwrap_or_else(|why| panic!("of one question\n{why}"));
+    for bearing in ["layer = \"vdo\"", "on = \"data\""] {
+        for name in [metric, stage] {
+            let why = exactly(&[far(bearing), far(name)]);
+            why.unwrap_or_else(|why| panic!("{bearing} | {name}\n{why}"));
+        }
+    }
+}
+
+#[test]
 fn of_two_mistakes_both_are_told_and_nothing_beside() {
     let all: Vec<&Wrong> = WRONG.iter().collect();
     for (i, one) in all.iter().enumerate() {

@@ -14,11 +14,14 @@ impl VariantFigure {
         stages: &[Stage],
         stacks: &[VariantStack],
         variants: &[&str],
-    ) -> Option<Diagnostic> {
+    ) -> Vec<Diagnostic> {
         let named = self.variant.as_ref().and_then(|name| unknown_variant(name, variants));
-        named
-            .or_else(|| self.subject.check(stages, stacks))
-            .or_else(|| self.subject.check_single(stages))
+        let mut mistakes: Vec<_> =
+            named.into_iter().chain(self.subject.check(stages, stacks)).collect();
+        if mistakes.is_empty() {
+            mistakes.extend(self.subject.check_single(stages));
+        }
+        mistakes
     }
 }
 

@@ -36,7 +36,7 @@ impl Executor {
         let (figures, outcome) = match ran {
             Ok(ran) => {
                 let outcome = judge_measured(&context, work, &ran);
-                (ran.figures, outcome.and_then(|()| self.intact(about)))
+                (ran.figures, outcome.and_then(|()| self.intact("go on after the command")))
             }
             Err(source) => {
                 let program = work.argv.first().cloned().unwrap_or_default();

@@ -175,3 +175,53 @@ fn a_copy_of_a_cell_under_the_names_of_another_is_told_by_its_times() {
     let said = format!("{:?}", read.seal);
     assert!(said.contains("has the times of cell"), "{said}");
 }
+
+#[test]
+fn no_file_is_read_further_than_a_run_can_have_written_it_and_each_that_is_longer_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = dir.path().join("r");
+    fixture::write(&fixture::with(2, 7_600.0), &mut DirSink::create(&at).unwrap()).unwrap();
+    let cell = open(&at).unwrap().manifest.cells[0].folder.clone();
+    fs::create_dir_all(at.join("lab")).unwrap();
+    fs::write(at.join("lab/console.log"), "x").unwrap();
+    let record = format!("cells/{cell}/cell.json");
+    for (name, size, most) in [
+        ("experiment.toml", 300 << 20, "1 MiB"),
+        ("transcript.jsonl", 20 << 30, "256 MiB"),
+        (&record, 20 << 30, "256 MiB"),
+        ("lab/console.log", 20 << 30, "256 MiB"),
+    ] {
+        let (path, kept) = (at.join(name), fs::read(at.join(name)).unwrap());
+        // Nothing but a hole: it takes no space.
+        fs::File::options().write(true).open(&path).unwrap().set_len(size).unwrap();
+        let read = open(&at).unwrap();
+        let told = read.incomplete.unwrap();
+        let wanted = format!("a file is longer than {most}, the most that is read of it ({name})");
+        assert!(told.contains(&wanted), "{told}");
+        assert!(read.experiment_toml.is_none_or(|text| text.len() < 1 << 20));
+        fs::write(&path, kept).unwrap();
+    }
+    assert!(open(&at).unwrap().complete());
+    let manifest = at.join("manifest.json");
+    fs::File::options().write(true).open(&manifest).unwrap().set_len(20 << 30).unwrap();
+    let Err(ReadError::Io { path, source }) = open(&at) else { panic!("it is read") };
+    assert_eq!(path, manifest);
+    assert!(source.to_string().contains("longer than 256 MiB"), "{source}");
+}
+
+#[test]
+fn a_run_that_goes_on_is_told_from_one_that_was_killed() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = dir.path().join("r");
+    let mut truth = fixture::with(2, 7_600.0);
+    truth.manifest.outcome = None;
+    let mut held = DirSink::create(&at).unwrap();
+    fixture::write(&truth, &mut held).unwrap();
+    let told = |why: &str| {
+        let told = open(&at).unwrap().incomplete.unwrap();
+        assert!(told.contains(why), "{told}");
+    };
+    told("the run still goes on");
+    drop(held);
+    told("the run was killed, or this is a copy from before its end");
+}

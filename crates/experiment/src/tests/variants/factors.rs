@@ -45,6 +45,11 @@ fn levels_that_mean_the_same_are_no_two_levels() {
         ("write.block_size", "\"4k..4k\", \"4k\""),
         ("write.content.compress", "\"2.5x\", \"60%\""),
         ("write.content.compress", "\"1x\", \"none\""),
+        ("write.block_size", "\"4k=50,8k=50\", \"8k=50,4k=50\""),
+        ("write.size", "\"512M\", \"50%\""),
+        ("write.size", "\"1G\", \"100%\""),
+        ("write.offset", "0, \"0%\""),
+        ("write.pattern", "\"zipf:1.1\", \"zipf:1.10\""),
     ] {
         let line = format!("levels = [{levels}]");
         let factor = format!("[[factor]]\nname = \"same\"\nkey = \"{key}\"\n{line}\n");

@@ -1,0 +1,106 @@
+//! Loads that do the same, however they are written.
+
+use units::Bytes;
+
+use crate::{BlockSize, DepthUnit, Hot, LoadSpec, OpName, Pattern, Portion};
+
+impl LoadSpec {
+    /// Returns the one form that all loads share that do the same as this one on a target of `target` bytes; where the size is not known,
+    /// ranges in bytes and in shares of the target are told apart.
+    #[must_use]
+    pub fn meant(&self, target: Option<u64>) -> Self {
+        let mut meant = target.map_or_else(|| self.clone(), |target| self.clone().in_bytes(target));
+        meant.offset = meant.offset.filter(|offset| !offset.is_zero());
+        let start = meant.offset.map_or(Some(0), |offset| offset.bytes().map(|start| start.0));
+        let rest = target.zip(start).map(|(target, start)| target.saturating_sub(start));
+        meant.size = meant.size.filter(|size| match size {
+            Portion::Bytes(bytes) => rest != Some(bytes.0),
+            Portion::Share(share) => start != Some(0) || share.0 != 100.0,
+        });
+        (meant.depth, meant.depth_unit) = (meant.depth_ios(), DepthUnit::Ios);
+        meant.ops.sort();
+        meant.block_size.sort();
+        meant.each.sort();
+        let said: [fn(&mut Self); 3] =
+            [|load| load.align = None, |load| load.hot = None, |load| load.pattern = None];
+        for unsay in said {
+            let mut unsaid = meant.clone();
+            unsay(&mut unsaid);
+            let same = |op| unsaid.places_of(op) == meant.places_of(op);
+            if meant.placed().all(same) {
+                meant = unsaid;
+            }
+        }
+        meant
+    }
+
+    /// Returns all that decides where an operation's I/Os go.
+    fn places_of(&self, op: OpName) -> (Pattern, Hot, u64, OpName) {
+        (self.pattern_of(op), self.hot_of(op), self.align_of(op), self.head_of(op))
+    }
+}
+
+impl BlockSize {
+    /// Puts a list of sizes in order: one in another order asks for the same.
+    pub(crate) fn sort(&mut self) {
+        if let Self::Weighted(sizes) = self {
+            sizes.sort_by_key(|(size, _): &(Bytes, f64)| *size);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(text: &str) -> LoadSpec {
+        toml::from_str(&format!("ops = {{ randread = 100 }}\n{text}")).unwrap()
+    }
+
+    #[test]
+    fn loads_that_do_the_same_on_a_target_are_one_however_they_are_written() {
+        for (one, other) in [
+            ("block_size = \"4k=50,8k=50\"", "block_size = \"8k=50,4k=50\""),
+            (
+                "each = { randread = { block_size = \"4k=50,8k=50\" } }",
+                "each.randread.block_size = \"8k=50,4k=50\"",
+            ),
+            ("size = \"1G\"", "size = \"100%\""),
+            ("size = \"1G\"", ""),
+            ("offset = 0", "offset = \"0%\""),
+            ("offset = \"512M\"", "offset = \"50%\"\nsize = \"50%\""),
+            ("align = \"4k\"", ""),
+            ("pattern = \"uniform\"", ""),
+            (
+                "block_size = \"8k\"\ndepth = 4\ndepth_unit = \"4k\"",
+                "block_size = \"8k\"\ndepth = 2",
+            ),
+        ] {
+            let (one, other) = (load(one), load(other));
+            assert_ne!(one, other);
+            assert_eq!(one.meant(Some(1 << 30)), other.meant(Some(1 << 30)), "{one:?}");
+        }
+        let mixed = |text: &str| toml::from_str::<LoadSpec>(text).unwrap().meant(None);
+        let (one, other) = ("ops = { read = 70, write = 30 }", "ops = { write = 30, read = 70 }");
+        assert_eq!(mixed(one), mixed(other));
+        for (one, other) in [("size = \"100%\"", ""), ("offset = \"0%\"", "offset = 0")] {
+            assert_eq!(load(one).meant(None), load(other).meant(None));
+        }
+    }
+
+    #[test]
+    fn loads_that_do_something_else_stay_apart() {
+        for (one, other) in [
+            ("block_size = \"4k=50,8k=50\"", "block_size = \"4k=40,8k=60\""),
+            ("size = \"1G\"", "size = \"50%\""),
+            ("align = \"8k\"", ""),
+            ("pattern = \"zipf:1.1\"", "pattern = \"zipf:1.2\""),
+            ("pattern = \"zipf:1.1\"", "pattern = \"zipf:1.1\"\nhot = \"contiguous\""),
+            ("depth = 4", "depth = 4\ndepth_unit = \"4k\"\nblock_size = \"8k\""),
+        ] {
+            let (one, other) = (load(one), load(other));
+            assert_ne!(one.meant(Some(1 << 30)), other.meant(Some(1 << 30)), "{one:?}");
+        }
+        assert_ne!(load("size = \"1G\"").meant(None), load("size = \"100%\"").meant(None));
+    }
+}
