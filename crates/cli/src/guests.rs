@@ -7,11 +7,11 @@ use std::time::Duration;
 use experiment::{Corpus, Machine, Needs, Plan};
 use lab::Qemu;
 use lab::{
-    Accelerator, Cache, DiskHome, Ending, Frame, FrameKind, Image, ImageSpec, Received, Supply,
-    SupplySpec, Vm, VmSpec,
+    Accelerator, Cache, DiskHome, Disks, Ending, Frame, FrameKind, Image, ImageSpec, Received,
+    Supply, SupplySpec, Vm, VmSpec,
 };
 use run::RunError;
-use run::remote::{Farewell, Guest, GuestMessage, GuestNumber, Guests};
+use run::remote::{Farewell, Guest, GuestDisks, GuestMessage, GuestNumber, Guests};
 use sys::interrupt::{Interrupt, Level};
 use units::Bytes;
 
@@ -133,18 +133,21 @@ impl Prepared {
 /// Starts the lab's machines as guests of a run.
 pub struct LabGuests {
     spec: VmSpec,
+    /// Disks of the guest that ended last.
+    disks: Option<Disks>,
 }
 
 impl LabGuests {
     /// Guests like `spec`.
     pub fn new(spec: VmSpec) -> Self {
-        Self { spec }
+        Self { spec, disks: None }
     }
 }
 
 /// One machine as a guest.
 pub struct LabGuest {
     vm: Vm,
+    disks: Disks,
     turn: GuestNumber,
     ended: Option<lab::End>,
 }
@@ -154,11 +157,13 @@ impl Guests for LabGuests {
 
     fn start(
         &mut self,
-        machine: Machine,
+        (machine, disks): (Machine, GuestDisks),
         mission: &[u8],
         turn: GuestNumber,
         console: &Path,
     ) -> Result<LabGuest, RunError> {
+        // What nobody takes up gives its room back first.
+        let kept = self.disks.take().filter(|_| disks == GuestDisks::OfTheLast);
         let mut spec = self.spec.clone();
         spec.memory = machine.memory.unwrap_or(spec.memory);
         spec.cpus = machine.cpus.unwrap_or(spec.cpus);
@@ -168,8 +173,10 @@ impl Guests for LabGuests {
             dir.push(turn.name("guest"));
         }
         spec.console = Some(console.to_owned());
-        let vm = Vm::start(&spec).map_err(|error| RunError::Guest(with_help(&error)))?;
-        Ok(LabGuest { vm, turn, ended: None })
+        let failed = |error: lab::Error| RunError::Guest(with_help(&error));
+        let disks = kept.map_or_else(|| Disks::make(&spec), Ok).map_err(failed)?;
+        let vm = Vm::start_on(&spec, &disks).map_err(failed)?;
+        Ok(LabGuest { vm, disks, turn, ended: None })
     }
 
     fn facts(&self, guest: &LabGuest) -> serde_json::Value {
@@ -190,6 +197,7 @@ impl Guests for LabGuests {
         if !said.trim().is_empty() {
             files.push((guest.turn.file("qemu"), said.into_bytes()));
         }
+        self.disks = Some(guest.disks);
         Farewell { facts, files }
     }
 }

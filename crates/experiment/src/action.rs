@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use layers::{ActionKind, Asked, Kind, PartEffect, Place};
-use results::model::{StageData, StageTraits};
+use results::model::StageData;
 use toml::{Spanned, Table as Settings};
 use units::{Key, Nanos};
 
@@ -15,10 +15,10 @@ use crate::targets;
 
 pub(crate) const KIND: StageKind =
     StageKind { facts: FACTS, read: |table, _| Ok(Box::new(Act::read(table)?)) };
-const USUAL: KindFacts =
-    KindFacts::new("layer", "What a layer does", WorksOn::One, StageData::Nothing).timed();
-const FACTS: KindFacts =
-    KindFacts { traits: StageTraits { down: true, ..USUAL.traits }, cannot: "do that", ..USUAL };
+const FACTS: KindFacts = KindFacts {
+    cannot: "do that",
+    ..KindFacts::new("layer", "What a layer does", WorksOn::One, StageData::Nothing).timed().down()
+};
 
 const ACTION: Key =
     Key { name: "action", takes: "the name of an action of the layer", example: "\"restart\"" };

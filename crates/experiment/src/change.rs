@@ -35,6 +35,11 @@ impl<'a> RunningLayers<'a> {
         Some((layer, kind, self.run_tag))
     }
 
+    /// Their names, the lowest first.
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.layers.iter().map(|layer| layer.name.clone()).collect()
+    }
+
     /// Returns what the layer allocates on first write, by the settings and sizes that it has by now.
     pub(crate) fn allocates(&self, name: &str) -> Option<Allocate> {
         let layer = self.layers.iter().find(|layer| layer.name == name)?;
@@ -110,7 +115,7 @@ impl<'a> RunningLayers<'a> {
         for setting in &stage.set {
             let (path, span) = (&setting.name, setting.at.clone());
             let (name, key) = path.split_once('.').unwrap_or((path, ""));
-            let names: Vec<String> = self.layers.iter().map(|l| l.name.clone()).collect();
+            let names = self.names();
             let found = self.layers.iter_mut().find(|layer| layer.name == name);
             let Some((layer, kind)) =
                 found.and_then(|layer| layers::kind(&layer.kind).map(|kind| (layer, kind)))

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use layers::Offer;
 use layers::probe::Probe;
-use layers::step::Step;
+use layers::step::{Action, Step};
 use results::model::{PlanFacts, StageData, StageTraits, SweepFacts};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, Seed};
@@ -193,6 +193,12 @@ fn unknown() -> StageTraits {
 }
 
 impl StagePlan {
+    /// Tells whether the machine boots anew in it.
+    pub fn reboots(&self) -> bool {
+        let boots = |step: &Step| matches!(step.action, Action::Reboot);
+        matches!(&self.task, Task::Steps(steps) if steps.iter().any(boots))
+    }
+
     /// Its load, if it is one.
     pub fn load(&self) -> Option<&LoadSpec> {
         self.task.load()

@@ -33,6 +33,7 @@ mod mistakes;
 mod modelled;
 mod pictures;
 mod repeats;
+mod restarts;
 mod states;
 mod sweeps;
 mod targets;

@@ -1,5 +1,6 @@
 //! Executes steps, remembers what it owes, and undoes it in reverse on every path.
 
+mod actions;
 mod attribute;
 mod command;
 mod conditions;
@@ -7,6 +8,7 @@ mod intact;
 mod measured;
 mod owed;
 mod queues;
+mod state;
 mod undo;
 
 use std::collections::BTreeMap;
@@ -28,6 +30,7 @@ use crate::names::{self, Names};
 use crate::{Machine, Removal, StepError};
 use conditions::{holds, is_gone, seen};
 use owed::Owed;
+pub use state::ExecutorState;
 
 /// Executes steps on one machine.
 pub struct Executor {
@@ -284,6 +287,10 @@ impl Executor {
             Action::Trace { .. } | Action::Untrace { .. } => {
                 self.trace(action).map_err(|e| failed(context, action, e))
             }
+            Action::Reboot => {
+                let done = self.machine.reboot();
+                done.map(|()| String::new()).map_err(|e| failed(context, action, e))
+            }
             Action::Wait { source, parser, until, every_ms } => {
                 self.wait(context, source, parser, until, Nanos(every_ms * 1_000_000))
             }
@@ -298,45 +305,6 @@ impl Executor {
         };
         self.transcript.push(entry);
         outcome.map(drop)
-    }
-
-    fn mount(&mut self, action: &Action) -> io::Result<()> {
-        let resolve = |text: &str| self.resolve(text).map_err(io::Error::other);
-        match action {
-            Action::Mount { device, directory, filesystem, options } => {
-                let [device, directory] = [resolve(device)?, resolve(directory)?];
-                self.machine.mount(&device, &directory, filesystem, options)
-            }
-            Action::Unmount { directory, device } => {
-                let directory = resolve(directory)?;
-                let device = device.as_deref().map(resolve).transpose()?;
-                self.machine.unmount(&directory, device.as_deref())
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Begins or ends to count an event of the kernel; gives why it cannot be counted.
-    fn trace(&mut self, action: &Action) -> io::Result<String> {
-        let resolve = |text: &str| self.resolve(text).map_err(io::Error::other);
-        match action {
-            Action::Trace { instance, event, writes_to } => {
-                let instance = resolve(instance)?;
-                let device = writes_to.as_deref().map(resolve).transpose()?;
-                let absent = self.machine.trace(&instance, event, device.as_deref());
-                absent.map(Option::unwrap_or_default)
-            }
-            Action::Untrace { instance } => {
-                let instance = resolve(instance)?;
-                self.machine.untrace(&instance).map(|()| String::new())
-            }
-            _ => Ok(String::new()),
-        }
-    }
-
-    fn start(&mut self, name: &str, argv: &[String]) -> io::Result<()> {
-        let argv = argv.iter().map(|word| self.resolve(word)).collect::<Result<Vec<_>, _>>();
-        self.machine.start(name, &argv.map_err(io::Error::other)?)
     }
 
     fn entry(&self, context: &ActionContext, at: Nanos) -> TranscriptEntry {

@@ -40,7 +40,7 @@ pub use capabilities::{Capability, CapabilityState, capabilities};
 pub use child::CommandOutput;
 pub use claim::{Claim, ClaimError, ClaimKind, TargetPermit, claim, claim_target};
 pub use error::StepError;
-pub use executor::{Executor, Place};
+pub use executor::{Executor, ExecutorState, Place};
 pub use facts::facts;
 pub use leftovers::Removal;
 pub use lines::{LONGEST_LINE, Listener, PrintedLine, Stream};

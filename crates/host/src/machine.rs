@@ -120,6 +120,14 @@ pub trait Machine: Send {
         Ok(())
     }
 
+    /// Boots the machine anew, in its place.
+    ///
+    /// # Errors
+    /// Where that cannot be: on a machine that this program runs on.
+    fn reboot(&mut self) -> io::Result<()> {
+        Err(io::Error::other("only the lab boots a machine anew"))
+    }
+
     /// Holds those of `names` that lead to block devices, and no others: from now on each has to lead to the same one.
     ///
     /// # Errors

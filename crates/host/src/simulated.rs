@@ -19,6 +19,9 @@ const COMMAND: Nanos = Nanos(50_000_000);
 /// Virtual time that a discard or a flush takes.
 const TOUCH: Nanos = Nanos(5_000_000);
 
+/// Virtual time that a machine takes to go off and come up again.
+const BOOT: Nanos = Nanos(10_000_000_000);
+
 /// A simulated layer at its place.
 pub struct PlacedTwin {
     /// The twin that answers for it.
@@ -162,6 +165,15 @@ impl Machine for SimulatedMachine {
 
     fn start(&mut self, name: &str, _: &[String]) -> io::Result<()> {
         self.processes.insert(name.to_owned());
+        Ok(())
+    }
+
+    /// What is in memory is gone; the twins are what is on the devices.
+    fn reboot(&mut self) -> io::Result<()> {
+        self.clock.advance(BOOT);
+        self.processes.clear();
+        self.attributes.clear();
+        self.mounts.clear();
         Ok(())
     }
 

@@ -27,6 +27,39 @@ pub(crate) struct Drive {
     pub(crate) inherited: Option<OwnedFd>,
 }
 
+/// The virtual disks of a machine, as far as they are files. They outlive it: another machine goes on with what they hold.
+#[derive(Debug)]
+pub struct Disks(Vec<Drive>);
+
+impl Disks {
+    /// Makes the disks that `spec` describes; they are empty.
+    ///
+    /// # Errors
+    /// When they make no sense, or there is no room for what will be written.
+    pub fn make(spec: &VmSpec) -> Result<Self> {
+        make(spec).map(Self)
+    }
+
+    /// Returns them for one machine more. No two that run may have them.
+    pub(crate) fn drives(&self) -> Result<Vec<Drive>> {
+        self.0.iter().map(Drive::shared).collect()
+    }
+}
+
+impl Drive {
+    /// Returns the same disk for another machine.
+    fn shared(&self) -> Result<Self> {
+        let cannot = |source| Error::System { what: "cannot duplicate a descriptor", source };
+        let inherited = self.inherited.as_ref().map(OwnedFd::try_clone);
+        let inherited = inherited.transpose().map_err(cannot)?;
+        let mut argument = self.argument.clone();
+        if let Some(file) = &inherited {
+            argument.file = inherited_name(file);
+        }
+        Ok(Self { argument, facts: self.facts.clone(), inherited })
+    }
+}
+
 /// The directory of a machine's disks, made when it is not there, after a check that they make sense and fit.
 pub(crate) fn check_all(spec: &VmSpec) -> Result<&Path> {
     let home = match &spec.disk_home {
@@ -220,6 +253,8 @@ fn cache(
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+
     use super::*;
 
     fn disk(role: &str, size: u64) -> Disk {
@@ -258,6 +293,22 @@ mod tests {
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
         assert!(drive.argument.file.starts_with("/proc/self/fd/"));
         assert_eq!(drive.facts.size, Bytes(1 << 40));
+    }
+
+    #[test]
+    fn two_machines_one_after_the_other_see_one_disk() {
+        let dir = tempfile::tempdir().unwrap();
+        let made = make_one(&disk("data", 1 << 20), dir.path(), true, Aio::Threads, None).unwrap();
+        let disks = Disks(vec![made]);
+        let file = |drives: &[Drive]| {
+            File::options().read(true).write(true).open(&drives[0].argument.file)
+        };
+        let first = disks.drives().unwrap();
+        file(&first).unwrap().write_all(b"kept").unwrap();
+        drop(first);
+        let mut found = [0; 4];
+        file(&disks.drives().unwrap()).unwrap().read_exact(&mut found).unwrap();
+        assert_eq!(&found, b"kept");
     }
 
     #[test]

@@ -73,6 +73,7 @@ mod watchdog;
 
 pub use accel::{Accelerator, AcceleratorChoice};
 pub use cache::{Cache, HeldCorpus};
+pub use disk::Disks;
 pub use end::{End, Ending};
 pub use error::{Error, Result};
 pub use event::{Event, Events};

@@ -37,6 +37,12 @@ pub trait Layer: Send + Sync {
         Err(SettingError::new("action", message, "fathom layers NAME shows what it can do"))
     }
 
+    /// Returns what takes the layer down that stands at `at`, and brings up what is there then; `None` for one that does not say how: a
+    /// stack with it can neither be restarted nor rebooted.
+    fn restart(&self, _at: &Place) -> Option<Restart> {
+        None
+    }
+
     /// Returns what proves that the layer at `at` is in a state that its kind declares ([`crate::Kind::states`]).
     fn proof(&self, _at: &Place, _state: &str) -> Proof {
         Proof::default()
@@ -52,6 +58,18 @@ pub trait Layer: Send + Sync {
     fn twin(&self, _at: &Place) -> Option<Box<dyn Twin>> {
         None
     }
+}
+
+/// Steps that take a layer down, and those that bring up what is there then, on this machine or another one with the same devices. All
+/// that is stored stays. What undoes the raising is owed since then, so that these steps have no undo of their own.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Restart {
+    /// Steps that take it down.
+    pub down: Vec<Step>,
+    /// Steps that bring it up, until it is as ready as it was when it was raised.
+    pub up: Vec<Step>,
+    /// The part of the layer that is there after it, whether it was away or not.
+    pub renews: Option<&'static str>,
 }
 
 /// An action that is asked of a layer that stands.

@@ -150,6 +150,8 @@ pub enum Action {
         /// Names of mapped devices, the topmost first.
         nodes: Vec<String>,
     },
+    /// Boot the machine anew: a guest ends, and another one takes up the cell with the disks as they are. All that was in memory is gone.
+    Reboot,
     /// Read until the condition holds.
     Wait {
         /// The source that is read.
@@ -243,6 +245,7 @@ impl Action {
             }
             Self::Untrace { instance } => format!("rmdir /sys/kernel/tracing/instances/{instance}"),
             Self::RemoveNodes { nodes } => format!("dmsetup remove --retry {}", nodes.join(" ")),
+            Self::Reboot => "reboot".into(),
             Self::Wait { source, until, .. } => format!("wait until {until} in {}", source.show()),
             Self::Bind { source, prefix, .. } => format!("read {prefix} from {}", source.show()),
         }

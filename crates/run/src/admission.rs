@@ -77,6 +77,12 @@ pub enum AdmissionError {
         /// Its words.
         keys: String,
     },
+    /// The machine is to boot anew in the midst of a cell.
+    #[error("Stage '{stage}' boots the machine anew, and with this one the run would end")]
+    Reboot {
+        /// The stage.
+        stage: String,
+    },
     /// A device is given for a role that the experiment does not have.
     #[error("The experiment has no device '{role}' for {}", path.display())]
     NoRole {
@@ -159,6 +165,9 @@ impl AdmissionError {
             Self::Machine { .. } => format!(
                 "run it in the lab: fathom lab run {experiment}; or leave [machine], and what sets it, to a scale for the lab: [scale.lab]"
             ),
+            Self::Reboot { .. } => format!(
+                "run it in the lab: fathom lab run {experiment}; or write do = \"restart\", which takes the stack down and brings it up again"
+            ),
             Self::NoRole { roles, .. } => format!("its roles are: {}", roles.join(", ")),
             Self::FromFile { .. } => {
                 "leave --device away for it; only its file in the experiment counts".into()
@@ -216,11 +225,13 @@ pub fn check_needs(plan: &Plan) -> Result<(), AdmissionError> {
     Err(AdmissionError::Lacks { missing, packages: packages.into_iter().collect() })
 }
 
-/// Refuses an experiment that says what the machine is like: only the lab can make one.
+/// Refuses an experiment that says what the machine is like, or boots it anew: only the lab can do that.
 pub fn check_machine(plan: &Plan) -> Result<(), AdmissionError> {
     let said = |cell: &experiment::CellPlan| cell.machine.shown();
+    let reboots = plan.cells.iter().flat_map(|cell| &cell.stages).find(|stage| stage.reboots());
     match plan.cells.iter().map(said).find(|said| !said.is_empty()) {
-        None => Ok(()),
+        None => reboots
+            .map_or(Ok(()), |stage| Err(AdmissionError::Reboot { stage: stage.name.clone() })),
         Some(said) => {
             let keys = said.iter().map(|(key, value)| format!("{key} = {value}"));
             Err(AdmissionError::Machine { keys: keys.collect::<Vec<_>>().join(", ") })
@@ -337,6 +348,24 @@ mod tests {
         assert_eq!(other.help("x"), "its roles are: data");
         // What is no block device is refused by its own words.
         assert!(matches!(refused(&plan, &[offered("data")]), AdmissionError::Claim(_)));
+    }
+
+    #[test]
+    fn a_machine_that_boots_anew_is_for_the_lab() {
+        let mut plan = plan("vdo-vs-plain");
+        assert!(check_machine(&plan).is_ok());
+        let boot = layers::step::Step {
+            about: "boot".into(),
+            action: layers::step::Action::Reboot,
+            undo: Vec::new(),
+            deadline_s: 1,
+        };
+        let stage = &mut plan.cells[0].stages[0];
+        stage.task = experiment::Task::Steps(vec![boot]);
+        let name = stage.name.clone();
+        let error = check_machine(&plan).unwrap_err();
+        assert!(error.to_string().contains(&format!("Stage '{name}' boots the machine anew")));
+        assert!(error.help("x").contains("fathom lab run x"), "{}", error.help("x"));
     }
 
     #[test]

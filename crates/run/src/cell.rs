@@ -7,8 +7,8 @@ use host::{Executor, Meter, StepError};
 use layers::step::Step;
 use layers::{ALLOCATED, Offer, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START};
 use results::model::{
-    CellRecord, CellState, CommandFigures, FillFigures, LoadSummary, Row, SampleRow, StageEdge,
-    StageRecord, StateFigures,
+    CellRecord, CellState, CommandFigures, FillFigures, LoadSummary, MachineLoad, Row, SampleRow,
+    StageEdge, StageRecord, StateFigures,
 };
 use sys::interrupt::Level;
 
@@ -19,10 +19,15 @@ use crate::loader::Loader;
 use crate::message::Message;
 use crate::scene::CellContext;
 use crate::stop::Stop;
+use crate::suspended::Halt;
 use crate::watch::CellSamplers;
 
 mod fill_stage;
+mod suspend;
 mod tasks;
+
+use suspend::StageEnd;
+pub(crate) use suspend::go_on;
 
 /// Figures of what a stage did, and the reason why the cell stops after it, if it does.
 #[derive(Default)]
@@ -32,6 +37,8 @@ struct StageOutcome {
     fill: Option<FillFigures>,
     state: Option<StateFigures>,
     stop: Option<Stop>,
+    /// The first step that is left to the machine that boots now.
+    rebooting: Option<usize>,
 }
 
 impl StageOutcome {
@@ -49,8 +56,12 @@ struct Running<'a> {
     /// Steps, waits and stages begun so far: what injections count.
     position: usize,
     samples: Vec<SampleRow>,
-    /// Meter of the machine's work for others while the cell runs.
-    meter: Option<Meter>,
+    /// Meter of the machine's work for others while the cell runs, and when it began.
+    meter: Option<(Meter, u64)>,
+    /// The work for others of the machines before, and how long they had the cell, nanoseconds.
+    machines_before: Option<(MachineLoad, u64)>,
+    /// Stages whose figures are final: those that ended on another machine.
+    final_stages: usize,
 }
 
 /// Runs one cell; its record has been handed in when this returns.
@@ -62,8 +73,8 @@ pub(crate) fn run(
 ) -> CellState {
     loader.begin(plan);
     let mut running = Running::begin(scene, plan, executor);
-    let outcome = running.raise().and_then(|()| running.measure(loader));
-    running.finish(outcome)
+    let outcome = running.raise().and_then(|()| running.measure(loader, None));
+    running.end(outcome, loader)
 }
 
 /// Raises a cell's stack, lets `work` do what it wants with the target, and takes the stack down.
@@ -113,8 +124,18 @@ impl<'a> Running<'a> {
         scene.recorder.record(&record);
         tracing::info!(cell = plan.index, variant = %plan.variant, repeat = plan.repeat, "cell");
         // In virtual time the machine does something else.
-        let meter = if scene.clock.is_simulated() { None } else { Meter::new().ok() };
-        Self { meter, scene, plan, executor, record, position: 0, samples: Vec::new() }
+        let meter = if scene.clock.is_simulated() { None } else { suspend::meter(scene) };
+        Self {
+            meter,
+            machines_before: None,
+            scene,
+            plan,
+            executor,
+            record,
+            position: 0,
+            samples: Vec::new(),
+            final_stages: 0,
+        }
     }
 
     fn raise(&mut self) -> Result<(), Stop> {
@@ -146,12 +167,17 @@ impl<'a> Running<'a> {
         done.and(held)
     }
 
-    fn measure(&mut self, loader: &mut dyn Loader) -> Result<(), Stop> {
+    /// Runs all stages, or those from `halt` on; the answer is where another machine goes on.
+    fn measure(
+        &mut self,
+        loader: &mut dyn Loader,
+        halt: Option<Halt>,
+    ) -> Result<Option<Halt>, Stop> {
         let mut watch =
             CellSamplers::start(self.scene, self.plan, self.executor).map_err(Stop::Failed)?;
         self.notice(watch.trouble());
         self.executor.note_queues(false);
-        let outcome = self.stages(loader, &mut watch);
+        let outcome = self.stages(loader, &mut watch, halt);
         // A command of a stage may have changed them.
         self.executor.note_queues(true);
         let (samples, missing) = watch.stop();
@@ -170,16 +196,28 @@ impl<'a> Running<'a> {
     }
 
     /// All stages. Figures of layers are growth between the marks `allocated` and `settled`.
-    fn stages(&mut self, loader: &mut dyn Loader, watch: &mut CellSamplers) -> Result<(), Stop> {
+    fn stages(
+        &mut self,
+        loader: &mut dyn Loader,
+        watch: &mut CellSamplers,
+        halt: Option<Halt>,
+    ) -> Result<Option<Halt>, Stop> {
         let plan = self.plan;
-        self.steps(&plan.ready)?;
+        if halt.is_none() {
+            self.steps(&plan.ready)?;
+        }
         let first_measured = plan.stages.iter().position(|s| s.measured).unwrap_or(0);
-        for (index, stage) in plan.stages.iter().enumerate() {
-            if index == first_measured {
+        let first = halt.map_or(0, |halt| halt.stage);
+        for (index, stage) in plan.stages.iter().enumerate().skip(first) {
+            let begun = halt.filter(|halt| halt.stage == index);
+            if index == first_measured && begun.is_none() {
                 self.settle(watch, ALLOCATED)?;
                 loader.settled();
             }
-            let is_read = self.stage(index, stage, loader, watch)?;
+            let is_read = match self.stage(index, stage, begun, loader, watch)? {
+                StageEnd::Over { is_read } => is_read,
+                StageEnd::Rebooting(halt) => return Ok(Some(halt)),
+            };
             if stage.settle {
                 match is_read {
                     true => self.steps(&plan.settle)?,
@@ -188,7 +226,7 @@ impl<'a> Running<'a> {
                 loader.settled();
             }
         }
-        self.settle(watch, SETTLED)
+        self.settle(watch, SETTLED).map(|()| None)
     }
 
     /// Brings the stack to rest and reads every layer under `mark`.
@@ -198,14 +236,14 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
-    /// Runs a stage; tells whether the layers were read, where they had come to rest, before the stage itself was over.
-    fn stage(
+    /// Begins a stage; the answer is its start, and the reason why it fails all the same.
+    fn begin_stage(
         &mut self,
         index: usize,
         stage: &StagePlan,
         loader: &mut dyn Loader,
         watch: &mut CellSamplers,
-    ) -> Result<bool, Stop> {
+    ) -> Result<(u64, Option<String>), Stop> {
         self.change(&stage.before)?;
         if self.due() == Some(InjectedFault::Spoil) {
             loader.spoil_next();
@@ -219,7 +257,27 @@ impl<'a> Running<'a> {
         tracing::info!(cell = self.plan.index, stage = %stage.name, "stage");
         let start_ns = self.edge(index, stage, None);
         watch.mark(self.executor, STAGE_START);
-        let outcome = self.task(index, stage, loader, watch);
+        Ok((start_ns, injected))
+    }
+
+    /// Runs a stage, or what is left of one that has begun.
+    fn stage(
+        &mut self,
+        index: usize,
+        stage: &StagePlan,
+        begun: Option<Halt>,
+        loader: &mut dyn Loader,
+        watch: &mut CellSamplers,
+    ) -> Result<StageEnd, Stop> {
+        let (start_ns, injected) = match begun {
+            Some(halt) => (halt.start_ns, None),
+            None => self.begin_stage(index, stage, loader, watch)?,
+        };
+        let first = begun.map_or(0, |halt| halt.step);
+        let outcome = self.task((index, stage, first), loader, watch);
+        if let Ok(StageOutcome { rebooting: Some(step), .. }) = outcome {
+            return Ok(StageEnd::Rebooting(Halt { stage: index, step, start_ns }));
+        }
         let outcome = outcome.and_then(|done| self.state(stage, done, watch));
         let early = watch.take_ended();
         let is_read = early.is_some();
@@ -234,7 +292,7 @@ impl<'a> Running<'a> {
             }
         };
         self.edge(index, stage, Some(end_ns));
-        let StageOutcome { load, command, fill, state, stop } =
+        let StageOutcome { load, command, fill, state, stop, .. } =
             outcome.unwrap_or_else(StageOutcome::stopped);
         let stop = stop.or(injected.map(Stop::Failed));
         let error = match &stop {
@@ -258,7 +316,7 @@ impl<'a> Running<'a> {
             error,
         });
         self.scene.recorder.record(&self.record);
-        stop.map_or(Ok(is_read), Err)
+        stop.map_or(Ok(StageEnd::Over { is_read }), Err)
     }
 
     /// Marks where a stage begins, now, or where it ended.
@@ -331,7 +389,7 @@ impl<'a> Running<'a> {
     /// Takes the stack down, whatever happened, and hands the record in.
     fn finish(mut self, outcome: Result<(), Stop>) -> CellState {
         // While the layers' threads are there: the CPU time of threads that have ended cannot be told from that of others.
-        self.record.machine = self.meter.as_ref().and_then(|meter| meter.read().ok());
+        self.record.machine = self.machine_load().map(|(load, _)| load);
         let down = self.tear_down();
         let (state, reason) = match (outcome, down) {
             (Ok(()), Ok(())) => (CellState::Done, None),
@@ -346,7 +404,7 @@ impl<'a> Running<'a> {
             (Err(Stop::Interrupted), Err(left)) => (CellState::Interrupted, Some(left)),
         };
         self.record.layers = figures::of_cell(self.plan, &self.samples, &self.record);
-        figures::of_stages(self.plan, &self.samples, &mut self.record.stages);
+        figures::of_stages(self.plan, &self.samples, &mut self.record.stages, self.final_stages);
         self.record.facts = self.executor.facts().clone();
         tracing::info!(cell = self.plan.index, ?state, ?reason, "the cell has ended");
         self.record.state = state;

@@ -32,14 +32,20 @@ pub(crate) fn of_cell(
     kinds(plan).map(figures).collect()
 }
 
-/// Gives each measured stage the figures of its layers and of the devices under them.
-pub(crate) fn of_stages(plan: &CellPlan, samples: &[SampleRow], stages: &mut [StageRecord]) {
+/// Gives each measured stage the figures of its layers and of the devices under them; the first `final_stages` have theirs.
+pub(crate) fn of_stages(
+    plan: &CellPlan,
+    samples: &[SampleRow],
+    stages: &mut [StageRecord],
+    final_stages: usize,
+) {
     let starts: Vec<u64> = stages.iter().map(|stage| stage.start_ns).collect();
     let first = stages.iter().position(|stage| stage.measured).unwrap_or(0);
     let written: Vec<_> = (0..stages.len())
         .map(|at| results::model::written(stages.iter().take(at + 1).skip(first)))
         .collect();
-    for (at, stage) in stages.iter_mut().enumerate().filter(|(_, stage)| stage.measured) {
+    let open = stages.iter_mut().enumerate().skip(final_stages);
+    for (at, stage) in open.filter(|(_, stage)| stage.measured) {
         let Some(end_ns) = stage.end_ns else { continue };
         let next_ns = starts.get(at + 1).copied().unwrap_or(u64::MAX);
         let own = Window::of_stage(samples, stage.start_ns, end_ns, next_ns);

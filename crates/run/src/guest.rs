@@ -8,6 +8,7 @@ use host::Executor;
 use results::model::CellState;
 use sys::clock::Clock;
 use sys::interrupt::Interrupt;
+use units::Nanos;
 
 use crate::cell;
 use crate::inject::InjectedFault;
@@ -50,17 +51,27 @@ pub fn cells<L: Link>(
     inbox: &Inbox,
 ) -> Result<(), RunError> {
     let mut loader = Real::new(&mission.plan, mission.choices.clone());
-    on(site, &mission.plan, &mission.injections, (link, interrupt), |scene, executor| {
+    let clock = |recorder: &Recorder| match &mission.begun {
+        Some(_) => going_on(recorder, interrupt, inbox),
+        None => Ok(Clock::real()),
+    };
+    let half = (link, interrupt, &clock as &ClockOf);
+    on(site, &mission.plan, &mission.injections, half, |scene, executor| {
         for &index in &mission.cells {
-            if mission.asks.contains(&index) && !needed(index, scene, inbox)? {
-                break;
-            }
-            cell::run(scene, cell_of(&mission.plan, index)?, &mut executor(), &mut loader);
+            let plan = cell_of(&mission.plan, index)?;
+            let begun = mission.begun.as_ref().filter(|begun| begun.cell == index);
+            let state = match begun {
+                Some(begun) => {
+                    cell::go_on(scene, plan, &mut executor(), &mut loader, begun.clone())
+                }
+                None if mission.asks.contains(&index) && !needed(index, scene, inbox)? => break,
+                None => cell::run(scene, plan, &mut executor(), &mut loader),
+            };
             if let Some(error) = scene.recorder.failure() {
                 return Err(error);
             }
-            // An injected interrupt ends its cell only; the user's ends the run.
-            if interrupt.level() != sys::interrupt::Level::None {
+            // An injected interrupt ends its cell only; the user's ends the run. Another guest goes on with a cell that has not ended.
+            if state == CellState::Running || interrupt.level() != sys::interrupt::Level::None {
                 break;
             }
         }
@@ -71,22 +82,45 @@ pub fn cells<L: Link>(
 /// Source of the host's messages: returns the next one; `None` when the host says nothing for a while.
 pub type Inbox<'a> = dyn Fn(Duration) -> Option<Vec<u8>> + 'a;
 
+/// Makes the clock of the cells, once there is somebody to ask.
+type ClockOf<'a> = dyn Fn(&Recorder) -> Result<Clock, RunError> + 'a;
+
 /// Asks the host whether a cell is needed, and waits for what it says.
 fn needed(cell: usize, scene: &CellContext, inbox: &Inbox) -> Result<bool, RunError> {
+    let reply = ask(Message::Needed(cell), scene.recorder, scene.interrupt, inbox)?;
+    Ok(reply == Some(HostReply::GoOn))
+}
+
+/// The clock of a cell that another guest began: the host, which saw it stop, says how late it is.
+fn going_on(recorder: &Recorder, interrupt: &Interrupt, inbox: &Inbox) -> Result<Clock, RunError> {
+    match ask(Message::Time, recorder, interrupt, inbox)? {
+        Some(HostReply::Time(now)) => Ok(Clock::real_from(Nanos(now))),
+        // Whoever interrupts does not wait for the rest.
+        _ => Ok(Clock::real()),
+    }
+}
+
+/// Asks the host, and waits for its reply; `None` when the user wants to stop.
+fn ask(
+    question: Message,
+    recorder: &Recorder,
+    interrupt: &Interrupt,
+    inbox: &Inbox,
+) -> Result<Option<HostReply>, RunError> {
     const A_WHILE: Duration = Duration::from_millis(100);
-    scene.recorder.send(Message::Needed(cell));
-    while scene.interrupt.level() == sys::interrupt::Level::None {
-        if let Some(error) = scene.recorder.failure() {
+    recorder.send(question);
+    while interrupt.level() == sys::interrupt::Level::None {
+        if let Some(error) = recorder.failure() {
             return Err(error);
         }
         let asked = Instant::now();
         if let Some(bytes) = inbox(A_WHILE) {
-            return Ok(HostReply::decode(&bytes)? == HostReply::GoOn);
+            return HostReply::decode(&bytes).map(Some);
         }
         // Where nothing more can come, nothing is waited for.
         std::thread::sleep(A_WHILE.saturating_sub(asked.elapsed()));
     }
-    Ok(false)
+    Ok(None)
 }
 
 /// Raises a stack, does `work` with the path of its target, and takes the stack down.
@@ -97,7 +131,9 @@ pub fn keep_stack<L: Link>(
     site: &Site,
     work: impl FnOnce(&str),
 ) -> Result<(), RunError> {
-    on(site, &held.plan, &[], (link, interrupt), |scene, executor| {
+    let clock = |_: &Recorder| Ok(Clock::real());
+    let half = (link, interrupt, &clock as &ClockOf);
+    on(site, &held.plan, &[], half, |scene, executor| {
         let state =
             cell::with_raised_stack(scene, cell_of(&held.plan, held.cell)?, &mut executor(), work);
         ended(state, scene.recorder)
@@ -110,7 +146,7 @@ fn on<L: Link>(
     site: &Site,
     plan: &Plan,
     injections: &[Injection],
-    (mut link, interrupt): (L, &Interrupt),
+    (mut link, interrupt, clock): (L, &Interrupt, &ClockOf),
     work: impl FnOnce(&CellContext, &dyn Fn() -> Executor) -> Result<(), RunError>,
 ) -> Result<(), RunError> {
     link.first_step().map_err(RunError::Gone)?;
@@ -122,7 +158,7 @@ fn on<L: Link>(
     let recorder = Recorder::new(Box::new(ToHost(link)));
     let machine = host::facts();
     recorder.send(Message::Machine(machine.clone()));
-    let clock = Clock::real();
+    let clock = clock(&recorder)?;
     let scene = CellContext {
         of: plan.cells.len(),
         run_tag: &plan.run_tag,
@@ -132,6 +168,7 @@ fn on<L: Link>(
         recorder: &recorder,
         injections,
         suffer: &suffer,
+        suspends: true,
     };
     work(&scene, &|| crate::executor(host::RealMachine::new(), &scene, &devices, &corpora))
 }

@@ -1,10 +1,13 @@
 //! Known contents of a cell's targets, from stage to stage: what one load or layout wrote is what a later one verifies.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::verify::{Carried, CarriedTargets};
 use experiment::{Aim, CellPlan, StagePlan};
 use results::model::StageData;
+use serde::{Deserialize, Serialize};
 
 use crate::reach;
 
@@ -19,6 +22,83 @@ pub(crate) struct KnownInCell {
     layers: BTreeMap<String, String>,
     /// Targets that were written since the stack was brought to rest.
     unflushed: BTreeSet<String>,
+    /// State files in place of what is carried, where the cell goes on in another machine.
+    kept: Option<KeptFiles>,
+}
+
+/// State files, each of the targets that were driven together.
+struct KeptFiles {
+    folder: PathBuf,
+    /// The number of the file of each set of targets, and whether another machine wrote it, on which they were other devices.
+    of: BTreeMap<Vec<String>, (usize, bool)>,
+    /// The number of the next file.
+    next: usize,
+}
+
+/// A folder that no other cell has, in the machine's memory as a rule.
+fn folder(run_tag: &str) -> PathBuf {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let name = format!("fathom_{run_tag}_known_{}_{number}", std::process::id());
+    std::env::temp_dir().join(name)
+}
+
+impl Drop for KeptFiles {
+    fn drop(&mut self) {
+        // It may never have been made.
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl KeptFiles {
+    fn path(&self, number: usize) -> PathBuf {
+        self.folder.join(number.to_string())
+    }
+
+    /// Forgets the sets that hold a target which is `meant`.
+    fn forget(&mut self, meant: impl Fn(&str) -> bool) {
+        let gone = self.of.extract_if(.., |names, _| names.iter().any(|name| meant(name)));
+        let gone: Vec<_> = gone.map(|(_, (number, _))| number).collect();
+        // What cannot be removed is never asked for: no set has its number.
+        gone.into_iter().for_each(|number| drop(std::fs::remove_file(self.path(number))));
+    }
+
+    /// The file of the targets of a load. What it writes is not in the files of other sets.
+    fn targets(&mut self, names: Vec<String>, writes: bool) -> KnownTargets {
+        if writes {
+            let others = self.of.keys().filter(|set| **set != names).flatten();
+            let shared: BTreeSet<_> = others.filter(|name| names.contains(name)).cloned().collect();
+            let own = self.of.remove(&names);
+            self.forget(|name| shared.contains(name));
+            self.of.extend(own.map(|own| (names.clone(), own)));
+        }
+        let (number, of_another) = *self.of.entry(names).or_insert_with(|| {
+            self.next += 1;
+            (self.next, false)
+        });
+        KnownTargets::Kept { state: self.path(number), of_another }
+    }
+}
+
+/// Known contents of the targets of one load.
+pub(crate) enum KnownTargets {
+    /// In memory.
+    Carried(CarriedTargets),
+    /// In a state file; `of_another`: written on another machine.
+    Kept {
+        /// Its path.
+        state: PathBuf,
+        of_another: bool,
+    },
+}
+
+/// The known contents of a cell as a value.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct KnownState {
+    layers: BTreeMap<String, String>,
+    unflushed: BTreeSet<String>,
+    /// Sets of targets, each with its state file.
+    files: Vec<(Vec<String>, Vec<u8>)>,
 }
 
 impl KnownInCell {
@@ -33,6 +113,35 @@ impl KnownInCell {
             share,
             layers: BTreeMap::new(),
             unflushed: BTreeSet::new(),
+            kept: cell.stages.iter().any(StagePlan::reboots).then(|| KeptFiles {
+                folder: folder(run_tag),
+                of: BTreeMap::new(),
+                next: 0,
+            }),
+        }
+    }
+
+    /// Returns it as a value.
+    pub(crate) fn state(&self) -> KnownState {
+        let file = |(names, (number, _)): (&Vec<String>, &(usize, bool))| {
+            Some((names.clone(), std::fs::read(self.kept.as_ref()?.path(*number)).ok()?))
+        };
+        let files = self.kept.iter().flat_map(|kept| &kept.of).filter_map(file).collect();
+        KnownState { layers: self.layers.clone(), unflushed: self.unflushed.clone(), files }
+    }
+
+    /// Goes on from what another machine knew.
+    pub(crate) fn take_up(&mut self, known: KnownState) {
+        self.layers.extend(known.layers);
+        self.unflushed.extend(known.unflushed);
+        let Some(kept) = &mut self.kept else { return };
+        for (names, bytes) in known.files {
+            kept.next += 1;
+            let there = std::fs::create_dir_all(&kept.folder);
+            // Of what cannot be kept nothing is known, which the load says that is to verify it.
+            if there.and_then(|()| std::fs::write(kept.path(kept.next), bytes)).is_ok() {
+                kept.of.insert(names, (kept.next, true));
+            }
         }
     }
 
@@ -41,7 +150,7 @@ impl KnownInCell {
         &mut self,
         (number, stage): (usize, &StagePlan),
         aims: &[Aim],
-    ) -> Option<CarriedTargets> {
+    ) -> Option<KnownTargets> {
         let spec = stage.driven()?;
         if number >= self.end || !(spec.writes() || spec.is_verified()) {
             return None;
@@ -57,7 +166,11 @@ impl KnownInCell {
         if spec.writes() {
             self.unflushed.extend(names.iter().cloned());
         }
-        Some(self.carried.targets(names))
+        let Some(kept) = &mut self.kept else {
+            return Some(KnownTargets::Carried(self.carried.targets(names)));
+        };
+        std::fs::create_dir_all(&kept.folder).ok()?;
+        Some(kept.targets(names, spec.writes()))
     }
 
     /// The stack was brought to rest: what was written is in stable storage.
@@ -67,24 +180,29 @@ impl KnownInCell {
 
     /// Something else than a load works on the target of `stage`. What brings data of its own may write anywhere there; but the files of a
     /// layout are Fathom's own: who else writes to them spoils them. An action may lose what was not flushed.
-    pub(crate) fn worked_on(&self, stage: &StagePlan) {
+    pub(crate) fn worked_on(&mut self, stage: &StagePlan) {
         let own = stage.target.name.as_str();
         let files = stage.target.offer.is_directory();
         if matches!(stage.traits.data, StageData::Foreign | StageData::Unknown) {
-            self.forget(own, |name| !files || self.layers.get(name).is_none_or(|l| l != own));
+            self.forget(own, |_, layer| !files || layer != own);
         }
         if stage.loses {
-            self.forget(own, |name| self.unflushed.contains(name));
+            let unflushed = self.unflushed.clone();
+            self.forget(own, |name, _| unflushed.contains(name));
         }
     }
 
-    /// Forgets the targets that share bytes with the layer `written`, as far as they are `meant`.
-    fn forget(&self, written: &str, meant: impl Fn(&str) -> bool) {
-        let shares = |layer: &String| {
-            let all = self.share.as_ref().and_then(|share| share.get(written));
-            all.is_none_or(|all| all.contains(layer))
+    /// Forgets the targets that share bytes with the layer `written`, as far as they, by name and layer, are `meant`.
+    fn forget(&mut self, written: &str, meant: impl Fn(&str, &str) -> bool) {
+        let all = self.share.as_ref().and_then(|share| share.get(written));
+        let shares = |layer: &String| all.is_none_or(|all| all.contains(layer));
+        let is_gone = |name: &str| {
+            self.layers.get(name).is_none_or(|layer| shares(layer) && meant(name, layer))
         };
-        self.carried.forget(|name| self.layers.get(name).is_none_or(shares) && meant(name));
+        self.carried.forget(is_gone);
+        if let Some(kept) = &mut self.kept {
+            kept.forget(is_gone);
+        }
     }
 }
 

@@ -358,8 +358,8 @@ impl Post for Ledger {
                 Ok(())
             }
             Message::Log(_) => Ok(()),
-            Message::Needed(_) => {
-                Err(RunError::Language("a cell was asked about where nobody answers".into()))
+            Message::Needed(_) | Message::Time | Message::Suspended(_) => {
+                Err(RunError::Language("a guest asked where nobody answers".into()))
             }
         }
     }

@@ -38,6 +38,7 @@ mod source;
 mod start;
 mod state;
 mod stop;
+mod suspended;
 mod watch;
 
 pub use admission::{
@@ -57,6 +58,7 @@ pub use quiet::QuietMachine;
 pub use resume::{Earlier, ResumeError};
 pub use source::{ExperimentSource, SourceError};
 pub use start::Start;
+pub use suspended::SuspendedCell;
 
 pub(crate) use error::chain;
 pub(crate) use scene::{Paths, executor};

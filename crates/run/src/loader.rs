@@ -15,7 +15,7 @@ use results::model::{LoadSummary, Row};
 use sys::meant::Meant;
 
 use crate::copier;
-use crate::known::KnownInCell;
+use crate::known::{KnownInCell, KnownState, KnownTargets};
 use crate::message::{Chosen, Message};
 use crate::scene::CellContext;
 use crate::watch::CellSamplers;
@@ -61,6 +61,14 @@ pub(crate) trait Loader {
 
     /// Something else than a load works on the target of a stage.
     fn worked_on(&mut self, _stage: &StagePlan) {}
+
+    /// Returns what is known of the targets, for another machine.
+    fn known(&mut self) -> KnownState {
+        KnownState::default()
+    }
+
+    /// Goes on from what another machine knew of the targets.
+    fn take_up(&mut self, _known: KnownState) {}
 
     /// The next load's target is to be overwritten behind its back; twins keep no data that could be.
     fn spoil_next(&mut self) {}
@@ -152,7 +160,15 @@ impl Loader for Real<'_> {
     }
 
     fn worked_on(&mut self, stage: &StagePlan) {
-        self.known.iter().for_each(|known| known.worked_on(stage));
+        self.known.iter_mut().for_each(|known| known.worked_on(stage));
+    }
+
+    fn known(&mut self) -> KnownState {
+        self.known.as_ref().map(KnownInCell::state).unwrap_or_default()
+    }
+
+    fn take_up(&mut self, known: KnownState) {
+        self.known.iter_mut().for_each(|own| own.take_up(known.clone()));
     }
 
     fn load(
@@ -182,7 +198,14 @@ impl Loader for Real<'_> {
             aim_at(aim, executor, &mut load)?;
         }
         let known = self.known.as_mut();
-        load.verification.carried = known.and_then(|k| k.targets((turn.stage, planned), &aims));
+        match known.and_then(|known| known.targets((turn.stage, planned), &aims)) {
+            Some(KnownTargets::Carried(targets)) => load.verification.carried = Some(targets),
+            Some(KnownTargets::Kept { state, of_another }) => {
+                load.verification.state = Some(state);
+                load.verification.state_of_another = of_another;
+            }
+            None => {}
+        }
         let foreign = watch.cpu_meter();
         let context = Context {
             clock: scene.clock,

@@ -94,6 +94,7 @@ pub fn run(
         recorder: &recorder,
         injections,
         suffer: &|_| {},
+        suspends: false,
     };
     let mut loader = Real::new(plan, BTreeMap::new());
     let mut waiting = quiet.map(Waiting::new);

@@ -7,6 +7,7 @@
 use results::model::MachineFacts;
 use serde::{Deserialize, Serialize};
 
+use crate::suspended::SuspendedCell;
 use crate::{Event, RunError};
 
 /// One message from the guest's half to the host's.
@@ -38,9 +39,13 @@ pub enum Message {
     Log(String),
     /// Question whether this cell is needed; the guest waits for the [`HostReply`].
     Needed(usize),
+    /// A cell whose machine boots anew: another guest goes on with it.
+    Suspended(Box<SuspendedCell>),
+    /// Question for the time of a cell that goes on; the guest waits for the [`HostReply`].
+    Time,
 }
 
-/// Answer of the host to the question whether a cell is needed.
+/// Answer of the host to a question of the guest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HostReply {
@@ -48,6 +53,8 @@ pub enum HostReply {
     GoOn,
     /// Nothing that is left is needed: finish.
     Finish,
+    /// So many nanoseconds have passed since the epoch of the cell that goes on.
+    Time(u64),
 }
 
 /// Choice of how some loads are driven, for all variants and repeats.
@@ -71,6 +78,8 @@ impl Message {
             Self::Chosen(chosen) => encode_json(5, chosen),
             Self::Needed(cell) => encode_json(6, cell),
             Self::Log(line) => encode_json(7, line),
+            Self::Suspended(cell) => encode_json(8, cell),
+            Self::Time => encode_json(9, &()),
         }
     }
 
@@ -97,6 +106,8 @@ impl Message {
             5 => Self::Chosen(decode_json(rest)?),
             6 => Self::Needed(decode_json(rest)?),
             7 => Self::Log(decode_json(rest)?),
+            8 => Self::Suspended(decode_json(rest)?),
+            9 => Self::Time,
             other => return Err(language(&format!("a message of kind {other}"))),
         })
     }
@@ -157,6 +168,7 @@ mod tests {
             Message::LeftBehind(vec!["dm-3".into()]),
             Message::Needed(7),
             Message::Log("a step".into()),
+            Message::Time,
         ];
         for message in messages {
             assert_eq!(Message::decode(&message.encode()).unwrap(), message);

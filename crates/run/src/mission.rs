@@ -7,6 +7,7 @@ use experiment::Plan;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::suspended::SuspendedCell;
 use crate::{Injection, RunError};
 
 /// Mission of a guest. `Order` is the type of what a program measures by itself on a raised stack; a run has no such thing.
@@ -37,6 +38,9 @@ pub struct Cells {
     pub plan: Plan,
     /// Positions of the cells to run, in order.
     pub cells: Vec<usize>,
+    /// The first of them, where another guest has begun it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun: Option<SuspendedCell>,
     /// Faults to be injected, for tests of teardown.
     pub injections: Vec<Injection>,
     /// Choices of how loads are driven that an earlier guest has made, by the name of the loads that are driven alike.
@@ -131,6 +135,7 @@ mod tests {
         let cells = Cells {
             plan: plan(),
             cells: vec![0, 1],
+            begun: None,
             injections: Vec::new(),
             choices: BTreeMap::new(),
             asks: vec![1],

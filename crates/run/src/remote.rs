@@ -12,6 +12,7 @@ use units::Nanos;
 use crate::looks::Looks;
 use crate::message::{HostReply, Message, Post};
 use crate::quiet::{QuietMachine, Waiting};
+use crate::suspended::SuspendedCell;
 use crate::{Cells, Injection, Ledger, Mission, RunError, RunOutcome};
 
 /// One machine that executes missions; the lab's VM, or a twin in tests.
@@ -91,15 +92,24 @@ impl GuestNumber {
     }
 }
 
+/// Disks of a guest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GuestDisks {
+    /// They are empty.
+    Fresh,
+    /// They hold what the guest before left on them.
+    OfTheLast,
+}
+
 /// Starts guests, one after the other.
 pub trait Guests {
     /// The guest.
     type Guest: Guest;
-    /// Starts a guest like `machine` with fresh disks and gives it the mission (opaque bytes). Its console grows in the new file
+    /// Starts a guest like this machine on these disks and gives it the mission (opaque bytes). Its console grows in the new file
     /// `console` of the result.
     fn start(
         &mut self,
-        machine: Machine,
+        on: (Machine, GuestDisks),
         mission: &[u8],
         turn: GuestNumber,
         console: &Path,
@@ -142,6 +152,10 @@ struct Between<'a> {
     waiting: Option<Waiting>,
     began: Instant,
     interrupt: &'a Interrupt,
+    /// A cell that the next guest goes on with.
+    begun: Option<SuspendedCell>,
+    /// The time of that cell at a moment, nanoseconds since its epoch.
+    time: Option<(u64, Instant)>,
 }
 
 impl<'a> Between<'a> {
@@ -152,7 +166,8 @@ impl<'a> Between<'a> {
         interrupt: &'a Interrupt,
     ) -> Self {
         let looks = Looks::of(plan, ledger, Nanos(0));
-        Self { looks, waiting: quiet.map(Waiting::new), began: Instant::now(), interrupt }
+        let (waiting, began) = (quiet.map(Waiting::new), Instant::now());
+        Self { looks, waiting, began, interrupt, begun: None, time: None }
     }
 
     /// Looks at the run, where a look is due.
@@ -171,6 +186,19 @@ impl<'a> Between<'a> {
         Ok(needed)
     }
 
+    /// Keeps a cell for the next guest; its clock goes on meanwhile.
+    fn keep(&mut self, cell: SuspendedCell) {
+        tracing::info!(cell = cell.cell, "a cell waits for its machine to boot");
+        self.time = Some((cell.at_ns, Instant::now()));
+        self.begun = Some(cell);
+    }
+
+    /// Returns what a guest is told that asks for the time of the cell which it goes on with.
+    fn time(&self) -> HostReply {
+        let passed = |(then, since): (u64, Instant)| then + since.elapsed().as_nanos() as u64;
+        HostReply::Time(self.time.map_or(0, passed))
+    }
+
     /// Returns those of `cells` before which a guest asks whether they are needed.
     fn asks(&self, plan: &Plan, cells: &[usize]) -> Vec<usize> {
         match (&self.waiting, &self.looks) {
@@ -181,12 +209,17 @@ impl<'a> Between<'a> {
     }
 }
 
-/// The machine of the next guest, and the cells that it runs: of the pending ones, in their order, as many as run in one like it. `None`:
-/// no cell is pending.
-fn next_guest(plan: &Plan, pending: &[usize]) -> Option<(Machine, Vec<usize>)> {
+/// The machine of the next guest, and the cells that it runs: the one that was begun, and of the pending ones, in their order, as many as
+/// run in one like it. `None`: there is no cell.
+fn next_guest(
+    plan: &Plan,
+    begun: Option<usize>,
+    pending: &[usize],
+) -> Option<(Machine, Vec<usize>)> {
     let machine = |cell: usize| plan.cells.get(cell).map(|cell| cell.machine).unwrap_or_default();
-    let own = machine(*pending.first()?);
-    Some((own, pending.iter().copied().take_while(|cell| machine(*cell) == own).collect()))
+    let cells = || begun.into_iter().chain(pending.iter().copied());
+    let own = machine(cells().next()?);
+    Some((own, cells().take_while(|cell| machine(*cell) == own).collect()))
 }
 
 /// Guest after guest, until no cell is pending or the user wants to stop.
@@ -199,14 +232,18 @@ fn run_cells<G: Guests>(
 ) -> Result<(), RunError> {
     loop {
         if interrupt.level() != Level::None {
-            return Ok(());
+            return ledger.end_running(CellState::Interrupted, "stopped while its machine booted");
         }
         between.look(ledger)?;
-        let pending = ledger.pending();
-        let Some((machine, cells)) = next_guest(plan, &pending) else { return Ok(()) };
+        let (begun, pending) = (between.begun.take(), ledger.pending());
+        let goes_on = begun.is_some();
+        let next = next_guest(plan, begun.as_ref().map(|begun| begun.cell), &pending);
+        let Some((machine, cells)) = next else { return Ok(()) };
+        let disks = begun.as_ref().map_or(GuestDisks::Fresh, |_| GuestDisks::OfTheLast);
         let mission: Mission = Mission::Cells(Cells {
             plan: plan.clone(),
             cells: cells.clone(),
+            begun,
             injections: injections.to_vec(),
             choices: ledger.choices().clone(),
             asks: between.asks(plan, &cells),
@@ -215,7 +252,12 @@ fn run_cells<G: Guests>(
         let turn = GuestNumber::next(ledger.way());
         let console = ledger.place(&turn.file("console"))?;
         tracing::info!(guest = turn.0, ?machine, ?cells, "start a guest");
-        let mut guest = guests.start(machine, &mission.encode()?, turn, &console.way())?;
+        let started = guests.start((machine, disks), &mission.encode()?, turn, &console.way());
+        if let Err(error) = &started {
+            // It may be one that goes on.
+            ledger.end_running(CellState::Failed, &error.to_string())?;
+        }
+        let mut guest = started?;
         let ended = listen(&mut guest, guests, (&mut *ledger, &mut between), interrupt);
         let farewell = guests.end(guest);
         ledger.lab(farewell.facts)?;
@@ -225,12 +267,20 @@ fn run_cells<G: Guests>(
         let reason = ended?.err();
         tracing::info!(guest = turn.0, gone = ?reason, "the guest has ended");
         let stopped = interrupt.level() != Level::None;
-        if !stopped && ledger.running().is_none() && ledger.pending() == pending {
+        let none = ledger.running().is_none() && ledger.pending() == pending;
+        if !stopped && !goes_on && none {
             // It never came as far as a cell: the next guest would not either.
             let reason = reason.unwrap_or_else(|| "it ended without running a cell".to_owned());
             return Err(RunError::Guest(reason));
         }
+        let reason = match between.begun {
+            None if ledger.running().is_some() => {
+                reason.or(Some("the guest ended before the cell did".to_owned()))
+            }
+            _ => reason,
+        };
         if let Some(reason) = reason {
+            between.begun = None;
             let state = if stopped { CellState::Interrupted } else { CellState::Failed };
             ledger.end_running(state, &reason)?;
         }
@@ -264,6 +314,8 @@ fn listen<G: Guests>(
                             &if needed { HostReply::GoOn } else { HostReply::Finish }.encode(),
                         );
                     }
+                    Message::Suspended(cell) => between.keep(*cell),
+                    Message::Time => guest.answer(&between.time().encode()),
                     // Facts of the guest are there once it has begun, which no line of a log says.
                     Message::Log(line) => {
                         tracing::debug!(target: "guest", "{line}");

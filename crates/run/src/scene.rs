@@ -21,6 +21,8 @@ pub(crate) struct CellContext<'a> {
     pub injections: &'a [Injection],
     /// Carries out a fault that only a guest may suffer.
     pub suffer: &'a dyn Fn(InjectedFault),
+    /// Tells whether another machine takes up a cell whose machine boots anew; otherwise the machine does so in its place.
+    pub suspends: bool,
 }
 
 /// Paths by name.

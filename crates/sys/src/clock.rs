@@ -17,14 +17,26 @@ pub struct Clock(Arc<Kind>);
 
 #[derive(Debug)]
 enum Kind {
-    Real { epoch: Instant },
-    Simulated { now: AtomicU64, pace: Option<f64> },
+    /// It showed `from` at the moment `at`.
+    Real {
+        at: Instant,
+        from: Nanos,
+    },
+    Simulated {
+        now: AtomicU64,
+        pace: Option<f64>,
+    },
 }
 
 impl Clock {
     /// CLOCK_MONOTONIC; its epoch is now.
     pub fn real() -> Self {
-        Self(Arc::new(Kind::Real { epoch: Instant::now() }))
+        Self::real_from(Nanos(0))
+    }
+
+    /// CLOCK_MONOTONIC; `from` has passed since its epoch, which another machine's clock began with.
+    pub fn real_from(from: Nanos) -> Self {
+        Self(Arc::new(Kind::Real { at: Instant::now(), from }))
     }
 
     /// Virtual time from 0, which only moves when someone sleeps or advances it.
@@ -39,7 +51,7 @@ impl Clock {
     #[inline]
     pub fn now(&self) -> Nanos {
         match &*self.0 {
-            Kind::Real { epoch } => Nanos(epoch.elapsed().as_nanos() as u64),
+            Kind::Real { at, from } => Nanos(from.0 + at.elapsed().as_nanos() as u64),
             Kind::Simulated { now, .. } => Nanos(now.load(Ordering::Acquire)),
         }
     }
@@ -96,6 +108,13 @@ mod tests {
         assert_eq!(clock.now(), Nanos(3_600_000_000_005));
         assert_eq!(twin.now(), clock.now());
         assert!(real.elapsed() < Duration::from_secs(60));
+    }
+
+    #[test]
+    fn a_clock_goes_on_from_what_another_one_showed() {
+        let before = Nanos::from_secs(100);
+        let now = Clock::real_from(before).now();
+        assert!(now >= before && now < Nanos::from_secs(160), "{now}");
     }
 
     #[test]

@@ -65,6 +65,8 @@ mod page;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
+mod rebooted;
+#[cfg(test)]
 mod refusals;
 #[cfg(test)]
 mod remedies;

@@ -12,8 +12,10 @@ const ALLOWED: [(&str, &str); 5] = [
 ];
 
 /// Words that mean something else elsewhere, too: of these only comparisons with a kind count.
-const COMMON: [&str; 11] =
-    ["command", "copy", "fill", "layer", "load", "read", "remount", "set", "state", "trim", "wait"];
+const COMMON: [&str; 13] = [
+    "command", "copy", "fill", "layer", "load", "read", "reboot", "remount", "restart", "set",
+    "state", "trim", "wait",
+];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {

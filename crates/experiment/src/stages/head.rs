@@ -70,6 +70,12 @@ impl KindFacts {
         self.traits.timed = true;
         self
     }
+
+    /// Returns the same kind, which takes layers down.
+    pub const fn down(mut self) -> Self {
+        self.traits.down = true;
+        self
+    }
 }
 
 /// Keys that every `[[stage]]` has, as written, whatever it does.

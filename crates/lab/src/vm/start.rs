@@ -12,7 +12,7 @@ use super::Vm;
 use super::handle::Handle;
 use super::link::{State, listen};
 use crate::accel::AcceleratorKind;
-use crate::disk::{self, Drive};
+use crate::disk::{self, Disks, Drive};
 use crate::facts::{LabFacts, Timings};
 use crate::files::{inherited_name, nameless_file};
 use crate::guest::GuestConfig;
@@ -37,15 +37,21 @@ fn pair() -> Result<Pair> {
 }
 
 impl Vm {
-    /// Starts the machine that `spec` describes. Returns as soon as QEMU runs; the guest comes up meanwhile.
+    /// Starts the machine that `spec` describes, on empty disks. Returns as soon as QEMU runs; the guest comes up meanwhile.
     pub fn start(spec: &VmSpec) -> Result<Self> {
+        spec.check()?;
+        Self::start_on(spec, &Disks::make(spec)?)
+    }
+
+    /// Starts the machine that `spec` describes, on the disks of one like it that has ended. Modelled disks are empty.
+    pub fn start_on(spec: &VmSpec, disks: &Disks) -> Result<Self> {
         let began = Instant::now();
         let moment = ClockPair::now();
         let prepared_ms = since_process_start_ms();
         spec.check()?;
         let image = cache::hold(&spec.image)?;
         let qemu = spec.qemu.clone().map_or_else(|| Qemu::find(&spec.cache), Ok)?;
-        let drives = disk::make(spec)?;
+        let drives = disks.drives()?;
         let servers = modelled::start(spec, began)?;
         let supplies = supply_drives(spec)?;
         let memory = initrd::make(&spec.image, &spec.program, &config(spec), &spec.mission)?;

@@ -10,7 +10,7 @@ use units::Bytes;
 use crate::filesystem::{self, FileSystem, Flag, GROW, Options, STATFS, TRIM, keys, parse_statfs};
 use crate::key::Key;
 use crate::kind::{Kind, LayerNeeds, Parser};
-use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan};
+use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan, Restart};
 use crate::probe::{Probe, Source};
 use crate::settings::{SettingError, Settings, on_off};
 
@@ -144,20 +144,9 @@ impl Btrfs {
             (method, level) => Ok(Some(format!("{option}={method}:{level}"))),
         }
     }
-}
 
-impl Layer for Btrfs {
-    fn settings(&self) -> BTreeMap<String, String> {
-        let own = [
-            ("compression".to_owned(), self.compression.clone()),
-            ("compression_level".to_owned(), self.level.to_string()),
-            ("compression_force".to_owned(), on_off(self.force)),
-            ("discard".to_owned(), self.discard.clone()),
-        ];
-        own.into_iter().chain(self.options.settings()).collect()
-    }
-
-    fn raise(&self, at: &Place) -> Result<RaisePlan, SettingError> {
+    /// Returns what is to be made and mounted at `at`.
+    fn file_system(&self, at: &Place) -> Result<FileSystem, SettingError> {
         let uuid = at.uuid_text();
         // Blocks of a new file system are not discarded: the device is empty already.
         let fixed = filesystem::argv(&["mkfs.btrfs", "-f", "-q", "-K", "-U", &uuid]);
@@ -172,7 +161,7 @@ impl Layer for Btrfs {
             let path = format!("/sys/fs/btrfs/{uuid}/allocation/{of}");
             Probe::each_second(at.name, of, Source::Directory { path }, parser)
         };
-        FileSystem {
+        Ok(FileSystem {
             word: "btrfs",
             called: "the btrfs",
             smallest: SMALLEST,
@@ -184,8 +173,27 @@ impl Layer for Btrfs {
                 allocation("metadata", counters::METADATA),
                 allocation("system", counters::SYSTEM),
             ],
-        }
-        .raise(at)
+        })
+    }
+}
+
+impl Layer for Btrfs {
+    fn settings(&self) -> BTreeMap<String, String> {
+        let own = [
+            ("compression".to_owned(), self.compression.clone()),
+            ("compression_level".to_owned(), self.level.to_string()),
+            ("compression_force".to_owned(), on_off(self.force)),
+            ("discard".to_owned(), self.discard.clone()),
+        ];
+        own.into_iter().chain(self.options.settings()).collect()
+    }
+
+    fn raise(&self, at: &Place) -> Result<RaisePlan, SettingError> {
+        self.file_system(at)?.raise(at)
+    }
+
+    fn restart(&self, at: &Place) -> Option<Restart> {
+        self.file_system(at).ok().map(|own| own.restart(at))
     }
 
     fn act(&self, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {

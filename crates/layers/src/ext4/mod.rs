@@ -9,7 +9,7 @@ use crate::counter::counters;
 use crate::filesystem::{self, FileSystem, Flag, GROW, Options, STATFS, TRIM, keys, parse_statfs};
 use crate::key::Key;
 use crate::kind::{Kind, LayerNeeds, Parser};
-use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan};
+use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan, Restart};
 use crate::probe::{Probe, Source};
 use crate::settings::{SettingError, Settings, on_off};
 use crate::{ParseError, Parsed};
@@ -115,19 +115,9 @@ impl Ext4 {
             options,
         })
     }
-}
 
-impl Layer for Ext4 {
-    fn settings(&self) -> BTreeMap<String, String> {
-        let own = [
-            ("discard".to_owned(), on_off(self.discard)),
-            ("lazy_init".to_owned(), on_off(self.lazy_init)),
-            ("extended_options".to_owned(), self.extended.join(",")),
-        ];
-        own.into_iter().chain(self.options.settings()).collect()
-    }
-
-    fn raise(&self, at: &Place) -> Result<RaisePlan, SettingError> {
+    /// Returns what is to be made and mounted at `at`.
+    fn file_system(&self, at: &Place) -> FileSystem {
         let lazy = u8::from(self.lazy_init);
         // Blocks of a new file system are not discarded: the device is empty already.
         let mut extended = format!("nodiscard,lazy_itable_init={lazy},lazy_journal_init={lazy}");
@@ -150,7 +140,25 @@ impl Layer for Ext4 {
             mount,
             probes: vec![Probe::each_second(at.name, "writes", sysfs, WRITES)],
         }
-        .raise(at)
+    }
+}
+
+impl Layer for Ext4 {
+    fn settings(&self) -> BTreeMap<String, String> {
+        let own = [
+            ("discard".to_owned(), on_off(self.discard)),
+            ("lazy_init".to_owned(), on_off(self.lazy_init)),
+            ("extended_options".to_owned(), self.extended.join(",")),
+        ];
+        own.into_iter().chain(self.options.settings()).collect()
+    }
+
+    fn raise(&self, at: &Place) -> Result<RaisePlan, SettingError> {
+        self.file_system(at).raise(at)
+    }
+
+    fn restart(&self, at: &Place) -> Option<Restart> {
+        Some(self.file_system(at).restart(at))
     }
 
     fn act(&self, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {

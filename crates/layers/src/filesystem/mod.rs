@@ -13,7 +13,7 @@ pub(crate) use space::{
 use units::Bytes;
 
 use crate::kind::ActionKind;
-use crate::layer::{ActionPlan, Asked, Offer, Place, RaisePlan};
+use crate::layer::{ActionPlan, Asked, Offer, Place, RaisePlan, Restart};
 use crate::probe::{Probe, Source};
 use crate::settings::SettingError;
 use crate::step::{Action, Mark, Step};
@@ -66,7 +66,7 @@ impl FileSystem {
             let help = format!("mkfs.{} needs {}: take a larger device", self.word, self.smallest);
             return Err(SettingError::new("on", message, help));
         }
-        let directory = at.mount_directory();
+        let (directory, mount) = (at.mount_directory(), self.mounted(at));
         let mut argv = self.make;
         argv.push(device.to_owned());
         let make = Step {
@@ -79,20 +79,7 @@ impl FileSystem {
             }],
             deadline_s: 120,
         };
-        let mount = Step {
-            about: format!("mount {} file system", self.called),
-            action: Action::Mount {
-                device: device.to_owned(),
-                directory: directory.clone(),
-                filesystem: self.word.into(),
-                options: self.mount.join(","),
-            },
-            undo: vec![Action::Unmount {
-                directory: directory.clone(),
-                device: Some(device.to_owned()),
-            }],
-            deadline_s: 120,
-        };
+        let mount = Step { undo: vec![unmount(at)], ..mount };
         let space = Source::Space { path: directory.clone() };
         let mut probes = vec![Probe::each_second(at.name, "statfs", space, STATFS)];
         probes.extend(self.probes);
@@ -113,6 +100,37 @@ impl FileSystem {
             computed: Vec::new(),
         })
     }
+
+    /// Returns what unmounts it at `at` and mounts it again.
+    pub(crate) fn restart(&self, at: &Place) -> Restart {
+        let down = Step {
+            about: format!("unmount {} file system", self.called),
+            action: unmount(at),
+            undo: Vec::new(),
+            deadline_s: 600,
+        };
+        Restart { down: vec![down], up: vec![self.mounted(at)], renews: None }
+    }
+
+    /// The step that mounts it; nothing undoes it.
+    fn mounted(&self, at: &Place) -> Step {
+        Step {
+            about: format!("mount {} file system", self.called),
+            action: Action::Mount {
+                device: at.block("data").0.to_owned(),
+                directory: at.mount_directory(),
+                filesystem: self.word.into(),
+                options: self.mount.join(","),
+            },
+            undo: Vec::new(),
+            deadline_s: 120,
+        }
+    }
+}
+
+/// The action that unmounts what is mounted at `at`.
+fn unmount(at: &Place) -> Action {
+    Action::Unmount { directory: at.mount_directory(), device: Some(at.block("data").0.to_owned()) }
 }
 
 /// Does what is asked: `grow` by the tool of the file system, `trim` by fstrim.

@@ -9,7 +9,7 @@ use units::Bytes;
 
 use crate::key::Key;
 use crate::kind::{Kind, LayerNeeds};
-use crate::layer::{Layer, Offer, Place, RaisePlan};
+use crate::layer::{Layer, Offer, Place, RaisePlan, Restart};
 use crate::lvm::{self, Group, GroupTwin};
 use crate::probe::NamedDevice;
 use crate::settings::{SettingError, Settings, size_text};
@@ -113,6 +113,10 @@ impl Layer for Linear {
             memory_bytes: 0,
             computed: Vec::new(),
         })
+    }
+
+    fn restart(&self, at: &Place) -> Option<Restart> {
+        Some(Group::of(at, &["data"]).again())
     }
 
     fn twin(&self, at: &Place) -> Option<Box<dyn Twin>> {

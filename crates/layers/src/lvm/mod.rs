@@ -7,7 +7,7 @@ mod twin;
 pub(crate) use twin::GroupTwin;
 
 use crate::kind::Absence;
-use crate::layer::Place;
+use crate::layer::{Place, Restart};
 use crate::objects::{Fact, FactSource, Listing, Objects};
 use crate::settings::{SettingError, size_text};
 use crate::step::{Action, Mark, Step};
@@ -200,6 +200,21 @@ impl Group {
         let down = self.change("take the volume down", &["--activate", "n"], volume);
         let up = self.change("bring the volume up again", &["--activate", "y"], volume);
         [down].into_iter().chain(meanwhile).chain([up]).collect()
+    }
+
+    /// Steps that take all of the group's volumes down, and bring up what is there.
+    pub(crate) fn again(&self) -> Restart {
+        let activate = |about: &str, word: &str| Step {
+            about: about.to_owned(),
+            action: command(&["lvm", "vgchange", "--yes", "--activate", word, &self.name]),
+            undo: Vec::new(),
+            deadline_s: 1800,
+        };
+        Restart {
+            down: vec![activate("take the volumes of the group down", "n")],
+            up: vec![activate("bring the volumes of the group up", "y")],
+            renews: None,
+        }
     }
 
     /// A step that takes the cache away from a volume, which stays up; what is dirty is written back first.

@@ -52,7 +52,7 @@ impl GroupTwin {
                 self.lvcreate()
             }
             "lvremove" if of_group => self.lvremove(object),
-            "lvchange" if of_group && self.volume => TwinAnswer::ok(""),
+            "lvchange" | "vgchange" if of_group && self.volume => TwinAnswer::ok(""),
             _ => TwinAnswer::NotMine,
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::raise;
 use super::setup::Setup;
-use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan};
+use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan, Restart};
 use crate::lvm::Group;
 use crate::lvm::tier::{INPUTS, VOLUME};
 use crate::lvm::tier_actions;
@@ -46,6 +46,10 @@ impl Layer for Setup {
 
     fn changeable(&self) -> &'static [&'static str] {
         CHANGEABLE
+    }
+
+    fn restart(&self, at: &Place) -> Option<Restart> {
+        Some(Group::of(at, &INPUTS.map(|input| input.name)).again())
     }
 
     fn act(&self, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {

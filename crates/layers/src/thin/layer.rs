@@ -6,7 +6,7 @@ use results::model::{Criterion, Requirement};
 
 use super::names::{DATA, POOL, POOL_NODE, POOL_VOLUME, TABLE, VOLUME, VOLUME_STATUS};
 use super::setup::Setup;
-use crate::layer::{ActionPlan, Allocate, Asked, Layer, Offer, Place, Proof, RaisePlan};
+use crate::layer::{ActionPlan, Allocate, Asked, Layer, Offer, Place, Proof, RaisePlan, Restart};
 use crate::lvm::Group;
 use crate::probe::{NamedDevice, Probe, Source};
 use crate::read_back::read_back;
@@ -81,6 +81,10 @@ impl Layer for Setup {
             memory_bytes: MEMORY,
             computed: Vec::new(),
         })
+    }
+
+    fn restart(&self, at: &Place) -> Option<Restart> {
+        Some(Group::of(at, &[DATA]).again())
     }
 
     fn act(&self, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {

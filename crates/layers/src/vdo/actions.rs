@@ -6,7 +6,7 @@ use super::volume::Volume;
 use super::{fits, growth, keys, raise};
 use crate::key::Key;
 use crate::kind::{ActionKind, PartEffect};
-use crate::layer::{ActionPlan, Asked, Place};
+use crate::layer::{ActionPlan, Asked, Place, Restart};
 use crate::probe::Source;
 use crate::settings::SettingError;
 use crate::step::{Action, Condition, Step};
@@ -109,6 +109,12 @@ pub(super) fn act(setup: &Setup, at: &Place, asked: &Asked) -> Result<ActionPlan
         )),
         action => Ok(ActionPlan { steps: index_steps(action, &volume), bytes: None }),
     }
+}
+
+/// Everything that takes the volume down, and brings it up until it is as ready as it was.
+pub(super) fn whole(volume: &Volume) -> Restart {
+    let whole = volume.whole();
+    Restart { up: again(volume, whole.up).steps, renews: Some(INDEX), ..whole }
 }
 
 /// Steps that end with the volume up anew, until it is as ready as it was.

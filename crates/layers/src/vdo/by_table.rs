@@ -5,6 +5,7 @@ use super::names::{DATA, TABLE_DATA_NODE, TAIL, VOLUME};
 use super::setup::Setup;
 use super::volume::Volume;
 use crate::dm::{self, SECTOR};
+use crate::layer::Restart;
 use crate::settings::on_off;
 use crate::step::{Action, Step};
 
@@ -44,6 +45,17 @@ pub(super) fn restart(volume: &Volume) -> [Step; 2] {
     let up = dm::create("bring the volume up again", &node, &table(volume));
     // What made it removes it, too: its undo is owed already.
     [dm::remove("take the volume down", &node), Step { undo: Vec::new(), ..up }]
+}
+
+/// Steps that take both nodes down and bring them up again.
+pub(super) fn whole(volume: &Volume) -> Restart {
+    let (data, [down, up]) = (volume.node(TABLE_DATA_NODE), restart(volume));
+    let below = dm::create("map the pool again", &data, &below(volume));
+    Restart {
+        down: vec![down, dm::remove("take the pool's node down", &data)],
+        up: vec![Step { undo: Vec::new(), ..below }, up],
+        renews: None,
+    }
 }
 
 /// Steps that take the volume down without its last words, as a power cut does, and bring it up again: its device fails while it goes

@@ -9,7 +9,7 @@ use super::names::NAME;
 use super::setup::{Setup, Via};
 use super::volume::Volume;
 use super::{actions, fits, geometry, raise, states, twin, validity};
-use crate::layer::{ActionPlan, Asked, Layer, Place, Proof, RaisePlan};
+use crate::layer::{ActionPlan, Asked, Layer, Place, Proof, RaisePlan, Restart};
 use crate::settings::{SettingError, Settings, on_off, size_text};
 use crate::step::Step;
 use crate::twin::Twin;
@@ -93,6 +93,10 @@ impl Layer for Setup {
             Via::Lvm => &["dedupe", "compression"],
             Via::Table => &["dedupe", "compression", "max_discard"],
         }
+    }
+
+    fn restart(&self, at: &Place) -> Option<Restart> {
+        Some(actions::whole(&Volume { setup: self, at }))
     }
 
     fn act(&self, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {

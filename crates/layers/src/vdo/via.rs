@@ -3,6 +3,7 @@
 use super::setup::Via;
 use super::volume::Volume;
 use super::{by_lvm, by_table};
+use crate::layer::Restart;
 use crate::step::Step;
 
 impl Volume<'_> {
@@ -31,6 +32,14 @@ impl Volume<'_> {
         match self.setup.via {
             Via::Lvm => by_lvm::restart(self, changed),
             Via::Table => by_table::restart(self).into(),
+        }
+    }
+
+    /// Steps that take down all that it consists of, and those that bring up what is there; not yet what is waited for then.
+    pub(super) fn whole(&self) -> Restart {
+        match self.setup.via {
+            Via::Lvm => by_lvm::group(self).again(),
+            Via::Table => by_table::whole(self),
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::names::{STATUS, TABLE};
 use super::setup::Setup;
-use crate::layer::{ActionPlan, Asked, Layer, Offer, Place, RaisePlan};
+use crate::layer::{ActionPlan, Asked, Layer, Offer, Place, RaisePlan, Restart};
 use crate::lvm::Group;
 use crate::lvm::tier::{FAST, INPUTS, VOLUME};
 use crate::lvm::tier_actions;
@@ -53,6 +53,10 @@ impl Layer for Setup {
             memory_bytes: self.memory_bytes(at),
             computed: Vec::new(),
         })
+    }
+
+    fn restart(&self, at: &Place) -> Option<Restart> {
+        Some(group(at).again())
     }
 
     fn act(&self, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {

@@ -9,7 +9,7 @@ use crate::counter::counters;
 use crate::filesystem::{self, FileSystem, Flag, GROW, Options, STATFS, TRIM, keys, parse_statfs};
 use crate::key::Key;
 use crate::kind::{Kind, LayerNeeds, Parser};
-use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan};
+use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan, Restart};
 use crate::probe::{Probe, Source};
 use crate::settings::{SettingError, Settings, on_off};
 use crate::{ParseError, Parsed};
@@ -115,16 +115,9 @@ impl Xfs {
             options: Options::read(&s, FLAGS)?,
         })
     }
-}
 
-impl Layer for Xfs {
-    fn settings(&self) -> BTreeMap<String, String> {
-        let own = [("reflink", self.reflink), ("discard", self.discard)];
-        let own = own.into_iter().map(|(key, on)| (key.to_owned(), on_off(on)));
-        own.chain(self.options.settings()).collect()
-    }
-
-    fn raise(&self, at: &Place) -> Result<RaisePlan, SettingError> {
+    /// Returns what is to be made and mounted at `at`.
+    fn file_system(&self, at: &Place) -> FileSystem {
         let uuid = at.uuid_text();
         let metadata = format!("reflink={},uuid={uuid}", u8::from(self.reflink));
         // Blocks of a new file system are not discarded: the device is empty already.
@@ -145,7 +138,22 @@ impl Layer for Xfs {
             mount,
             probes: vec![Probe::each_second(at.name, "stats", stats, STATS)],
         }
-        .raise(at)
+    }
+}
+
+impl Layer for Xfs {
+    fn settings(&self) -> BTreeMap<String, String> {
+        let own = [("reflink", self.reflink), ("discard", self.discard)];
+        let own = own.into_iter().map(|(key, on)| (key.to_owned(), on_off(on)));
+        own.chain(self.options.settings()).collect()
+    }
+
+    fn raise(&self, at: &Place) -> Result<RaisePlan, SettingError> {
+        self.file_system(at).raise(at)
+    }
+
+    fn restart(&self, at: &Place) -> Option<Restart> {
+        Some(self.file_system(at).restart(at))
     }
 
     fn act(&self, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {

@@ -18,3 +18,36 @@ pub struct MachineLoad {
     /// Mean frequency of the CPUs at both ends of the cell, MHz.
     pub frequency_mhz: Option<f64>,
 }
+
+impl MachineLoad {
+    /// Returns the load over two times together, each with its length; a figure that one of them lacks is missing.
+    pub fn over([(one, first), (other, second)]: [(Self, u64); 2]) -> Self {
+        let share = first as f64 / (first + second).max(1) as f64;
+        let mean =
+            |of: fn(&Self) -> Option<f64>| Some(of(&one)? * share + of(&other)? * (1.0 - share));
+        Self {
+            others_percent: mean(|load| load.others_percent),
+            steal_percent: mean(|load| load.steal_percent),
+            cpu_pressure_percent: mean(|load| load.cpu_pressure_percent),
+            memory_pressure_percent: mean(|load| load.memory_pressure_percent),
+            io_pressure_percent: mean(|load| load.io_pressure_percent),
+            frequency_mhz: mean(|load| load.frequency_mhz),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_times_count_by_their_lengths_and_what_one_lacks_is_missing() {
+        let load = |others, mhz| MachineLoad {
+            others_percent: Some(others),
+            frequency_mhz: mhz,
+            ..MachineLoad::default()
+        };
+        let both = MachineLoad::over([(load(10.0, Some(900.0)), 3), (load(50.0, None), 1)]);
+        assert_eq!((both.others_percent, both.frequency_mhz), (Some(20.0), None));
+    }
+}

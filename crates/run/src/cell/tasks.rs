@@ -16,18 +16,17 @@ use crate::stop::{self, Stop, judge};
 use crate::watch::CellSamplers;
 
 impl Running<'_> {
-    /// Does what the stage is for.
+    /// Does what the stage is for, from its step number `first` on.
     pub(super) fn task(
         &mut self,
-        index: usize,
-        stage: &StagePlan,
+        (index, stage, first): (usize, &StagePlan, usize),
         loader: &mut dyn Loader,
         watch: &mut CellSamplers,
     ) -> Result<StageOutcome, Stop> {
         match &stage.task {
             Task::Steps(steps) => {
                 loader.worked_on(stage);
-                self.stage_steps(steps, watch)
+                self.stage_steps((steps, first), watch)
             }
             Task::Command(planned) => {
                 loader.worked_on(stage);
@@ -49,11 +48,19 @@ impl Running<'_> {
     /// Does the steps of a stage. Where they gave names, what is sampled has other names from then on.
     fn stage_steps(
         &mut self,
-        steps: &[Step],
+        (steps, first): (&[Step], usize),
         watch: &mut CellSamplers,
     ) -> Result<StageOutcome, Stop> {
-        self.change(steps)?;
-        if steps.iter().any(|step| matches!(step.action, Action::Bind { .. })) {
+        let left = steps.get(first..).unwrap_or_default();
+        let boot = left.iter().position(|step| step.action == Action::Reboot);
+        if let Some(boot) = boot.filter(|_| self.scene.suspends) {
+            self.before_boot(&left[..boot])?;
+            let rebooting = Some(first + boot + 1);
+            return Ok(StageOutcome { rebooting, ..StageOutcome::default() });
+        }
+        self.change(left)?;
+        let renews = |step: &Step| matches!(step.action, Action::Bind { .. } | Action::Reboot);
+        if steps.iter().any(renews) {
             let renewed = watch.restart(self.scene, self.plan, self.executor);
             renewed.map_err(Stop::Failed)?;
         }

@@ -76,6 +76,7 @@ fn simulated(text: &str, cell: usize, loader: &mut dyn Loader) -> (CellPlan, Cel
         recorder: &Recorder::new(Box::new(kept.clone())),
         injections: &[],
         suffer: &|_| {},
+        suspends: false,
     };
     let cell = &plan.cells[cell];
     let machine = crate::simulated::machine(&plan, cell, &clock).unwrap();
@@ -179,7 +180,7 @@ fn a_day_of_samples_does_not_stay_in_memory_and_its_figures_are_those_of_all() {
     assert!(samples.len() > 30_000, "{} samples", samples.len());
     assert!(loader.kept < 4200, "{} of {} samples were kept", loader.kept, samples.len());
     let mut of_all = record.stages.clone();
-    figures::of_stages(&plan, &samples, &mut of_all);
+    figures::of_stages(&plan, &samples, &mut of_all, 0);
     let (own, all) = (&mut record.stages.clone()[0].layers, &mut of_all[0].layers);
     // The one figure that is read between marks.
     let time = |of: &mut BTreeMap<String, LayerFigures>| {

@@ -11,7 +11,8 @@ use results::model::{Accelerator, CellState, MachineFacts, StoppedFacts};
 use sys::interrupt::{Interrupt, Level};
 
 use super::*;
-use crate::remote::{self, Farewell, Guest, GuestMessage, GuestNumber, Guests};
+use crate::remote::{self, Farewell, Guest, GuestDisks, GuestMessage, GuestNumber, Guests};
+use crate::suspended::{Halt, SuspendedCell};
 use crate::{
     Cells, ExperimentSource, HostReply, LAB, Message, Mission, RunOutcome, RunRequest, Start,
 };
@@ -22,6 +23,11 @@ struct Twins {
     missions: Vec<Cells>,
     machines: Vec<Machine>,
     dies_at: Option<usize>,
+    /// The cell in which the machine boots anew.
+    reboots_at: Option<usize>,
+    disks: Vec<GuestDisks>,
+    /// Times that the host told cells that went on.
+    times: Arc<Mutex<Vec<u64>>>,
 }
 
 struct Twin {
@@ -32,24 +38,32 @@ struct Twin {
     /// The cell that it has asked about last.
     asked: Option<usize>,
     dies_at: Option<usize>,
+    reboots_at: Option<usize>,
+    times: Arc<Mutex<Vec<u64>>>,
 }
+
+/// When a cell stops at a reboot, nanoseconds since its epoch.
+const STOPPED_NS: u64 = 7_000_000_000;
 
 impl Guests for Twins {
     type Guest = Twin;
 
     fn start(
         &mut self,
-        machine: Machine,
+        (machine, disks): (Machine, GuestDisks),
         mission: &[u8],
         _: GuestNumber,
         _: &Path,
     ) -> Result<Twin, RunError> {
         self.machines.push(machine);
+        self.disks.push(disks);
         let Mission::<()>::Cells(mission) = Mission::decode(mission)? else { panic!("no cells") };
         self.missions.push(mission.clone());
         let left = mission.cells.iter().copied().collect();
         let (made_up, said) = (self.made_up.clone(), VecDeque::new());
-        Ok(Twin { made_up, mission, left, said, asked: None, dies_at: self.dies_at.take() })
+        let (dies_at, reboots_at) = (self.dies_at.take(), self.reboots_at.take());
+        let times = Arc::clone(&self.times);
+        Ok(Twin { made_up, mission, left, said, asked: None, dies_at, reboots_at, times })
     }
 
     fn facts(&self, _: &Twin) -> serde_json::Value {
@@ -69,7 +83,10 @@ impl Twin {
         let of = self.mission.plan.cells.len();
         let mut say =
             |message: Message| self.said.push_back(GuestMessage::Payload(message.encode()));
-        say(Message::Event(Event::CellStarted { cell: index, of, variant, repeat }));
+        match &self.mission.begun {
+            Some(begun) if begun.cell == index => say(Message::Time),
+            _ => say(Message::Event(Event::CellStarted { cell: index, of, variant, repeat })),
+        }
         if self.dies_at == Some(index) {
             self.said.push_back(GuestMessage::Gone("the guest died".into()));
             return;
@@ -78,6 +95,20 @@ impl Twin {
         let like = cells.find(|cell| cell.entry.repeat == repeat).unwrap();
         let mut record = like.record.clone().unwrap();
         record.index = index;
+        if self.reboots_at == Some(index) {
+            say(Message::Suspended(Box::new(SuspendedCell {
+                cell: index,
+                at_ns: STOPPED_NS,
+                halt: Halt { stage: 0, step: 1, start_ns: 0 },
+                position: 3,
+                executor: Default::default(),
+                machines: None,
+                record,
+                known: Default::default(),
+            })));
+            self.left.clear();
+            return;
+        }
         (record.seed, record.run_id) = (plan.seed, None);
         let made_up = std::mem::take(&mut record.stages);
         record.stages = (plan.stages.iter().enumerate())
@@ -115,8 +146,10 @@ impl Guest for Twin {
     fn interrupt(&mut self, _: Level) {}
 
     fn answer(&mut self, bytes: &[u8]) {
-        if HostReply::decode(bytes).unwrap() == HostReply::Finish {
-            self.left.clear();
+        match HostReply::decode(bytes).unwrap() {
+            HostReply::Finish => self.left.clear(),
+            HostReply::Time(now) => self.times.lock().unwrap().push(now),
+            HostReply::GoOn => {}
         }
     }
 }
@@ -127,6 +160,8 @@ struct Ran {
     outcome: RunOutcome,
     missions: Vec<Cells>,
     machines: Vec<Machine>,
+    disks: Vec<GuestDisks>,
+    times: Vec<u64>,
     looked: Vec<Event>,
 }
 
@@ -138,6 +173,15 @@ fn ran_changed(
     dir: &Path,
     repeat: &str,
     dies_at: Option<usize>,
+    change: impl FnOnce(&mut Plan, &mut ResultSet),
+) -> Ran {
+    ran_rebooting(dir, repeat, (dies_at, None), change)
+}
+
+fn ran_rebooting(
+    dir: &Path,
+    repeat: &str,
+    (dies_at, reboots_at): (Option<usize>, Option<usize>),
     change: impl FnOnce(&mut Plan, &mut ResultSet),
 ) -> Ran {
     let repeat: Repeat = repeat.parse().unwrap();
@@ -161,13 +205,15 @@ fn ran_changed(
     let on = Box::new(move |event: &Event| keep.lock().unwrap().push(event.clone()));
     let out = dir.join("result");
     let ledger = Ledger::begin(&out, &plan, start, on).unwrap();
-    let mut twins = Twins { made_up, missions: Vec::new(), machines: Vec::new(), dies_at };
+    let (missions, machines, disks, times) = Default::default();
+    let mut twins = Twins { made_up, missions, machines, dies_at, reboots_at, disks, times };
     let outcome = remote::run(&plan, &[], &mut twins, ledger, None, &Interrupt::new()).unwrap();
     let told = told.lock().unwrap();
     let looked = told.iter().filter(|event| matches!(event, Event::Looked { .. }));
     let set = results::open(&out).unwrap();
-    let (missions, machines) = (twins.missions, twins.machines);
-    Ran { set, outcome, missions, machines, looked: looked.cloned().collect() }
+    let times = twins.times.lock().unwrap().clone();
+    let Twins { missions, machines, disks, .. } = twins;
+    Ran { set, outcome, missions, machines, disks, times, looked: looked.cloned().collect() }
 }
 
 #[test]
@@ -190,6 +236,22 @@ fn cells_of_another_machine_run_in_another_guest_in_the_order_that_was_drawn() {
     }
     let changes = order.windows(2).filter(|pair| pair[0] != pair[1]).count();
     assert_eq!(ran.machines.len(), changes + 1, "a guest goes on as long as its machine fits");
+}
+
+#[test]
+fn a_cell_whose_machine_boots_anew_goes_on_in_the_next_guest_on_its_disks_and_with_its_clock() {
+    let dir = tempfile::tempdir().unwrap();
+    let ran = ran_rebooting(dir.path(), "2", (None, Some(1)), |_, _| {});
+    assert_eq!(ran.outcome, RunOutcome::Complete);
+    assert_eq!(count(&ran.set, CellState::Done), 4);
+    assert_eq!(ran.disks, [GuestDisks::Fresh, GuestDisks::OfTheLast]);
+    assert_eq!(ran.missions[1].cells, [1, 2, 3]);
+    assert_eq!(ran.missions[1].begun.as_ref().unwrap().halt.step, 1);
+    assert!(matches!(ran.times[..], [time] if time >= STOPPED_NS), "{:?}", ran.times);
+    // A last cell leaves nothing pending, and a guest all the same.
+    let dir = tempfile::tempdir().unwrap();
+    let last = ran_rebooting(dir.path(), "2", (None, Some(3)), |_, _| {});
+    assert_eq!((last.outcome, count(&last.set, CellState::Done)), (RunOutcome::Complete, 4));
 }
 
 fn count(set: &ResultSet, state: CellState) -> usize {

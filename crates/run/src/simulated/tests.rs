@@ -56,6 +56,7 @@ fn simulated(text: &str) -> Vec<CellRecord> {
         recorder: &Recorder::new(Box::new(kept.clone())),
         injections: &[],
         suffer: &|_| {},
+        suspends: false,
     };
     for cell in &plan.cells {
         let machine = machine(&plan, cell, &clock).unwrap();
@@ -134,6 +135,23 @@ fn every_action_of_every_kind_runs_on_simulated_layers() {
             simulated(&alone(kind, settings, &stages));
         }
     }
+}
+
+#[test]
+fn every_kind_that_says_how_is_restarted_and_rebooted_on_simulated_layers() {
+    let mut restarted = 0;
+    for kind in layers::kinds() {
+        let device = || Offer::Block { device: "/dev/x".into(), bytes: 7 << 30 };
+        let inputs = kind.inputs.iter().map(|input| (input.name.to_owned(), device())).collect();
+        let place = Place { name: "layer", run_tag: "00000000", inputs: &inputs };
+        let parsed = (kind.parse)(&Default::default()).unwrap();
+        if parsed.restart(&place).is_some() {
+            let stages = ["restart", "reboot"].map(|what| format!("[[stage]]\ndo = \"{what}\"\n"));
+            simulated(&alone(kind, "", &stages.concat()));
+            restarted += 1;
+        }
+    }
+    assert!(restarted >= 8, "{restarted}: file systems, volumes, caches, vdo");
 }
 
 #[test]
