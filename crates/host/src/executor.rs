@@ -251,10 +251,7 @@ impl Executor {
                 let done = self.machine.flush(&device);
                 done.map(|()| String::new()).map_err(|e| failed(context, action, e))
             }),
-            Action::Sync => {
-                let done = self.machine.sync();
-                done.map(|()| String::new()).map_err(|e| failed(context, action, e))
-            }
+            Action::Sync => silent(self.machine.sync()).map_err(|e| failed(context, action, e)),
             Action::Pause { ms } => {
                 match self.clock.sleep(Nanos(ms * 1_000_000), &context.interrupt) {
                     Level::None => Ok(String::new()),
@@ -273,24 +270,18 @@ impl Executor {
                 }
             }
             Action::Mount { .. } | Action::Unmount { .. } => {
-                self.mount(action).map(|()| String::new()).map_err(|e| failed(context, action, e))
+                silent(self.mount(action)).map_err(|e| failed(context, action, e))
             }
-            Action::Start { name, argv } => self
-                .start(name, argv)
-                .map(|()| String::new())
-                .map_err(|e| failed(context, action, e)),
-            Action::Stop { name } => self
-                .machine
-                .stop(name)
-                .map(|()| String::new())
-                .map_err(|e| failed(context, action, e)),
+            Action::Start { name, argv } => {
+                silent(self.start(name, argv)).map_err(|e| failed(context, action, e))
+            }
+            Action::Stop { name } => {
+                silent(self.machine.stop(name)).map_err(|e| failed(context, action, e))
+            }
             Action::Trace { .. } | Action::Untrace { .. } => {
                 self.trace(action).map_err(|e| failed(context, action, e))
             }
-            Action::Reboot => {
-                let done = self.machine.reboot();
-                done.map(|()| String::new()).map_err(|e| failed(context, action, e))
-            }
+            Action::Reboot => silent(self.machine.reboot()).map_err(|e| failed(context, action, e)),
             Action::Wait { source, parser, until, every_ms } => {
                 self.wait(context, source, parser, until, Nanos(every_ms * 1_000_000))
             }
@@ -407,6 +398,11 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
         cause = error.source();
     }
     text
+}
+
+/// The output of what prints nothing.
+fn silent(done: io::Result<()>) -> io::Result<String> {
+    done.map(|()| String::new())
 }
 
 fn failed(context: &ActionContext, action: &Action, source: io::Error) -> StepError {

@@ -16,6 +16,7 @@ use crate::loader::Real;
 use crate::message::{HostReply, Message, Post};
 use crate::recorder::Recorder;
 use crate::scene::CellContext;
+use crate::suspended::SuspendedCell;
 use crate::{Cells, Injection, KeptStack, RunError};
 
 /// The guest's end of the link, as the run sees it.
@@ -61,9 +62,13 @@ pub fn cells<L: Link>(
             let plan = cell_of(&mission.plan, index)?;
             let begun = mission.begun.as_ref().filter(|begun| begun.cell == index);
             let state = match begun {
-                Some(begun) => {
-                    cell::go_on(scene, plan, &mut executor(), &mut loader, begun.clone())
-                }
+                Some(begun) => cell::go_on(
+                    scene,
+                    plan,
+                    &mut executor(),
+                    &mut loader,
+                    SuspendedCell::clone(begun),
+                ),
                 None if mission.asks.contains(&index) && !needed(index, scene, inbox)? => break,
                 None => cell::run(scene, plan, &mut executor(), &mut loader),
             };

@@ -57,8 +57,12 @@ impl KeptFiles {
 
     /// Forgets the sets that hold a target which is `meant`.
     fn forget(&mut self, meant: impl Fn(&str) -> bool) {
-        let gone = self.of.extract_if(.., |names, _| names.iter().any(|name| meant(name)));
-        let gone: Vec<_> = gone.map(|(_, (number, _))| number).collect();
+        let mut gone = Vec::new();
+        self.of.retain(|names, (number, _)| {
+            let forgotten = names.iter().any(|name| meant(name));
+            gone.extend(forgotten.then_some(*number));
+            !forgotten
+        });
         // What cannot be removed is never asked for: no set has its number.
         gone.into_iter().for_each(|number| drop(std::fs::remove_file(self.path(number))));
     }

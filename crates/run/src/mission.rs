@@ -40,7 +40,7 @@ pub struct Cells {
     pub cells: Vec<usize>,
     /// The first of them, where another guest has begun it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub begun: Option<SuspendedCell>,
+    pub begun: Option<Box<SuspendedCell>>,
     /// Faults to be injected, for tests of teardown.
     pub injections: Vec<Injection>,
     /// Choices of how loads are driven that an earlier guest has made, by the name of the loads that are driven alike.

@@ -110,8 +110,7 @@ fn left_on(
         Some(begun) => crate::cell::go_on(&scene, cell, &mut executor, &mut loader, begun),
         None => crate::cell::run(&scene, cell, &mut executor, &mut loader),
     };
-    let left = std::mem::take(&mut *kept.0.lock().unwrap());
-    left
+    std::mem::take(&mut *kept.0.lock().unwrap())
 }
 
 /// The plan of a cell with these stages.
