@@ -60,7 +60,7 @@ pub fn prepare(
 pub fn image_spec(needs: &Needs, args: &GuestArgs) -> ImageSpec {
     let mut lists = lab::ImageNeeds {
         packages: needs.packages.clone(),
-        modules: needs.modules.clone(),
+        modules: needs.modules.iter().chain(&needs.faster).cloned().collect(),
         tools: needs.tools.clone(),
         files: needs.guest_files.clone(),
     };

@@ -20,7 +20,7 @@ pub(crate) struct HeldDevices {
 
 impl HeldDevices {
     /// Holds those of `names` that lead to block devices, and no others. One that was held before may have another number by now, since its
-    /// layer made it anew, but not another UUID, or, without one, other disks under it.
+    /// layer made it anew, but not another UUID, or, without one, other disks under it where it was made anew.
     ///
     /// # Errors
     /// When a name leads to another device than before, which is not held then, or one of `needed` leads nowhere.
@@ -157,8 +157,13 @@ impl HeldDevice {
     fn is_made_anew_as(&self, now: &Self) -> bool {
         match &self.uuid {
             Some(_) => self.uuid == now.uuid,
-            None => now.uuid.is_none() && self.disks() == now.disks(),
+            None => now.uuid.is_none() && (self.is_still(now) || self.disks() == now.disks()),
         }
+    }
+
+    /// Tells whether the kernel never made it anew: it has its running number still, whatever it stands on by now.
+    fn is_still(&self, now: &Self) -> bool {
+        self.sequence.is_some() && (self.rdev, self.sequence) == (now.rdev, now.sequence)
     }
 
     /// Returns the numbers of the disks at the bottom.
@@ -257,6 +262,11 @@ mod tests {
             |disk| HeldDevice { below: vec![device(disk, "", Some(1))], ..device(9, "", Some(3)) };
         let again = HeldDevice { rdev: 10, sequence: Some(4), ..over(1) };
         assert!(over(1).is_made_anew_as(&again) && !over(2).is_made_anew_as(&again));
+        // Its layer took a disk away from under it.
+        let fewer = HeldDevice { below: Vec::new(), ..over(1) };
+        assert!(over(1).is_made_anew_as(&fewer) && !over(1).is(&fewer));
+        let other = HeldDevice { sequence: Some(4), ..fewer };
+        assert!(!over(1).is_made_anew_as(&other));
         assert!(!over(1).is(&again) && !held_as("LVM-a").is_made_anew_as(&held_as("LVM-b")));
         assert_eq!(on_file(2, "4096").show(), "device 0:7 on the file of inode 2 from byte 4096");
     }

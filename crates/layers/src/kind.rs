@@ -406,6 +406,8 @@ pub struct LayerNeeds {
     pub packages: &'static [&'static str],
     /// Kernel modules.
     pub modules: &'static [&'static str],
+    /// Kernel modules that make it faster on processors that can; a guest loads those that its processor takes.
+    pub faster: &'static [&'static str],
     /// Programs.
     pub tools: &'static [&'static str],
     /// Programs of these packages that people use in a shell, and no run needs.
@@ -416,6 +418,12 @@ pub struct LayerNeeds {
 
 impl LayerNeeds {
     /// Nothing.
-    pub const NONE: Self =
-        Self { packages: &[], modules: &[], tools: &[], by_hand: &[], guest_files: &[] };
+    pub const NONE: Self = Self {
+        packages: &[],
+        modules: &[],
+        faster: &[],
+        tools: &[],
+        by_hand: &[],
+        guest_files: &[],
+    };
 }

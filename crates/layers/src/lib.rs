@@ -6,6 +6,7 @@
 
 mod absence;
 mod argv;
+mod bcache;
 mod btrfs;
 mod caching;
 mod commands;

@@ -16,6 +16,7 @@ const KINDS: &[Kind] = &[
     crate::vdo::KIND,
     crate::lvmcache::KIND,
     crate::writecache::KIND,
+    crate::bcache::KIND,
     crate::thin::KIND,
     crate::crypt::KIND,
     crate::xfs::KIND,

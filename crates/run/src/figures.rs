@@ -147,10 +147,10 @@ fn devices(plan: &CellPlan) -> impl Iterator<Item = &NamedDevice> {
     sampled(plan).filter(|device| device.path.starts_with("{device."))
 }
 
-/// Every device that diskstats is read of.
+/// Every device that diskstats is read of, for figures of devices; a layer may read of those that it needs for its own.
 fn sampled(plan: &CellPlan) -> impl Iterator<Item = &NamedDevice> {
     let sampled = plan.probes.iter().filter_map(|probe| match &probe.source {
-        Source::Diskstats { devices } => Some(devices),
+        Source::Diskstats { devices } if probe.id == layers::machine::DISKSTATS => Some(devices),
         _ => None,
     });
     sampled.flatten()

@@ -29,6 +29,8 @@ mod documents;
 #[cfg(test)]
 mod estimate;
 #[cfg(test)]
+mod every_layer;
+#[cfg(test)]
 mod examples;
 #[cfg(test)]
 mod files;

@@ -37,6 +37,7 @@ fn followed(rule: &RuleAbout, (key, value): (&str, &str), beside: &str) -> Strin
         Some("lvmcache") => {
             "layer = \"lvmcache\"\non = { origin = \"data\", cache = \"journal\" }\ncache_size = \"512M\"\n"
         }
+        Some("bcache") => "layer = \"bcache\"\non = { origin = \"data\", cache = \"journal\" }\n",
         _ if key == "on" => "layer = \"vdo\"\nvia = \"table\"\nlogical_size = \"1G\"\n",
         _ => "layer = \"vdo\"\non = \"data\"\nlogical_size = \"1G\"\n",
     };

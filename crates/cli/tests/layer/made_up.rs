@@ -61,6 +61,7 @@ pub const KIND: Kind = Kind {
     needs: LayerNeeds {
         packages: &["mirrorctl"],
         modules: &["dm-made-up"],
+        faster: &[],
         tools: &["mirrorctl"],
         by_hand: &[],
         guest_files: &[("etc/mirrorctl.conf", "quiet = yes\n")],

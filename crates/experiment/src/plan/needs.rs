@@ -13,6 +13,9 @@ pub struct Needs {
     pub packages: Vec<String>,
     /// Kernel modules.
     pub modules: Vec<String>,
+    /// Kernel modules that make it faster on processors that can.
+    #[serde(default)]
+    pub faster: Vec<String>,
     /// Programs.
     pub tools: Vec<String>,
     /// Files that layers want in a guest: path below its root, and text.
@@ -39,6 +42,7 @@ impl Needs {
         Self {
             packages: own(needs.packages),
             modules: own(needs.modules),
+            faster: own(needs.faster),
             tools: own(needs.tools),
             guest_files: needs
                 .guest_files
@@ -78,6 +82,7 @@ impl Needs {
         let lists = [
             (&mut self.packages, &other.packages),
             (&mut self.modules, &other.modules),
+            (&mut self.faster, &other.faster),
             (&mut self.tools, &other.tools),
             (&mut self.command_packages, &other.command_packages),
             (&mut self.programs, &other.programs),

@@ -88,8 +88,8 @@ fn load_modules() -> Result<(), String> {
         let loaded = File::open(path).map_err(|error| error.to_string()).and_then(|file| {
             rustix::system::finit_module(&file, c"", 0)
                 .or_else(|errno| match errno {
-                    // It is there already.
-                    rustix::io::Errno::EXIST => Ok(()),
+                    // It is there already; or the processor, or the device, is not there that it is for: whoever needs it says so.
+                    rustix::io::Errno::EXIST | rustix::io::Errno::NODEV => Ok(()),
                     errno => Err(errno),
                 })
                 .map_err(|errno| errno.to_string())

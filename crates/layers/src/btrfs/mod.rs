@@ -76,6 +76,7 @@ pub(crate) const KIND: Kind = Kind {
     needs: LayerNeeds {
         packages: &["btrfs-progs", "util-linux"],
         modules: &["btrfs"],
+        faster: &[],
         tools: &["mkfs.btrfs", "btrfs", "fstrim"],
         by_hand: &[],
         guest_files: &[],

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::names::TABLE;
+use super::names::{ESSIV, TABLE, XTS};
 use super::setup::{SWITCHES, Setup};
 use crate::dm;
 use crate::layer::{Layer, Offer, Place, RaisePlan};
@@ -39,6 +39,16 @@ impl Layer for Setup {
         // dmsetup shows zeros for the key, which the kernel itself would tell.
         let argv = ["dmsetup", "table", &node].map(str::to_owned).to_vec();
         up.extend(read_back(&Source::Command { argv }, TABLE, self.wanted()));
+        up.push(Step {
+            about: "note what carries the cipher out".into(),
+            action: Action::Bind {
+                source: Source::File { path: "/proc/crypto".into() },
+                parser: self.drivers().into(),
+                prefix: at.name.to_owned(),
+            },
+            undo: Vec::new(),
+            deadline_s: 30,
+        });
         let path = dm::path(&node);
         Ok(RaisePlan {
             up,
@@ -113,6 +123,11 @@ impl Setup {
             undo: vec![Action::RemoveNodes { nodes: vec![node.to_owned()] }],
             deadline_s: 120,
         }
+    }
+
+    /// The parser that finds what carries the cipher out.
+    fn drivers(&self) -> &'static str {
+        if self.cipher.starts_with("aes-xts") { XTS } else { ESSIV }
     }
 
     /// The settings that the table must have.

@@ -6,17 +6,26 @@ mod parsers;
 mod rules;
 mod setup;
 
-use self::names::{NAME, TABLE};
+use self::names::{ESSIV, NAME, TABLE, XTS};
 use crate::kind::{Kind, LayerNeeds, Parser};
 
 pub(crate) const KIND: Kind = Kind {
     keys: setup::KEYS,
-    parsers: &[Parser { id: TABLE, read: parsers::parse_table }],
-    recorded: &[(TABLE, include_str!("recorded/table"))],
+    parsers: &[
+        Parser { id: TABLE, read: parsers::parse_table },
+        Parser { id: XTS, read: |text| parsers::parse_driver(text, "xts(aes)") },
+        Parser { id: ESSIV, read: |text| parsers::parse_driver(text, "essiv(cbc(aes),sha256)") },
+    ],
+    recorded: &[
+        (TABLE, include_str!("recorded/table")),
+        (XTS, include_str!("recorded/crypto")),
+        (ESSIV, include_str!("recorded/crypto")),
+    ],
     refuses_nowait: true,
     needs: LayerNeeds {
         packages: &["cryptsetup-bin", "dmsetup", "coreutils"],
         modules: &["dm-mod", "dm-crypt", "xts", "essiv", "algif-skcipher", "algif-hash"],
+        faster: &["aesni-intel"],
         tools: &["cryptsetup", "dmsetup", "head", "rm"],
         by_hand: &[],
         guest_files: &[],

@@ -31,9 +31,34 @@ pub(super) fn parse_table(text: &str) -> Result<Parsed, ParseError> {
     Ok(parsed)
 }
 
+/// Of the kernel's list of ciphers (`/proc/crypto`) what carries one out, the first choice of those that can, as text `driver`.
+pub(super) fn parse_driver(text: &str, cipher: &str) -> Result<Parsed, ParseError> {
+    let field = |entry: &str, field: &str| {
+        let line =
+            entry.lines().find_map(|line| line.strip_prefix(field)?.trim().strip_prefix(':'));
+        line.map(|value| value.trim().to_owned())
+    };
+    let able = text.split("\n\n").filter(|entry| field(entry, "name").as_deref() == Some(cipher));
+    let first =
+        able.max_by_key(|entry| field(entry, "priority").and_then(|p| p.parse::<u32>().ok()));
+    let driver = first.and_then(|entry| field(entry, "driver"));
+    let mut parsed = Parsed::default();
+    parsed.texts.insert("driver".to_owned(), driver.unwrap_or_else(|| "unknown".to_owned()));
+    Ok(parsed)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_carries_a_cipher_out_is_the_first_choice_of_those_that_can() {
+        let listed = include_str!("recorded/crypto");
+        let of = |cipher| parse_driver(listed, cipher).unwrap().texts["driver"].clone();
+        assert_eq!(of("xts(aes)"), "xts-aes-aesni-avx");
+        assert_eq!(of("essiv(cbc(aes),sha256)"), "essiv(cbc-aes-aesni,sha256-generic)");
+        assert_eq!(of("xts(rot13)"), "unknown");
+    }
 
     #[test]
     fn settings_are_read_and_the_key_is_not() {

@@ -2,10 +2,10 @@
 
 use results::model::LayerFacts;
 
-use crate::rule::{Check, LayerRule, Observation, PlannedFacts, ThresholdTest};
+use crate::rule::{Check, LayerRule, Observation, PlannedFacts, RuleFacts, ThresholdTest};
 
 /// Every rule.
-pub(super) const RULES: &[LayerRule] = &[REDUCES_CIPHERTEXT];
+pub(super) const RULES: &[LayerRule] = &[REDUCES_CIPHERTEXT, PLAIN_ARITHMETIC];
 
 const REDUCES_CIPHERTEXT: LayerRule = LayerRule {
     id: "reduces_ciphertext",
@@ -25,6 +25,26 @@ fn reduces_ciphertext(facts: &PlannedFacts, _: ThresholdTest) -> Option<Observat
         reducing.name, facts.layer
     );
     Some(Observation { message: Some(message), ..Observation::default() })
+}
+
+const PLAIN_ARITHMETIC: LayerRule = LayerRule {
+    id: "cipher_without_instructions",
+    text: "The cipher was carried out without the processor's instructions for it: its speed is not that of a machine that uses them.",
+    reads: "the kernel's list of ciphers (/proc/crypto), when the device was opened",
+    threshold: None,
+    remedy: "Load the kernel's module for this processor (aesni-intel on x86) where it can; compare these figures with none of a machine that has it.",
+    source: "arch/x86/crypto/aesni-intel_glue.c",
+    check: Check::Cell(plain_arithmetic),
+};
+
+fn plain_arithmetic(facts: &RuleFacts, _: ThresholdTest) -> Option<Observation> {
+    let driver = facts.facts.get(&format!("{}.driver", facts.layer))?;
+    let message = format!(
+        "'{driver}' carried the cipher of '{}' out, without the processor's instructions for it.",
+        facts.layer
+    );
+    let plain = driver.contains("aes-generic") || driver.contains("aes-lib");
+    plain.then(|| Observation { message: Some(message), ..Observation::default() })
 }
 
 /// The layers that `layer` stands on, however many lie between.
@@ -59,8 +79,30 @@ mod tests {
     }
 
     #[test]
+    fn a_cipher_in_plain_arithmetic_is_told_and_one_by_instructions_is_not() {
+        let found = |driver: &str| {
+            PLAIN_ARITHMETIC.examine(&RuleFacts {
+                layer: "secret",
+                cell: 0,
+                settings: &BTreeMap::new(),
+                stack: &[],
+                below_files: false,
+                samples: &[],
+                stages: &[],
+                planned: &[],
+                figures: &BTreeMap::new(),
+                asked: None,
+                achieved: None,
+                facts: &BTreeMap::from([("secret.driver".to_owned(), driver.to_owned())]),
+            })
+        };
+        assert!(found("xts(ecb(aes-generic))").unwrap().message.contains("aes-generic"));
+        assert_eq!((found("xts-aes-aesni"), found("unknown")), (None, None));
+    }
+
+    #[test]
     fn encryption_above_what_reduces_is_told_and_below_it_is_right() {
-        assert_eq!(RULES.len(), 1, "the rules have another case");
+        assert_eq!(RULES.len(), 2, "the rules have another case");
         let found = |stack: &[LayerFacts]| {
             REDUCES_CIPHERTEXT.check_plan(&PlannedFacts {
                 layer: "secret",

@@ -69,6 +69,7 @@ pub(crate) const KIND: Kind = Kind {
     needs: LayerNeeds {
         packages: &["e2fsprogs", "util-linux"],
         modules: &["ext4"],
+        faster: &[],
         tools: &["mkfs.ext4", "resize2fs", "fstrim"],
         by_hand: &[],
         guest_files: &[],

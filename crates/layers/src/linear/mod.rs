@@ -35,6 +35,7 @@ pub(crate) const KIND: Kind = Kind {
     needs: LayerNeeds {
         packages: &["lvm2"],
         modules: &["dm-mod"],
+        faster: &[],
         tools: &["lvm", "dmsetup"],
         by_hand: &[],
         guest_files: crate::lvm::GUEST_FILES,

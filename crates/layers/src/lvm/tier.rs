@@ -105,7 +105,20 @@ impl TierSizes {
             ))
         };
         fits(SIZE.name, ORIGIN, self.volume_bytes(at), EXTENT)?;
-        fits(CACHE_SIZE.name, CACHE, self.cache_bytes(at), SMALLEST)
+        fits(CACHE_SIZE.name, CACHE, self.cache_bytes(at), SMALLEST)?;
+        let (cache, volume) = (self.cache_bytes(at), self.volume_bytes(at));
+        if cache <= volume {
+            return Ok(());
+        }
+        Err(SettingError::new(
+            CACHE_SIZE.name,
+            format!(
+                "a cache of {} is larger than the volume of layer '{layer}', which has {}",
+                Bytes(cache),
+                Bytes(volume)
+            ),
+            format!("write cache_size = \"{}\" or less, or a larger size", size_text(volume)),
+        ))
     }
 
     /// A step that makes the volume on the slow device.

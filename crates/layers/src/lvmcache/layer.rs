@@ -54,7 +54,7 @@ impl Layer for Setup {
 
     fn act(&self, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {
         let group = Group::of(at, &INPUTS.map(|input| input.name));
-        Ok(tier_actions::act(&group, asked.action, || vec![raise::attach(self, at, &group)]))
+        Ok(tier_actions::act(&group, asked.action, || raise::attached(self, at, &group)))
     }
 }
 
@@ -70,15 +70,36 @@ mod tests {
         check_on(text, GIB)
     }
 
-    fn check_on(text: &str, cache: u64) -> Result<RaisePlan, SettingError> {
+    #[test]
+    fn the_cleaner_is_asked_of_a_pool_and_a_cache_that_is_attached_again_is_looked_at() {
+        let text = "policy = \"cleaner\"\nvia = \"cachepool\"";
+        let raised = check(text).unwrap();
+        let shown: Vec<_> = raised.up.iter().map(|step| step.action.show()).collect();
+        assert!(shown.iter().any(|step| step.starts_with("wait until policy is cleaner")));
+        let (keys, before) = (toml::Table::new(), toml::Table::new());
+        let asked = Asked { action: "attach", keys: &keys, before: &before };
+        let inputs = inputs(GIB);
+        let steps = Setup::read(&text.parse().unwrap()).unwrap().act(&place(&inputs), &asked);
+        let again: Vec<_> = steps.unwrap().steps.iter().map(|step| step.action.show()).collect();
+        assert!(again.len() == 4 && shown.join("\n").contains(&again.join("\n")), "{again:?}");
+    }
+
+    fn inputs(cache: u64) -> BTreeMap<String, Offer> {
         let block = |device: &str, bytes| Offer::Block { device: device.into(), bytes };
-        let inputs = [
-            (ORIGIN.to_owned(), block("{device.slow}", 2 * GIB)),
+        [
+            (ORIGIN.to_owned(), block("{device.slow}", 2 * cache.max(GIB))),
             (CACHE.to_owned(), block("{device.fast}", cache)),
-        ];
-        let inputs = inputs.into();
-        let at = Place { name: "cache", run_tag: "0badcafe", inputs: &inputs };
-        Setup::read(&text.parse().unwrap())?.raise(&at)
+        ]
+        .into()
+    }
+
+    fn place(inputs: &BTreeMap<String, Offer>) -> Place<'_> {
+        Place { name: "cache", run_tag: "0badcafe", inputs }
+    }
+
+    fn check_on(text: &str, cache: u64) -> Result<RaisePlan, SettingError> {
+        let inputs = inputs(cache);
+        Setup::read(&text.parse().unwrap())?.raise(&place(&inputs))
     }
 
     #[test]
@@ -92,6 +113,20 @@ mod tests {
             ("size = \"3G\"", "size", "3 GiB", "2044M"),
             ("cache_size = \"2G\"", "cache_size", "2 GiB", "1020M"),
             ("cache_size = \"4M\"", "cache_size", "4 MiB", "16M"),
+            ("size = \"512M\"", "cache_size", "1020 MiB", "cache_size = \"512M\" or less"),
+            (
+                "cache_size = \"64M\"\nchunk_size = \"128M\"",
+                "chunk_size",
+                "56 MiB",
+                "chunk_size = \"56M\"",
+            ),
+            ("policy = \"cleaner\"", "policy", "cachevol", "via = \"cachepool\""),
+            (
+                "policy = \"cleaner\"\nvia = \"cachepool\"\nmode = \"writeback\"",
+                "policy",
+                "writeback",
+                "mode = \"writethrough\"",
+            ),
         ] {
             let error = check(text).expect_err(text);
             assert_eq!(error.key, key, "{text}: {error:?}");

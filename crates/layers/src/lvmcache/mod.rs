@@ -37,6 +37,7 @@ pub(crate) const KIND: Kind = Kind {
     needs: LayerNeeds {
         packages: &["lvm2", "thin-provisioning-tools"],
         modules: &["dm-mod", "dm-cache", "dm-cache-smq"],
+        faster: &[],
         tools: &["lvm", "dmsetup", "cache_check"],
         by_hand: &[],
         guest_files: crate::lvm::GUEST_FILES,

@@ -5,16 +5,11 @@ use super::setup::Setup;
 use crate::layer::{Offer, Place, RaisePlan};
 use crate::lvm::Group;
 use crate::lvm::tier::{CACHE, FAST, INPUTS, VOLUME};
-use crate::lvm::{EXTENT, round_up};
 use crate::machine;
 use crate::probe::{NamedDevice, Probe, Reading, Source};
 use crate::read_back::read_back;
 use crate::settings::size_text;
 use crate::step::{Action, Step};
-
-/// Bytes of metadata that lvm counts for a chunk and its hint, and for transactions (lvm2's cache_manip.c).
-const CHUNK_METADATA: u64 = 36;
-const TRANSACTIONS: u64 = 4 << 20;
 
 /// Everything about the volume at its place.
 pub(super) fn raise(setup: &Setup, at: &Place) -> RaisePlan {
@@ -26,8 +21,7 @@ pub(super) fn raise(setup: &Setup, at: &Place) -> RaisePlan {
     } else {
         setup.sizes.make_fast(&group, at, &[])
     });
-    up.push(attach(setup, at, &group));
-    up.extend(looks(&group, asked(setup)));
+    up.extend(attached(setup, at, &group));
     let node = group.node(VOLUME);
     up.push(Step {
         about: "note the table that lvm gave to the kernel".into(),
@@ -62,10 +56,8 @@ pub(super) fn raise(setup: &Setup, at: &Place) -> RaisePlan {
 
 /// A step that makes a pool of the fast device: data and metadata apart, as large together as the cache is to be.
 fn pool(setup: &Setup, at: &Place, group: &Group) -> Step {
-    let (whole, chunk) = (setup.sizes.cache_bytes(at), setup.chunk(at));
-    let metadata = round_up(TRANSACTIONS + whole / chunk * CHUNK_METADATA).max(2 * EXTENT);
-    let [data, metadata] = [whole - metadata, metadata].map(|bytes| format!("{bytes}b"));
-    let chunk = format!("{chunk}b");
+    let sizes = [setup.data_bytes(at), setup.metadata_bytes(at), setup.chunk(at)];
+    let [data, metadata, chunk] = sizes.map(|bytes| format!("{bytes}b"));
     let arguments = [
         "--type",
         "cache-pool",
@@ -91,8 +83,13 @@ fn pool(setup: &Setup, at: &Place, group: &Group) -> Step {
     )
 }
 
+/// Steps that put the cache in front of the volume, and look whether it is as asked.
+pub(super) fn attached(setup: &Setup, at: &Place, group: &Group) -> Vec<Step> {
+    [attach(setup, at, group)].into_iter().chain(looks(group, asked(setup))).collect()
+}
+
 /// The step that puts the cache in front of the volume. Removing the volume removes both.
-pub(super) fn attach(setup: &Setup, at: &Place, group: &Group) -> Step {
+fn attach(setup: &Setup, at: &Place, group: &Group) -> Step {
     let chunk = format!("{}b", setup.chunk(at));
     let [mode, policy, threshold] =
         ["mode", "policy", "migration_threshold"].map(|key| argument(setup, key));

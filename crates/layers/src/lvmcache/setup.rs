@@ -7,6 +7,7 @@ use super::names::NAME;
 use crate::key::Key;
 use crate::layer::Place;
 use crate::lvm::tier::{self, TierSizes};
+use crate::lvm::{EXTENT, round_up};
 use crate::settings::{SettingError, Settings, size_text};
 
 const KIB: u64 = 1 << 10;
@@ -45,8 +46,8 @@ pub(super) const KEYS: &[Key] = &[
         name: "policy",
         default: "smq",
         allowed: "smq or cleaner",
-        example: "\"cleaner\"",
-        help: "smq decides what is hot. cleaner caches nothing anew and writes back all that is dirty.",
+        example: "\"smq\"",
+        help: "smq decides what is hot. cleaner caches nothing anew and writes back all that is dirty; it needs via = \"cachepool\" and mode = \"writethrough\".",
     },
     Key {
         name: "migration_threshold",
@@ -69,6 +70,9 @@ pub(super) struct Setup {
     pub(super) migration_threshold: u32,
 }
 
+/// Bytes of metadata that lvm counts for a chunk and its hint, and for transactions (lvm2's cache_manip.c).
+const CHUNK_METADATA: u64 = 36;
+const TRANSACTIONS: u64 = 4 << 20;
 /// The unit of lvm's chunks, and the most that a cache may have.
 const CHUNK_UNIT: u64 = 32 * KIB;
 const MOST_CHUNKS: u64 = 1_000_000;
@@ -96,13 +100,7 @@ impl Setup {
             policy: s.word("policy", POLICIES[0], &POLICIES)?,
             migration_threshold: s.number("migration_threshold", 2048, 0..=u32::MAX)?,
         };
-        if setup.policy == "cleaner" && setup.mode == "writeback" {
-            return Err(SettingError::new(
-                "policy",
-                "policy of layer 'lvmcache' cannot be cleaner with mode = \"writeback\"",
-                "lvm refuses them together: write mode = \"writethrough\", or set policy in a stage of its own, once there is something to clean",
-            ));
-        }
+        setup.cleaner_can_run()?;
         let Some(chunk) = setup.chunk_size else { return Ok(setup) };
         let near = nearest_chunk(chunk);
         if near != chunk {
@@ -118,6 +116,31 @@ impl Setup {
         Ok(setup)
     }
 
+    /// Refuses the cleaner where lvm does not give it to the kernel: a cachevol gets smq (by its old name, mq) whatever is asked for, and the
+    /// cleaner runs in writethrough whatever the mode is.
+    fn cleaner_can_run(&self) -> Result<(), SettingError> {
+        let refused = |message: String, help| Err(SettingError::new("policy", message, help));
+        if self.policy != "cleaner" {
+            return Ok(());
+        }
+        if !self.pooled {
+            return refused(
+                "policy of layer 'lvmcache' cannot be cleaner with via = \"cachevol\"".to_owned(),
+                "lvm notes it, and runs smq all the same: write via = \"cachepool\"",
+            );
+        }
+        if self.mode != MODES[0] {
+            return refused(
+                format!(
+                    "policy of layer 'lvmcache' cannot be cleaner with mode = \"{}\"",
+                    self.mode
+                ),
+                "lvm runs the cleaner in writethrough: set mode = \"writethrough\" too, in the same stage where it is set in one",
+            );
+        }
+        Ok(())
+    }
+
     /// The way that the cache is made.
     pub(super) fn via(&self) -> &'static str {
         VIAS[usize::from(self.pooled)]
@@ -128,9 +151,36 @@ impl Setup {
         self.chunk_size.unwrap_or_else(|| usual_chunk(self.sizes.cache_bytes(at)))
     }
 
+    /// Metadata of a cache at `at`, bytes: lvm's own size, in whole extents, of a pool at least two.
+    pub(super) fn metadata_bytes(&self, at: &Place) -> u64 {
+        let whole = self.sizes.cache_bytes(at);
+        round_up(TRANSACTIONS + whole / self.chunk(at) * CHUNK_METADATA).max(2 * EXTENT)
+    }
+
+    /// What is left for blocks beside the metadata, bytes.
+    pub(super) fn data_bytes(&self, at: &Place) -> u64 {
+        self.sizes.cache_bytes(at).saturating_sub(self.metadata_bytes(at))
+    }
+
     pub(super) fn validate(&self, at: &Place) -> Result<(), SettingError> {
         self.sizes.validate(NAME, at)?;
         let (cache, chunk) = (self.sizes.cache_bytes(at), self.chunk(at));
+        let data = self.data_bytes(at);
+        if chunk > data {
+            return Err(SettingError::new(
+                "chunk_size",
+                format!(
+                    "a cache of {} has {} for blocks, less than a chunk of {}",
+                    Bytes(cache),
+                    Bytes(data),
+                    Bytes(chunk)
+                ),
+                format!(
+                    "write chunk_size = \"{}\" or less, or a larger cache_size",
+                    size_text(data / CHUNK_UNIT * CHUNK_UNIT)
+                ),
+            ));
+        }
         let chunks = cache / chunk;
         if chunks > MOST_CHUNKS {
             return Err(SettingError::new(

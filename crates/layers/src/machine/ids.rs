@@ -7,7 +7,7 @@ pub(crate) const QUEUE: &str = "machine.queue";
 /// Parser of the answer of [`crate::probe::Source::Threads`]: CPU seconds by thread name.
 pub(crate) const THREADS: &str = "machine.threads";
 /// Parser of the answer of [`crate::probe::Source::Diskstats`]: `name.reads`, `name.written_bytes`, ...
-pub(crate) const DISKSTATS: &str = "machine.diskstats";
+pub const DISKSTATS: &str = "machine.diskstats";
 /// Parser of `/proc/stat`: CPU seconds of the whole machine by what it did.
 pub(crate) const CPU: &str = "machine.cpu";
 /// Parser of the answer of [`crate::probe::Source::Trace`]: `events`.

@@ -12,9 +12,10 @@ mod twin;
 mod write_runs;
 
 pub use cpu::{BUSY, TICKS, machine_figures};
+pub(crate) use diskstats::parse_diskstats;
 pub use figures::{RUN_BYTES, WRITE_BYTES, device_figures, device_source, metrics};
-pub use ids::TRACE;
-pub(crate) use ids::{CPU, DISKSTATS, QUEUE, TABLE, THREADS, WRITE_RUNS};
+pub(crate) use ids::{CPU, QUEUE, TABLE, THREADS, WRITE_RUNS};
+pub use ids::{DISKSTATS, TRACE};
 pub use twin::MachineTwin;
 pub use write_runs::record_writes;
 

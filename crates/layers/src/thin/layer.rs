@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use results::model::{Criterion, Requirement};
+use results::model::{Computed, Criterion, Requirement};
 
-use super::names::{DATA, POOL, POOL_NODE, POOL_VOLUME, TABLE, VOLUME, VOLUME_STATUS};
+use super::names::{DATA, POOL, POOL_NODE, POOL_USED, POOL_VOLUME, TABLE, VOLUME, VOLUME_STATUS};
 use super::setup::Setup;
 use crate::layer::{ActionPlan, Allocate, Asked, Layer, Offer, Place, Proof, RaisePlan, Restart};
 use crate::lvm::Group;
@@ -79,7 +79,11 @@ impl Layer for Setup {
                 refused: self.too_large(at),
             }),
             memory_bytes: MEMORY,
-            computed: Vec::new(),
+            computed: vec![Computed {
+                metric: POOL_USED.into(),
+                about: "with every chunk of the pool".into(),
+                value: (self.chunks(at) * self.chunk_size) as f64,
+            }],
         })
     }
 
@@ -93,8 +97,8 @@ impl Layer for Setup {
             return Ok(ActionPlan { steps: group.restart(VOLUME), bytes: None });
         }
         let name = match asked.keys.get("name") {
-            None => "snap",
-            Some(toml::Value::String(name)) if is_name(name) => name,
+            None => None,
+            Some(toml::Value::String(name)) if is_name(name) => Some(name.as_str()),
             Some(other) => {
                 return Err(SettingError::new(
                     "name",
@@ -104,9 +108,11 @@ impl Layer for Setup {
             }
         };
         let full = format!("{}/{VOLUME}", group.name);
-        let arguments = ["--snapshot", "--type", "thin", "--name", name, &full];
+        let named = name.map(|name| ["--name", name]);
+        let kind = ["--snapshot", "--type", "thin"];
+        let arguments = [&kind[..], named.as_slice().as_flattened(), &[&full]].concat();
         // The pool goes with all that is in it.
-        let step = group.make("take a snapshot of the volume", &arguments, name, &[]);
+        let step = group.make("take a snapshot of the volume", &arguments, VOLUME, &[]);
         Ok(ActionPlan { steps: vec![Step { undo: Vec::new(), ..step }], bytes: None })
     }
 
@@ -175,7 +181,7 @@ impl Setup {
 
     /// Returns why the pool has no room for every chunk of the volume.
     fn too_large(&self, at: &Place) -> Option<SettingError> {
-        let (volume, pool) = (self.volume_bytes(at), self.chunks(at) * self.chunk_size);
+        let (volume, pool) = (self.volume_bytes(at), self.room(at));
         (volume > pool).then(|| {
             SettingError::new(
                 "size",
@@ -237,6 +243,16 @@ mod tests {
     }
 
     #[test]
+    fn a_volume_has_a_chunk_for_all_of_it_where_chunks_do_not_divide_the_pool() {
+        let odd = raised("chunk_size = \"192k\"", 1 << 30).unwrap();
+        assert_eq!(odd.offer.bytes(), 1012 << 20, "5418 chunks, of a pool of 1016 MiB");
+        assert!(odd.allocate.unwrap().refused.is_none());
+        let more = raised("chunk_size = \"192k\"\nsize = \"1016M\"", 1 << 30).unwrap();
+        let refused = more.allocate.unwrap().refused.unwrap();
+        assert!(refused.help.contains("size = \"1012M\""), "{refused:?}");
+    }
+
+    #[test]
     fn a_snapshot_has_a_name_that_lvm_takes() {
         let inputs = on_device("{device.data}", 1 << 30);
         let at = Place { name: "t", run_tag: "0badcafe", inputs: &inputs };
@@ -251,6 +267,9 @@ mod tests {
             shown,
             "lvm lvcreate --yes --snapshot --type thin --name second fathom_0badcafe_t/volume"
         );
+        // A state that is asked for twice takes two.
+        let shown = act("").unwrap().steps[0].action.show();
+        assert_eq!(shown, "lvm lvcreate --yes --snapshot --type thin fathom_0badcafe_t/volume");
         assert!(act("name = \"a-b\"").is_err() && act("name = \"pool\"").is_err());
     }
 }

@@ -39,6 +39,7 @@ pub(crate) const KIND: Kind = Kind {
     needs: LayerNeeds {
         packages: &["lvm2", "thin-provisioning-tools"],
         modules: &["dm-mod", "dm-thin-pool"],
+        faster: &[],
         tools: &["lvm", "dmsetup", "thin_check"],
         by_hand: &[],
         guest_files: lvm::GUEST_FILES,

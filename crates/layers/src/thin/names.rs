@@ -4,6 +4,8 @@
 pub(super) const NAME: &str = "thin";
 /// The input that the pool stands on.
 pub(super) const DATA: &str = "data";
+/// The figure of bytes that chunks in use have.
+pub(super) const POOL_USED: &str = "pool_used_bytes";
 /// Parser of a pool's status line: chunks and blocks of metadata in use.
 pub(super) const POOL: &str = "thin.pool";
 /// Parser of a pool's table line: its settings as text, and the size of a chunk.

@@ -3,6 +3,7 @@
 use results::model::StageData;
 use units::{Bytes, Unit};
 
+use super::names::POOL_USED;
 use crate::planned::OperationKind;
 use crate::rule::{
     Check, LayerRule, MeasuredStage, Observation, PlannedFacts, RuleFacts, Threshold,
@@ -16,7 +17,7 @@ pub(super) const RULES: &[LayerRule] =
 const FIRST_WRITES: LayerRule = LayerRule {
     id: "thin_first_writes",
     text: "Nothing writes the volume before a measured write: the load takes chunks, and zeroes them, until it overwrites.",
-    reads: "stages before the first measured load that writes",
+    reads: "stages before the first measured one that writes, a command on a file system over it too",
     threshold: None,
     remedy: "Write do = \"allocate\" before it to measure overwrites; a state of its own (fresh, shared) where first writes are the question.",
     source: "dm-thin's own performance tests (dmtest-python), which measure both apart",
@@ -24,10 +25,8 @@ const FIRST_WRITES: LayerRule = LayerRule {
 };
 
 fn first_writes(facts: &PlannedFacts, _: ThresholdTest) -> Option<Observation> {
-    let writes = |stage: &crate::planned::PlannedStage| {
-        stage.load.as_ref().is_some_and(|load| load.does(OperationKind::Writes))
-    };
-    let first = facts.stages.iter().position(|stage| stage.measured && writes(stage))?;
+    // Over a file system a command takes chunks as a load does.
+    let first = facts.stages.iter().position(|stage| stage.measured && stage.brings_data())?;
     let prepared = facts.stages[..first]
         .iter()
         .any(|stage| stage.brings_data() || stage.data == StageData::Allocation);
@@ -43,7 +42,7 @@ fn first_writes(facts: &PlannedFacts, _: ThresholdTest) -> Option<Observation> {
 const MORE_THAN_POOL: LayerRule = LayerRule {
     id: "more_than_pool",
     text: "A load writes a range that is larger than the pool: when the pool is full its writes wait, or fail.",
-    reads: "range of loads that write, of pool_size",
+    reads: "range of loads that write, of what the pool holds",
     threshold: Threshold::above(100.0, Unit::Percent),
     remedy: "Write a smaller range, or a larger pool_size.",
     source: "the kernel's admin-guide/device-mapper/thin-provisioning",
@@ -51,7 +50,7 @@ const MORE_THAN_POOL: LayerRule = LayerRule {
 };
 
 fn more_than_pool(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Observation> {
-    let pool = facts.settings.get("pool_size")?.parse::<Bytes>().ok()?.0 as f64;
+    let pool = pool_bytes(facts)?;
     facts.stages.iter().find_map(|stage| {
         let load = stage.load.as_ref().filter(|load| load.does(OperationKind::Writes))?;
         let range = load.range_bytes? as f64;
@@ -69,6 +68,14 @@ fn more_than_pool(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Obse
             ..Observation::default()
         })
     })
+}
+
+/// What the pool holds, by its computed figure; by its setting in plans from before there was one.
+fn pool_bytes(facts: &PlannedFacts) -> Option<f64> {
+    let own = facts.stack.iter().find(|layer| layer.name == facts.layer);
+    let computed = own.and_then(|own| own.computed.iter().find(|c| c.metric == POOL_USED));
+    let set = || Some(facts.settings.get("pool_size")?.parse::<Bytes>().ok()?.0 as f64);
+    computed.map(|computed| computed.value).or_else(set)
 }
 
 const POOL_NEARLY_FULL: LayerRule = LayerRule {
@@ -119,7 +126,7 @@ fn nearly_full(
 mod tests {
     use std::collections::BTreeMap;
 
-    use results::model::{Finding, LayerFigures, StageRecord};
+    use results::model::{Computed, Finding, LayerFacts, LayerFigures, StageRecord};
 
     use super::*;
     use crate::figures::given::sample;
@@ -145,11 +152,29 @@ mod tests {
     }
 
     fn planned(rule: &LayerRule, pool: &str, stages: &[PlannedStage]) -> Option<Finding> {
+        planned_on(rule, pool, stages, None)
+    }
+
+    fn planned_on(
+        rule: &LayerRule,
+        pool: &str,
+        stages: &[PlannedStage],
+        holds: Option<f64>,
+    ) -> Option<Finding> {
+        let computed =
+            holds.map(|value| Computed { metric: POOL_USED.into(), about: String::new(), value });
+        let own = LayerFacts {
+            layer: "thin".into(),
+            name: "t".into(),
+            settings: BTreeMap::new(),
+            on: BTreeMap::new(),
+            computed: computed.into_iter().collect(),
+        };
         rule.check_plan(&PlannedFacts {
             layer: "t",
             kind: "thin",
             settings: &BTreeMap::from([("pool_size".to_owned(), pool.to_owned())]),
-            stack: &[],
+            stack: &[own],
             below_files: false,
             stages,
             variants: &[],
@@ -166,9 +191,19 @@ mod tests {
         assert!(!first(&[stage("allocate", false, None), write()]));
         assert!(!first(&[stage("load", false, Some(OperationKind::Writes)), write()]));
         assert!(!first(&[stage("load", true, Some(OperationKind::Reads))]));
+        // A file system is over it.
+        let command = PlannedStage { data: StageData::Foreign, ..stage("cp", true, None) };
+        assert!(
+            first(std::slice::from_ref(&command))
+                && !first(&[stage("allocate", false, None), command])
+        );
         let beyond = |pool: &str| planned(&MORE_THAN_POOL, pool, &[write()]);
         assert_eq!(beyond("512M").unwrap().figures[0].value, 200.0);
-        assert_eq!((beyond("1G"), beyond("all")), (None, None));
+        assert_eq!(beyond("1G"), None);
+        // By the computed figure, where the setting leaves it to the device.
+        let all = |pool| planned_on(&MORE_THAN_POOL, "all", &[write()], pool);
+        assert_eq!(all(Some(512.0 * f64::from(1 << 20))).unwrap().figures[0].value, 200.0);
+        assert_eq!((all(Some(f64::from(1 << 30))), all(None)), (None, None));
     }
 
     #[test]

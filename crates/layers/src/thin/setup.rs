@@ -26,7 +26,7 @@ const WHEN_FULL: [&str; 2] = ["queue", "error"];
 pub(super) const KEYS: &[Key] = &[
     Key {
         name: "size",
-        default: "as large as the pool",
+        default: "what the chunks of the pool hold",
         allowed: "a size; lvm rounds it up to 4 MiB",
         example: "\"2G\"",
         help: "Size of the volume; more than the pool has is over-provisioned.",
@@ -57,7 +57,7 @@ pub(super) const KEYS: &[Key] = &[
         default: "on",
         allowed: "on or off",
         example: "false",
-        help: "Whether a chunk is zeroed when a write that is smaller takes it.",
+        help: "Whether a chunk is zeroed when a write that is smaller takes it; off, what is not written of it reads as what the device held before.",
     },
     Key {
         name: "discards",
@@ -89,7 +89,7 @@ pub(super) const ACTIONS: &[ActionKind] = &[
         about: "Takes a snapshot of the volume: every chunk that it has is shared, and the first write to it copies it.",
         keys: &[Key {
             name: "name",
-            default: "snap",
+            default: "a free one, chosen by lvm",
             allowed: "letters, digits and _; another one for each snapshot",
             example: "\"snapshot\"",
             help: "Name of the snapshot.",
@@ -103,7 +103,7 @@ pub(super) const ACTIONS: &[ActionKind] = &[
 pub(super) const STATES: &[State] = &[
     State {
         name: "fresh",
-        about: "Nothing has been written: a write takes a chunk, and zeroes it.",
+        about: "Nothing has been written: a write takes a chunk, and zeroes it. With zero = false the rest of the chunk reads as what the device held before.",
         by: StateMethod::Nothing,
     },
     State {
@@ -185,7 +185,13 @@ impl Setup {
 
     /// Size of the volume.
     pub(super) fn volume_bytes(&self, at: &Place) -> u64 {
-        self.size.map_or_else(|| self.pool_bytes(at), lvm::round_up)
+        self.size.map_or_else(|| self.room(at), lvm::round_up)
+    }
+
+    /// Size of the largest volume that has a chunk for all of it: whole extents of what the chunks hold, which is less than the pool where
+    /// chunks do not divide that.
+    pub(super) fn room(&self, at: &Place) -> u64 {
+        self.chunks(at) * self.chunk_size / lvm::EXTENT * lvm::EXTENT
     }
 
     /// Chunks that the pool has.

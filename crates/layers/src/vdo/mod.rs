@@ -122,6 +122,7 @@ pub(crate) const KIND: Kind = Kind {
     needs: LayerNeeds {
         packages: &["lvm2", "vdo"],
         modules: &["dm-mod", "dm-vdo"],
+        faster: &[],
         tools: &["lvm", "dmsetup", "vdoformat"],
         by_hand: &["vdostats"],
         guest_files: crate::lvm::GUEST_FILES,

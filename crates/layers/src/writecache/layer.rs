@@ -32,11 +32,9 @@ impl Layer for Setup {
         let mut up = group.up();
         up.push(self.sizes.make_volume(&group, at, &down));
         up.push(self.sizes.make_fast(&group, at, &down));
-        up.push(attach(self, &group));
-        up.push(group.change("bring the volume up", &["--activate", "y"], VOLUME));
+        up.extend(attached(self, &group));
         let (node, device) = (group.node(VOLUME), group.path(VOLUME));
         let table = Source::DmTable { node: node.clone() };
-        up.extend(read_back(&table, TABLE, asked(self)));
         let probe =
             |what: &str, source, parser: &str| Probe::each_second(at.name, what, source, parser);
         Ok(RaisePlan {
@@ -72,18 +70,21 @@ impl Layer for Setup {
             return Ok(ActionPlan { steps: vec![step], bytes: None });
         }
         Ok(tier_actions::act(&group, asked.action, || {
-            let about = |verb| format!("take the volume {verb}");
-            vec![
-                group.change(&about("down"), &["--activate", "n"], VOLUME),
-                attach(self, &group),
-                group.change("bring the volume up again", &["--activate", "y"], VOLUME),
-            ]
+            let down = group.change("take the volume down", &["--activate", "n"], VOLUME);
+            [down].into_iter().chain(attached(self, &group)).collect()
         }))
     }
 }
 
 fn group<'a>(at: &Place<'a>) -> Group {
     Group::of(at, &INPUTS.map(|input| input.name))
+}
+
+/// Steps that put the cache in front of a volume that is down, bring it up, and look whether it is as asked.
+fn attached(setup: &Setup, group: &Group) -> Vec<Step> {
+    let up = group.change("bring the volume up", &["--activate", "y"], VOLUME);
+    let table = Source::DmTable { node: group.node(VOLUME) };
+    [attach(setup, group), up].into_iter().chain(read_back(&table, TABLE, asked(setup))).collect()
 }
 
 /// The step that puts the cache in front of the volume. Removing the volume removes both.

@@ -85,7 +85,7 @@ pub(super) const KEYS: &[Key] = &[
         "3000",
         "milliseconds, from 0 to 3600000",
         "100",
-        "Time for which nothing is written back after the volume was written or read past the cache.",
+        "Time for which nothing is written back after a write went past the cache to the slow device.",
     ),
     switch("cleaner", "Whether nothing goes to the cache any more and all of it is written back."),
     switch(
@@ -97,7 +97,8 @@ pub(super) const KEYS: &[Key] = &[
 pub(super) const ACTIONS: &[ActionKind] = &[
     tier_actions::ACTIONS[0],
     tier_actions::ACTIONS[1],
-    tier_actions::ACTIONS[2],
+    // lvm puts a write cache in front of a volume that is down.
+    ActionKind { alone: true, ..tier_actions::ACTIONS[2] },
     ActionKind {
         name: "flush",
         about: "Writes everything back that the cache holds, and empties it.",

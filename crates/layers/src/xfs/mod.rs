@@ -74,6 +74,7 @@ pub(crate) const KIND: Kind = Kind {
     needs: LayerNeeds {
         packages: &["xfsprogs", "util-linux"],
         modules: &["xfs"],
+        faster: &[],
         tools: &["mkfs.xfs", "xfs_growfs", "fstrim"],
         by_hand: &[],
         guest_files: &[],

@@ -1,0 +1,89 @@
+//! Layers for real, each with settings that are not its defaults, in one guest: settings are read back when it is raised and when its cache is
+//! attached again, what was written is verified, statistics move, and nothing is left, also after a failure in the middle.
+
+use std::collections::BTreeMap;
+
+use results::model::{CellState, LayerFigures};
+
+use crate::program::{expect, fathom_in, fresh, json, ready, text};
+
+const EXPERIMENT: &str = include_str!("every_layer.toml");
+
+/// Layers whose statistics have no figures.
+const SILENT: [&str; 2] = ["luks", "plain"];
+
+#[test]
+fn layers_of_the_lab_have_the_settings_that_were_asked_for_and_leave_nothing() {
+    let Some(_turn) = ready("every_layer") else { return };
+    let variants = EXPERIMENT.matches("[[variant]]").count();
+    let (dir, out) = fresh();
+    let experiment = dir.path().join("layers.toml");
+    std::fs::write(&experiment, EXPERIMENT.replace("repeat = 1", "repeat = 2")).unwrap();
+    let mut args = vec!["lab", "run", text(&experiment), "--seed", "1", "--out", text(&out)];
+    // Cells of the second repeat fail at several steps of raising their stacks.
+    let faults: Vec<_> =
+        (0..variants).map(|n| format!("fail@{}:{}", variants + n, 3 + 2 * (n % 5))).collect();
+    faults.iter().for_each(|fault| args.extend(["--inject", fault]));
+    let answer = fathom_in(&std::env::temp_dir(), &args);
+    assert_eq!(answer.code, Some(5), "{}\n{}", answer.out, answer.err);
+    let result = results::open(&out).unwrap();
+    let mut stages: BTreeMap<String, Vec<LayerFigures>> = BTreeMap::new();
+    for (cell, data) in result.cells.iter().enumerate() {
+        let record = data.record.as_ref().unwrap();
+        let variant = &data.entry.variant;
+        assert_eq!(record.leftovers, Some(Vec::new()), "{variant}");
+        let wanted = if cell < variants { CellState::Done } else { CellState::Failed };
+        assert_eq!(record.state, wanted, "{variant}: {:?}", record.reason);
+        if wanted == CellState::Failed {
+            continue;
+        }
+        let measured: Vec<_> = record.stages.iter().filter(|stage| stage.measured).collect();
+        for stage in &measured {
+            let verified = stage.load.as_ref().unwrap().verify.as_ref().unwrap();
+            let sound = verified.correct > 0 && verified.wrong_blocks() == 0;
+            assert!(sound, "{variant}: {verified}");
+        }
+        let figures = measured.iter().filter_map(|stage| stage.layers.get("layer").cloned());
+        stages.insert(variant.clone(), figures.collect());
+    }
+    for (variant, figures) in stages.iter().filter(|(name, _)| !SILENT.contains(&name.as_str())) {
+        // The last one reads and writes, so that every figure has something to be of.
+        let last = figures.last().unwrap_or_else(|| panic!("{variant} says nothing"));
+        let missing: Vec<_> = last.iter().filter(|(_, value)| value.is_none()).collect();
+        assert!(!last.is_empty() && missing.is_empty(), "{variant}: {missing:?}");
+    }
+    let of = |variant: &str, stage: usize, id: &str| stages[variant][stage][id].unwrap();
+    let written = 12.0 * f64::from(1 << 20);
+    // 16 MiB of cache took most of 12 MiB, and wrote some of it back already.
+    assert!(of("writecache", 0, "hit_percent") > 30.0, "{:?}", stages["writecache"]);
+    assert!(of("writecache", 0, "used_percent") > 20.0, "{:?}", stages["writecache"]);
+    assert!(of("thin", 0, "pool_used_bytes") >= written / 2.0, "{:?}", stages["thin"]);
+    assert_eq!(of("thin", 0, "mapped_bytes"), of("thin", 0, "pool_used_bytes"));
+    assert_eq!(of("thin", 1, "transactions"), 3.0, "a volume and two snapshots");
+    assert!(of("thin", 1, "chunks_taken") > 0.0, "writes after a snapshot copy chunks");
+    assert!(of("cachepool", 0, "write_hit_percent") >= 0.0);
+    // What was just written is in the cache, also after it went and came back.
+    assert!(of("bcache", 1, "read_hit_percent") > 0.0, "{:?}", stages["bcache"]);
+    assert!(of("bcache", 0, "dirty_bytes") > written / 4.0, "{:?}", stages["bcache"]);
+    for still in ["cachevol", "cleaner"] {
+        assert_eq!(of(still, 0, "promotions"), 0.0, "{still} caches nothing anew");
+    }
+}
+
+#[test]
+fn every_layer_of_the_lab_is_explained_with_its_commands_and_simulated() {
+    let dir = tempfile::tempdir().unwrap();
+    let experiment = dir.path().join("layers.toml");
+    std::fs::write(&experiment, EXPERIMENT).unwrap();
+    let said = expect(0, &["explain", text(&experiment)]).out;
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    for word in
+        ["--type writecache", "--type thin-pool", "--cachepool fast", "luksFormat", "make-bcache"]
+    {
+        assert!(said.contains(word), "{word}");
+    }
+    let out = dir.path().join("out");
+    expect(0, &["run", text(&experiment), "--simulate", "--out", text(&out)]);
+    let shown = json(&["show", text(&out), "--json"]);
+    assert_eq!(shown["complete"], true, "{shown:#}");
+}

@@ -1,0 +1,154 @@
+//! A cached device as a layer: what it answers with.
+
+use std::collections::BTreeMap;
+
+use super::names::device;
+use super::raise::{self, CHANGEABLE, says, write};
+use super::setup::Setup;
+use crate::kind::{ActionKind, PartEffect};
+use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan};
+use crate::settings::{SettingError, size_text};
+use crate::step::Step;
+
+/// The part that `detach` takes away.
+pub(super) const CACHED: &str = "cache";
+
+const fn action(name: &'static str, about: &'static str, part: PartEffect) -> ActionKind {
+    ActionKind { name, about, keys: &[], alone: false, loses: false, part: Some(part) }
+}
+
+pub(super) const ACTIONS: &[ActionKind] = &[
+    action(
+        "detach",
+        "Writes dirty blocks back and takes the cache away; the device stays up without one.",
+        PartEffect::Takes(CACHED),
+    ),
+    action(
+        "attach",
+        "Puts the cache, in which nothing of the device is left, in front of it again, after a detach.",
+        PartEffect::Brings(CACHED),
+    ),
+];
+
+impl Layer for Setup {
+    fn settings(&self) -> BTreeMap<String, String> {
+        let entries = [
+            ("mode", self.mode.clone()),
+            ("sequential_cutoff", size_text(self.sequential_cutoff)),
+            ("congested_read_threshold_us", self.congested_read_us.to_string()),
+            ("congested_write_threshold_us", self.congested_write_us.to_string()),
+            ("writeback_percent", self.writeback_percent.to_string()),
+            ("bucket_size", size_text(self.bucket_size)),
+            ("block_size", size_text(self.block_size)),
+        ];
+        entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    }
+
+    fn raise(&self, at: &Place) -> Result<RaisePlan, SettingError> {
+        self.validate(at)?;
+        Ok(raise::raise(self, at))
+    }
+
+    fn change(&self, at: &Place, key: &str) -> Option<Vec<Step>> {
+        self.attribute(at, key)
+    }
+
+    fn changeable(&self) -> &'static [&'static str] {
+        CHANGEABLE
+    }
+
+    fn act(&self, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {
+        let own = device(at);
+        let step = |about: &str, action| Step {
+            about: about.to_owned(),
+            action,
+            undo: Vec::new(),
+            deadline_s: 120,
+        };
+        let state = format!("{own}/state");
+        let steps = match asked.action {
+            "detach" => vec![
+                step("take the cache away", write(format!("{own}/detach"), "1", None)),
+                says("wait until dirty blocks are written back", state, "no cache"),
+            ],
+            _ => {
+                let attach = write(format!("{own}/attach"), &at.uuid_text(), None);
+                let attach = step("put the cache in front of the device", attach);
+                let there = says("wait until it is there", state, "clean");
+                [attach, there].into_iter().chain(self.asked(at)).collect()
+            }
+        };
+        Ok(ActionPlan { steps, bytes: None })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::names::{CACHE, ORIGIN};
+    use super::*;
+    use crate::layer::Offer;
+    use crate::step::Action;
+
+    const UUID: &str = "0badcafe-666d-8072-";
+
+    fn raised(text: &str, cache: u64) -> Result<RaisePlan, SettingError> {
+        let block = |device: &str, bytes| Offer::Block { device: device.into(), bytes };
+        let inputs = BTreeMap::from([
+            (ORIGIN.to_owned(), block("{device.slow}", 2 << 30)),
+            (CACHE.to_owned(), block("{device.fast}", cache)),
+        ]);
+        let at = Place { name: "cache", run_tag: "0badcafe", inputs: &inputs };
+        Setup::read(&text.parse().unwrap())?.raise(&at)
+    }
+
+    #[test]
+    fn each_rule_names_its_key_its_value_and_a_remedy() {
+        for (text, cache, key, value, remedy) in [
+            ("bucket_size = \"96k\"", 1 << 30, "bucket_size", "96k", "from \"4k\" to \"8M\""),
+            ("block_size = \"8k\"", 1 << 30, "block_size", "8k", "from \"512\" to \"4k\""),
+            ("mode = \"passthrough\"", 1 << 30, "mode", "passthrough", "writearound"),
+            ("writeback_percent = 41", 1 << 30, "writeback_percent", "41", "0 to 40"),
+            ("", 256 << 20, "bucket_size", "512 buckets", "bucket_size = \"256k\""),
+            ("", 1 << 20, "bucket_size", "2 buckets", "take a larger cache device"),
+        ] {
+            let error = raised(text, cache).expect_err(text);
+            assert_eq!(error.key, key, "{text}: {error:?}");
+            assert!(error.message.contains(value), "{text}: {error:?}");
+            assert!(error.help.contains(remedy), "{text}: {error:?}");
+        }
+        assert!(raised("bucket_size = \"256k\"", 256 << 20).is_ok());
+    }
+
+    #[test]
+    fn the_set_is_known_by_its_uuid_and_goes_after_the_device_that_the_kernel_named() {
+        let raised = raised("sequential_cutoff = 0\nmode = \"writeback\"", 1 << 30).unwrap();
+        let shown: Vec<_> = raised.up.iter().map(|step| step.action.show()).collect();
+        assert!(shown[0].starts_with(&format!("make-bcache --cset-uuid {UUID}")), "{shown:?}");
+        assert!(shown[0].ends_with(" -C {device.fast} -B {device.slow}"), "{shown:?}");
+        let cutoff = "echo 0 > /sys/block/{cache.node}/bcache/sequential_cutoff";
+        let at = shown.iter().position(|step| step == cutoff).unwrap();
+        assert!(shown[at + 1].starts_with("wait until value is 0.0k in "), "{shown:?}");
+        assert!(!shown.iter().any(|step| step.contains("writeback_percent")), "its default");
+        let undo: Vec<_> = raised.up.iter().rev().flat_map(|step| &step.undo).collect();
+        let undo: Vec<_> = undo.into_iter().map(Action::show).collect();
+        let at = |text: &str| undo.iter().position(|action| action.contains(text)).unwrap();
+        let device = at("echo 1 > /sys/block/{cache.node}/bcache/stop");
+        let set = at(&format!("echo 1 > /sys/fs/bcache/{UUID}"));
+        assert!(device < set && set < at("wipe"), "{undo:?}");
+        assert_eq!(raised.offer.path(), "/dev/{cache.node}");
+        assert_eq!(raised.offer.bytes(), (2 << 30) - 8192);
+    }
+
+    #[test]
+    fn every_setting_that_can_change_is_written_and_read_back() {
+        let inputs = BTreeMap::new();
+        let at = Place { name: "cache", run_tag: "0badcafe", inputs: &inputs };
+        let setup = Setup::read(&toml::Table::new()).unwrap();
+        for key in CHANGEABLE {
+            let steps = setup.change(&at, key).unwrap();
+            let looked = matches!(steps[1].action, Action::Wait { .. });
+            assert!(steps.len() == 2 && looked && steps[1].about.contains(key), "{key}");
+        }
+        assert_eq!(setup.change(&at, "bucket_size"), None);
+    }
+}

@@ -1,0 +1,70 @@
+//! `bcache`: a slow device with a cache on a faster one: bcache, made by make-bcache and through sysfs.
+
+mod catalogue;
+mod layer;
+mod names;
+mod parsers;
+mod raise;
+mod rules;
+mod setup;
+
+use crate::kind::{FillLevel, Headline, InputKind, Kind, LayerNeeds, Parser, needed};
+use crate::objects::{Listing, Objects};
+
+use names::{CACHE, DEVICE, LEGS, NAME, ORIGIN, STATS, VALUE};
+
+pub(crate) const KIND: Kind = Kind {
+    inputs: &[
+        needed(ORIGIN, InputKind::Block, "the slow device, which holds all data"),
+        needed(CACHE, InputKind::Block, "the fast device, which holds what was used last"),
+    ],
+    keys: setup::KEYS,
+    parsers: &[
+        Parser { id: DEVICE, read: parsers::parse_device },
+        Parser { id: VALUE, read: parsers::parse_value },
+        Parser { id: STATS, read: parsers::parse_stats },
+        Parser { id: LEGS, read: parsers::parse_legs },
+    ],
+    recorded: &[
+        (DEVICE, include_str!("recorded/holders")),
+        (VALUE, include_str!("recorded/values")),
+        (STATS, include_str!("recorded/stats_total")),
+        (LEGS, include_str!("recorded/legs")),
+    ],
+    // The device before the set: the end of the set is the end of its device, but not the other way round.
+    objects: &[
+        Objects {
+            called: "bcache device",
+            listed: Listing::Directory { path: "/sys/block", identity: Some("bcache/label") },
+            remove: raise::stop_device,
+        },
+        Objects {
+            called: "bcache set",
+            listed: Listing::Directory { path: "/sys/fs/bcache", identity: None },
+            remove: raise::stop_set,
+        },
+    ],
+    refuses_nowait: true,
+    headline: Some(Headline { metric: "read_hit_percent", words: None, does: None }),
+    metrics: catalogue::METRICS,
+    fills: &[FillLevel { of: "cache", metric: "used_percent", part: Some(layer::CACHED) }],
+    actions: layer::ACTIONS,
+    charts: catalogue::CHARTS,
+    needs: LayerNeeds {
+        packages: &["bcache-tools"],
+        modules: &["bcache"],
+        faster: &[],
+        tools: &["make-bcache"],
+        by_hand: &[],
+        guest_files: &[],
+    },
+    figures: catalogue::figures,
+    counters: catalogue::COUNTERS,
+    rules: rules::RULES,
+    ..Kind::new(
+        NAME,
+        "A slow device with what was used last on a fast one: bcache.",
+        include_str!("manual.md"),
+        |table| Ok(Box::new(setup::Setup::read(table)?)),
+    )
+};

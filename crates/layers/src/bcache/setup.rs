@@ -1,0 +1,136 @@
+//! The settings of a cached device, read and checked.
+
+use toml::Table;
+use units::Bytes;
+
+use super::names::{CACHE, NAME};
+use crate::key::Key;
+use crate::layer::Place;
+use crate::settings::{SettingError, Settings, size_text};
+
+/// Modes in which I/Os go through the cache; the first is bcache's default.
+const MODES: [&str; 4] = ["writethrough", "writeback", "writearound", "none"];
+/// Buckets of which a set needs more: of as many or fewer the kernel has none to keep in reserve (`cache_alloc` in super.c), and refuses
+/// the set.
+const TOO_FEW: u64 = 512;
+/// The most that the superblock can say: 16 bits of sectors.
+const LARGEST_BUCKET: u64 = 8 << 20;
+const PAGE: u64 = 4096;
+
+pub(super) const KEYS: &[Key] = &[
+    Key {
+        name: "mode",
+        default: "writethrough",
+        allowed: "writethrough, writeback, writearound or none",
+        example: "\"writeback\"",
+        help: "writethrough: a write is done when origin and cache have it. writeback: when the cache has it. writearound: it goes past the cache. none: nothing is cached anew.",
+    },
+    Key {
+        name: "sequential_cutoff",
+        default: "4M",
+        allowed: "a size; 0 for none",
+        example: "\"0\"",
+        help: "I/Os of a task that go on from one another go past the cache once they are as long as this.",
+    },
+    Key {
+        name: "congested_read_threshold_us",
+        default: "2000",
+        allowed: "a whole number of microseconds; 0 for none",
+        example: "0",
+        help: "Reads of the cache that take longer make later I/Os go past it.",
+    },
+    Key {
+        name: "congested_write_threshold_us",
+        default: "20000",
+        allowed: "a whole number of microseconds; 0 for none",
+        example: "0",
+        help: "Writes to the cache that take longer make later I/Os go past it.",
+    },
+    Key {
+        name: "writeback_percent",
+        default: "10",
+        allowed: "a whole number from 0 to 40",
+        example: "20",
+        help: "Share of the cache that may be dirty before it is written back faster; 0: as fast as the origin takes it.",
+    },
+    Key {
+        name: "bucket_size",
+        default: "512k",
+        allowed: "a power of two from 4k to 8M",
+        example: "\"128k\"",
+        help: "Unit in which the cache is given out and thrown away; a set has more than 512 of them.",
+    },
+    Key {
+        name: "block_size",
+        default: "4k",
+        allowed: "512, 1k, 2k or 4k",
+        example: "\"4k\"",
+        help: "Unit of I/Os, which is the logical block size of the cached device.",
+    },
+];
+
+/// The settings of a cached device; sizes in bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Setup {
+    pub(super) mode: String,
+    pub(super) sequential_cutoff: u64,
+    pub(super) congested_read_us: u32,
+    pub(super) congested_write_us: u32,
+    pub(super) writeback_percent: u32,
+    pub(super) bucket_size: u64,
+    pub(super) block_size: u64,
+}
+
+impl Setup {
+    pub(super) fn read(table: &Table) -> Result<Self, SettingError> {
+        let s = Settings::new(NAME, table, KEYS)?;
+        let powers = |key: &str, default: u64, range: std::ops::RangeInclusive<u64>| {
+            let bytes = s.size(key)?.unwrap_or(default);
+            if bytes.is_power_of_two() && range.contains(&bytes) {
+                return Ok(bytes);
+            }
+            let [least, most] = [range.start(), range.end()].map(|bytes| size_text(*bytes));
+            Err(SettingError::new(
+                key,
+                format!("{key} of layer '{NAME}' cannot be {}", size_text(bytes)),
+                format!("write a power of two from \"{least}\" to \"{most}\""),
+            ))
+        };
+        let number = |key: &str, default, most| s.number(key, default, 0..=most);
+        Ok(Self {
+            mode: s.word("mode", MODES[0], &MODES)?,
+            sequential_cutoff: s.size("sequential_cutoff")?.unwrap_or(4 << 20),
+            congested_read_us: number("congested_read_threshold_us", 2000, u32::MAX)?,
+            congested_write_us: number("congested_write_threshold_us", 20_000, u32::MAX)?,
+            writeback_percent: number("writeback_percent", 10, 40)?,
+            bucket_size: powers("bucket_size", 512 << 10, PAGE..=LARGEST_BUCKET)?,
+            block_size: powers("block_size", PAGE, 512..=PAGE)?,
+        })
+    }
+
+    /// Buckets of the cache device.
+    pub(super) fn buckets(&self, at: &Place) -> u64 {
+        at.block(CACHE).1 / self.bucket_size
+    }
+
+    pub(super) fn validate(&self, at: &Place) -> Result<(), SettingError> {
+        let (bytes, buckets) = (at.block(CACHE).1, self.buckets(at));
+        if buckets > TOO_FEW {
+            return Ok(());
+        }
+        let fits = (bytes / (TOO_FEW + 1)).checked_ilog2().map_or(0, |log| 1 << log);
+        let smaller = match fits {
+            PAGE.. => format!("write bucket_size = \"{}\", or ", size_text(fits)),
+            _ => String::new(),
+        };
+        Err(SettingError::new(
+            "bucket_size",
+            format!(
+                "a cache of {} has {buckets} buckets of {}",
+                Bytes(bytes),
+                Bytes(self.bucket_size)
+            ),
+            format!("the kernel needs more than {TOO_FEW}: {smaller}take a larger cache device"),
+        ))
+    }
+}
