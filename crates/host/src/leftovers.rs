@@ -41,8 +41,8 @@ pub enum Leftover {
         device: String,
         /// The file.
         file: String,
-        /// The file lies in a file system of the run, which cannot be unmounted before this is gone.
-        inside: bool,
+        /// The mount that the file lies in, at a place of the run: it cannot be unmounted before this is gone.
+        inside: Option<Box<Self>>,
     },
 }
 
@@ -87,7 +87,13 @@ impl Leftover {
             Self::Mount { at, .. } => (at, command(&["umount", at])),
             Self::Directory(at) => (at, Action::Unmount { directory: at.clone(), device: None }),
             Self::Node(name) => (name, Action::RemoveNodes { nodes: vec![name.clone()] }),
-            Self::Loop { device, .. } => (device, command(&["losetup", "--detach", device])),
+            Self::Loop { device, inside, .. } => {
+                // What lies in a mount of somebody else is theirs, too.
+                if let Some(mount) = inside {
+                    mount.removal(ours, owned)?;
+                }
+                (device, command(&["losetup", "--detach", device]))
+            }
             Self::Object { of, name } => {
                 let (what, actions) = (self.to_string(), (of.remove)(name));
                 return Some(Removal { what, name: name.clone(), actions, above: false });
@@ -95,7 +101,7 @@ impl Leftover {
         };
         let above = matches!(
             self,
-            Self::Mount { .. } | Self::Directory(_) | Self::Loop { inside: true, .. }
+            Self::Mount { .. } | Self::Directory(_) | Self::Loop { inside: Some(_), .. }
         );
         Some(Removal { what: self.to_string(), name: name.clone(), actions: vec![action], above })
     }
@@ -131,17 +137,19 @@ fn mounts_and_loops(
     mounts: Vec<(bool, Mounted)>,
     loops: Vec<(String, String)>,
 ) -> (Vec<Leftover>, Vec<Leftover>) {
-    let as_left =
-        |inside| move |(device, file): (String, String)| Leftover::Loop { device, file, inside };
     let (mut left, mut rest) = (Vec::new(), loops);
     for (named, what) in mounts {
-        let (own, others) =
+        let (own, others): (Vec<_>, Vec<_>) =
             rest.into_iter().partition(|(_, file)| Path::new(file).starts_with(&what.at));
         rest = others;
-        left.extend(Vec::into_iter(own).map(as_left(true)));
-        left.push(Leftover::Mount { at: what.at.clone(), named, what });
+        let mount = Leftover::Mount { at: what.at.clone(), named, what };
+        let inside = || Some(Box::new(mount.clone()));
+        let looped = |(device, file)| Leftover::Loop { device, file, inside: inside() };
+        left.extend(own.into_iter().map(looped));
+        left.push(mount);
     }
-    (left, rest.into_iter().map(as_left(false)).collect())
+    let rest = rest.into_iter();
+    (left, rest.map(|(device, file)| Leftover::Loop { device, file, inside: None }).collect())
 }
 
 /// Lists the actions that remove everything that still carries the tag, in this order; `owned` are the run's devices.
@@ -304,6 +312,13 @@ mod tests {
         assert_eq!(shown, wanted);
         assert!(removals.iter().all(|removal| removal.above));
         assert_eq!(rest.len(), 1, "one elsewhere may be what the stack stands on");
+        // Somebody else's mount at a place of the run, and what lies in it, are left.
+        let at = "/run/fathom_0badcafe_fs";
+        let what = Mounted { number: "0:50".into(), source: "tmpfs".into(), at: at.into() };
+        let foreign = vec![("/dev/loop3".to_owned(), format!("{at}/i"))];
+        let (left, _) = mounts_and_loops(vec![(false, what)], foreign);
+        assert_eq!(left.len(), 2);
+        assert!(left.iter().all(|l| l.removal("fathom_0badcafe", &BTreeSet::new()).is_none()));
     }
 
     #[test]
@@ -313,7 +328,7 @@ mod tests {
         let left = Leftover::Loop {
             device: device.clone(),
             file: "/x/fathom_0badcafe".into(),
-            inside: false,
+            inside: None,
         };
         assert_eq!(left.to_string(), "loop device on /x/fathom_0badcafe");
         assert_eq!(removal(&left).actions[0].show(), "losetup --detach /dev/loop7");

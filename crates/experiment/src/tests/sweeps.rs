@@ -125,7 +125,7 @@ fn a_wrong_sweep_is_told_at_its_line_with_the_remedy() {
         ("sweep = { block_size = [\"4k\", \"4096\"] }", "is the same load as"),
         ("sweep = { block_size = [\"4k\", 4096, \"8k\"] }", "is the same load as"),
         ("sweep = { block_size = [\"4k=50,8k=50\", \"8k=50,4k=50\"] }", "is the same load as"),
-        ("sweep = { size = [\"1G\", \"100%\"] }", "is the same load as"),
+        ("sweep = { size = [\"510M\", \"50%\"] }", "is the same load as"),
         ("sweep = { interval = [\"1s\", \"1000ms\"] }", "is the same load as"),
         ("sweep = { depth = [1, 0] }", "depth"),
         ("sweep = { depth = [1, true] }", "as in depth = 32"),
