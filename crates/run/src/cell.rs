@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use experiment::{CellPlan, StagePlan};
-use host::{Executor, Meter, StepError};
+use host::{Executor, StepError};
 use layers::step::Step;
 use layers::{ALLOCATED, Offer, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START};
 use results::model::{
-    CellRecord, CellState, CommandFigures, FillFigures, LoadSummary, MachineLoad, Row, SampleRow,
-    StageEdge, StageRecord, StateFigures,
+    CellRecord, CellState, CommandFigures, FillFigures, LoadSummary, Row, SampleRow, StageEdge,
+    StageRecord, StateFigures,
 };
 use sys::interrupt::Level;
 
@@ -17,16 +17,16 @@ use crate::figures;
 use crate::inject::InjectedFault;
 use crate::loader::Loader;
 use crate::message::Message;
+use crate::metered::Metered;
 use crate::scene::CellContext;
 use crate::stop::Stop;
-use crate::suspended::Halt;
+use crate::suspended::{Halt, StageEnd};
 use crate::watch::CellSamplers;
 
 mod fill_stage;
 mod suspend;
 mod tasks;
 
-use suspend::StageEnd;
 pub(crate) use suspend::go_on;
 
 /// Figures of what a stage did, and the reason why the cell stops after it, if it does.
@@ -56,10 +56,7 @@ struct Running<'a> {
     /// Steps, waits and stages begun so far: what injections count.
     position: usize,
     samples: Vec<SampleRow>,
-    /// Meter of the machine's work for others while the cell runs, and when it began.
-    meter: Option<(Meter, u64)>,
-    /// The work for others of the machines before, and how long they had the cell, nanoseconds.
-    machines_before: Option<(MachineLoad, u64)>,
+    metered: Metered,
     /// Stages whose figures are final: those that ended on another machine.
     final_stages: usize,
 }
@@ -123,11 +120,8 @@ impl<'a> Running<'a> {
         };
         scene.recorder.record(&record);
         tracing::info!(cell = plan.index, variant = %plan.variant, repeat = plan.repeat, "cell");
-        // In virtual time the machine does something else.
-        let meter = if scene.clock.is_simulated() { None } else { suspend::meter(scene) };
         Self {
-            meter,
-            machines_before: None,
+            metered: Metered::begin(scene.clock),
             scene,
             plan,
             executor,
@@ -389,7 +383,7 @@ impl<'a> Running<'a> {
     /// Takes the stack down, whatever happened, and hands the record in.
     fn finish(mut self, outcome: Result<(), Stop>) -> CellState {
         // While the layers' threads are there: the CPU time of threads that have ended cannot be told from that of others.
-        self.record.machine = self.machine_load().map(|(load, _)| load);
+        self.record.machine = self.metered.read(self.scene.clock).map(|(load, _)| load);
         let down = self.tear_down();
         let (state, reason) = match (outcome, down) {
             (Ok(()), Ok(())) => (CellState::Done, None),

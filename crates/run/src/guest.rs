@@ -16,7 +16,6 @@ use crate::loader::Real;
 use crate::message::{HostReply, Message, Post};
 use crate::recorder::Recorder;
 use crate::scene::CellContext;
-use crate::suspended::SuspendedCell;
 use crate::{Cells, Injection, KeptStack, RunError};
 
 /// The guest's end of the link, as the run sees it.
@@ -62,13 +61,9 @@ pub fn cells<L: Link>(
             let plan = cell_of(&mission.plan, index)?;
             let begun = mission.begun.as_ref().filter(|begun| begun.cell == index);
             let state = match begun {
-                Some(begun) => cell::go_on(
-                    scene,
-                    plan,
-                    &mut executor(),
-                    &mut loader,
-                    SuspendedCell::clone(begun),
-                ),
+                Some(begun) => {
+                    cell::go_on(scene, plan, &mut executor(), &mut loader, *begun.clone())
+                }
                 None if mission.asks.contains(&index) && !needed(index, scene, inbox)? => break,
                 None => cell::run(scene, plan, &mut executor(), &mut loader),
             };

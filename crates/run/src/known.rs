@@ -59,9 +59,9 @@ impl KeptFiles {
     fn forget(&mut self, meant: impl Fn(&str) -> bool) {
         let mut gone = Vec::new();
         self.of.retain(|names, (number, _)| {
-            let forgotten = names.iter().any(|name| meant(name));
-            gone.extend(forgotten.then_some(*number));
-            !forgotten
+            let goes = names.iter().any(|name| meant(name));
+            gone.extend(goes.then_some(*number));
+            !goes
         });
         // What cannot be removed is never asked for: no set has its number.
         gone.into_iter().for_each(|number| drop(std::fs::remove_file(self.path(number))));

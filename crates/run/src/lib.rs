@@ -24,6 +24,7 @@ mod loader;
 pub mod local;
 mod looks;
 mod message;
+mod metered;
 mod mission;
 mod one_load;
 mod outcome;

@@ -153,7 +153,7 @@ struct Between<'a> {
     began: Instant,
     interrupt: &'a Interrupt,
     /// A cell that the next guest goes on with.
-    begun: Option<SuspendedCell>,
+    begun: Option<Box<SuspendedCell>>,
     /// The time of that cell at a moment, nanoseconds since its epoch.
     time: Option<(u64, Instant)>,
 }
@@ -187,7 +187,7 @@ impl<'a> Between<'a> {
     }
 
     /// Keeps a cell for the next guest; its clock goes on meanwhile.
-    fn keep(&mut self, cell: SuspendedCell) {
+    fn keep(&mut self, cell: Box<SuspendedCell>) {
         tracing::info!(cell = cell.cell, "a cell waits for its machine to boot");
         self.time = Some((cell.at_ns, Instant::now()));
         self.begun = Some(cell);
@@ -314,7 +314,7 @@ fn listen<G: Guests>(
                             &if needed { HostReply::GoOn } else { HostReply::Finish }.encode(),
                         );
                     }
-                    Message::Suspended(cell) => between.keep(*cell),
+                    Message::Suspended(cell) => between.keep(cell),
                     Message::Time => guest.answer(&between.time().encode()),
                     // Facts of the guest are there once it has begun, which no line of a log says.
                     Message::Log(line) => {

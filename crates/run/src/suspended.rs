@@ -1,10 +1,11 @@
 //! A cell as a value: all that another machine needs in order to go on with it.
 
 use host::ExecutorState;
-use results::model::{CellRecord, MachineLoad};
+use results::model::CellRecord;
 use serde::{Deserialize, Serialize};
 
 use crate::known::KnownState;
+use crate::metered::Work;
 
 /// Everything that a machine has to know in order to go on with a cell that another one began.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,8 +21,8 @@ pub struct SuspendedCell {
     pub(crate) executor: ExecutorState,
     /// The record so far; figures of stages that have ended are in it.
     pub(crate) record: CellRecord,
-    /// The work for others of the machines so far, and how long they had the cell, nanoseconds; `None` where it was not measured.
-    pub(crate) machines: Option<(MachineLoad, u64)>,
+    /// The work of the machines so far for others; `None` where it was not measured.
+    pub(crate) machines: Option<Work>,
     /// The known contents of the targets.
     pub(crate) known: KnownState,
 }
@@ -34,4 +35,15 @@ pub(crate) struct Halt {
     pub step: usize,
     /// Start of the stage, nanoseconds since the run's epoch.
     pub start_ns: u64,
+}
+
+/// The end of a stage, as far as a machine goes.
+pub(crate) enum StageEnd {
+    /// It is over.
+    Over {
+        /// Tells whether the layers were read, where they had come to rest, before it was.
+        is_read: bool,
+    },
+    /// The machine boots anew in the midst of it.
+    Rebooting(Halt),
 }

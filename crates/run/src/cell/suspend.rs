@@ -1,25 +1,18 @@
 //! A cell between two machines: it stops where its machine boots anew, becomes a value, and goes on from that value on another one.
 
 use experiment::{CellPlan, Task};
-use host::{Executor, Meter};
+use host::Executor;
 use layers::step::Step;
-use results::model::{CellState, MachineLoad, StepRecord};
+use results::model::{CellState, StepRecord};
 
 use super::{Running, stopped};
 use crate::figures;
 use crate::loader::Loader;
 use crate::message::Message;
+use crate::metered::Metered;
 use crate::scene::CellContext;
 use crate::stop::Stop;
 use crate::suspended::{Halt, SuspendedCell};
-
-/// The end of a stage, as far as this machine goes.
-pub(super) enum StageEnd {
-    /// It is over; whether the layers were read, where they had come to rest, before it was.
-    Over { is_read: bool },
-    /// The machine boots anew in the midst of it.
-    Rebooting(Halt),
-}
 
 /// Goes on with a cell on this machine, whose clock goes on, too; its record has been handed in when this returns.
 pub(crate) fn go_on(
@@ -50,8 +43,7 @@ pub(crate) fn go_on(
         });
     }
     let mut running = Running {
-        meter: machines.as_ref().and_then(|_| meter(scene)),
-        machines_before: machines,
+        metered: Metered::go_on(scene.clock, machines),
         scene,
         plan,
         executor,
@@ -64,21 +56,7 @@ pub(crate) fn go_on(
     running.end(outcome, loader)
 }
 
-/// Begins to measure what the machine does for others; gives the moment, too.
-pub(super) fn meter(scene: &CellContext) -> Option<(Meter, u64)> {
-    Some((Meter::new().ok()?, scene.clock.now().0))
-}
-
 impl Running<'_> {
-    /// Returns what this machine and those before did for others, and how long they had the cell, nanoseconds.
-    pub(super) fn machine_load(&self) -> Option<(MachineLoad, u64)> {
-        let (meter, since) = self.meter.as_ref()?;
-        let own = (meter.read().ok()?, self.scene.clock.now().0.saturating_sub(*since));
-        let Some(before) = self.machines_before else { return Some(own) };
-        let time = before.1 + own.1;
-        Some((MachineLoad::over([before, own]), time))
-    }
-
     /// Ends the cell, or hands it over to another machine.
     pub(super) fn end(
         self,
@@ -111,7 +89,7 @@ impl Running<'_> {
             at_ns: self.scene.clock.now().0,
             halt,
             position: self.position,
-            machines: self.machine_load(),
+            machines: self.metered.read(self.scene.clock),
             executor: self.executor.state(),
             record: self.record,
             known: loader.known(),
