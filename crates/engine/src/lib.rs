@@ -37,6 +37,7 @@ mod stall_detector;
 mod summary;
 mod tally;
 mod target;
+pub mod tree;
 pub mod verify;
 mod weighted_round_robin;
 mod worker;

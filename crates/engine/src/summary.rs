@@ -169,13 +169,18 @@ fn facts(driven: &Driven, resolved: &ResolvedLoad) -> EngineFacts {
         direct: driven.direct,
         registered: driven.registered,
         clock: clock.map_or("virtual", |check| check.source.name()).into(),
-        clock_check: clock.map(|check| ClockFacts {
-            reason: check.reason.clone(),
-            tsc_hz: check.tsc_hz,
-            cpus_apart_ns: check.cpus_apart_ns,
-            cpus: check.cpus,
-            drift_ppm: check.drift_ppm,
-        }),
+        clock_check: clock.map(clock_facts),
+    }
+}
+
+/// Returns how far the clock can be trusted.
+pub(crate) fn clock_facts(check: &sys::stamps::StampCheck) -> ClockFacts {
+    ClockFacts {
+        reason: check.reason.clone(),
+        tsc_hz: check.tsc_hz,
+        cpus_apart_ns: check.cpus_apart_ns,
+        cpus: check.cpus,
+        drift_ppm: check.drift_ppm,
     }
 }
 

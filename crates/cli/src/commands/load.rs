@@ -24,6 +24,11 @@ use crate::render::LoadView;
 use crate::terminal::{Style, say, say_line};
 
 pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
+    if args.io.ops.as_ref().is_some_and(|ops| ops.blocks().is_none()) {
+        let help = "add --tree, and name a directory; --help lists the operations on devices";
+        let error = "--ops has operations on files, which a device has not";
+        return Err(Failure::usage(error).with_help(help));
+    }
     let mut spec = args.spec();
     // A profile is named as a file; relative to where the command is typed.
     spec.content.load_profile(Path::new(".")).map_err(|e| workload_failure(&e.into()))?;
@@ -179,7 +184,7 @@ pub fn reading(words: &[String]) -> Result<Load, Failure> {
 }
 
 /// Returns what is said of a load of which more than half failed: its figures are those of the rest.
-fn mostly_failed(operations: &BTreeMap<String, OperationSummary>) -> Option<String> {
+pub fn mostly_failed(operations: &BTreeMap<String, OperationSummary>) -> Option<String> {
     let ended: u64 = operations.values().map(|op| op.ios).sum();
     let failed: u64 = operations.values().flat_map(|op| op.errors.values()).sum();
     let (all, some) = (grouped(ended.saturating_add(failed)), grouped(failed));
@@ -189,7 +194,7 @@ fn mostly_failed(operations: &BTreeMap<String, OperationSummary>) -> Option<Stri
 
 /// 130 after Ctrl-C; 5 when the target's errors ended the load, most I/Os failed, nothing was measured, a block was wrong, or
 /// something that was asked for is not there.
-fn exit_code(summary: &LoadSummary) -> u8 {
+pub fn exit_code(summary: &LoadSummary) -> u8 {
     let wrong = |v: &results::model::VerifyFigures| v.wrong_blocks() > 0;
     match summary.ended_by.as_str() {
         "interrupted" => 130,
@@ -308,7 +313,7 @@ fn no_target_twice(args: &LoadArgs) -> Result<(), Failure> {
     })
 }
 
-fn workload_failure(error: &workload::WorkloadError) -> Failure {
+pub fn workload_failure(error: &workload::WorkloadError) -> Failure {
     let help = as_options(&error.help());
     Failure::usage(as_options(&error.to_string())).with_help(help)
 }
