@@ -20,6 +20,7 @@ pub use needs::{Corpus, Needs};
 pub use target::{Aim, Files, Target};
 pub use task::{
     CommandPlan, CopyPlan, FigurePlan, FillPlan, Otherwise, Output, Rounds, StatePlan, Task,
+    TreePlan,
 };
 
 /// An experiment, ready to be executed.

@@ -38,6 +38,7 @@ mod source;
 mod start;
 mod state;
 mod stop;
+mod tree_load;
 mod watch;
 
 pub use admission::{

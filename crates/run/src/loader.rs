@@ -18,6 +18,7 @@ use crate::copier;
 use crate::known::KnownInCell;
 use crate::message::{Chosen, Message};
 use crate::scene::CellContext;
+use crate::tree_load;
 use crate::watch::CellSamplers;
 use crate::{Event, OperationBrief};
 use experiment::{Aim, CellPlan, Plan, Rounds, StagePlan, Task};
@@ -175,6 +176,23 @@ impl Loader for Real<'_> {
             self.worked_on(planned);
             let copied = copier::copy(scene, plan.index, planned, copy, &places)?;
             return intact(executor).map(|()| copied);
+        }
+        if let Task::Tree(tree) = &planned.task {
+            let place = executor.place(planned.target.offer.path());
+            let place = place.map_err(|error| crate::chain(&error))?;
+            self.worked_on(planned);
+            let load = tree_load::prepare(plan, turn.stage, tree, place)?;
+            let foreign = watch.cpu_meter();
+            let (clock, interrupt) = (scene.clock, scene.interrupt);
+            let context = Context { clock, interrupt, foreign_cpu: Some(&*foreign) };
+            let mut span = LoadSpan::of(&load_of(plan, turn), turn);
+            let done = engine::tree::run(&load, &context, &mut |said| {
+                span.see(&said, executor, watch);
+                hand_in(scene, plan, turn, &said);
+            })
+            .map_err(|error| crate::chain(&error))?;
+            span.end(executor, watch);
+            return intact(executor).map(|()| done);
         }
         let mut load = load_of(plan, turn);
         let aims = aims(planned, turn);

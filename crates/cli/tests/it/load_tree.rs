@@ -5,7 +5,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::program::{Answer, command, expect, fathom_in, text};
+use crate::loop_device::loop_device;
+use crate::program::{Answer, command, expect, fathom_in, skip, text};
 
 const OPS: &str = "create=40,randread=40,delete=20";
 
@@ -182,4 +183,79 @@ fn ctrl_c_ends_a_load_of_a_tree_with_its_summary() {
     let summary: Value = serde_json::from_str(&last).unwrap();
     assert_eq!(summary["ended_by"], "interrupted");
     assert_eq!(summary["tree"]["files"], files(&folder.path().join("tree")).len());
+}
+
+const EXPERIMENT: &str = r#"
+name = "grown"
+about = "A tree of files on XFS"
+repeat = 1
+
+[devices.data]
+size = "512M"
+
+[[stack]]
+layer = "xfs"
+name = "fs"
+on = "data"
+
+[[stage]]
+do = "tree"
+name = "grow"
+ops = "create=40,randread=40,delete=20"
+files = 300
+file_size = "8k"
+jobs = 2
+ios = 6000
+
+[[stage]]
+do = "read"
+name = "end"
+measure = true
+"#;
+
+#[test]
+fn a_stage_of_an_experiment_loads_a_tree_and_its_record_has_the_figures() {
+    let test = "a_stage_of_an_experiment_loads_a_tree";
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("grown.toml");
+    std::fs::write(
+        &file,
+        EXPERIMENT
+            .replace("ios = 6000", "equilibrium = true")
+            .replace("randread=40,delete=20", "append=40"),
+    )
+    .unwrap();
+    let never = fathom_in(folder.path(), &["explain", "grown.toml"]);
+    assert!(never.code == Some(2) && never.err.contains("never comes to rest"), "{}", never.err);
+    std::fs::write(&file, EXPERIMENT.replace("ios = 6000", "")).unwrap();
+    let endless = fathom_in(folder.path(), &["explain", "grown.toml"]);
+    assert!(endless.code == Some(2) && endless.err.contains("has no end"), "{}", endless.err);
+    std::fs::write(&file, EXPERIMENT).unwrap();
+    let told = fathom_in(folder.path(), &["explain", "grown.toml"]);
+    assert!(
+        told.out.contains("create=40,randread=40,delete=20 on a tree of 300 names"),
+        "{}",
+        told.out
+    );
+    let simulated = fathom_in(folder.path(), &["run", "grown.toml", "--simulate", "--out", "s"]);
+    assert_eq!(simulated.code, Some(0), "{}", simulated.err);
+
+    let Some(disk) = loop_device(512 << 20) else {
+        return skip(test, "no loop device can be made (needs root)");
+    };
+    let device = format!("data={}", disk.path);
+    let args = ["run", "grown.toml", "--device", &device, "--out", "r"];
+    let answer = fathom_in(folder.path(), &args);
+    assert_eq!(answer.code, Some(0), "{}", answer.err);
+    let cells = std::fs::read_dir(folder.path().join("r/cells")).unwrap().flatten();
+    let record = cells.map(|cell| cell.path().join("cell.json")).find(|path| path.exists());
+    let record: Value =
+        serde_json::from_str(&std::fs::read_to_string(record.unwrap()).unwrap()).unwrap();
+    let load = &record["stages"][0]["load"];
+    assert_eq!(load["ended_by"], "ios", "{load}");
+    let attempted = |name: &str| load["operations"][name]["attempted"].as_u64().unwrap();
+    assert_eq!(attempted("create") + attempted("randread") + attempted("delete"), 6000);
+    let files = load["tree"]["files"].as_u64().unwrap();
+    assert!((150..250).contains(&files), "{load}");
+    assert_eq!(load["tree"]["bytes"], 8192 * files);
 }

@@ -7,7 +7,7 @@ use units::Key;
 use super::task::StageKind;
 use crate::diagnostic::{Diagnostic, Mend, among, nearest};
 use crate::document::Table;
-use crate::{action, allocation, command, copy, drive, fill, layout, state, steps};
+use crate::{action, allocation, command, copy, drive, fill, layout, state, steps, tree_load};
 
 const DO: Key = Key { name: "do", takes: "what the stage does", example: "\"load\"" };
 
@@ -16,6 +16,7 @@ const KINDS: &[StageKind] = &[
     allocation::KIND,
     layout::KIND,
     drive::KIND,
+    tree_load::KIND,
     fill::KIND,
     state::KIND,
     copy::KIND,
