@@ -116,7 +116,9 @@ impl Failure {
 /// Prints what is to be said of the command line: an error, or the help that it asks for.
 pub fn command_line(error: &clap::Error) -> ExitCode {
     let words = crate::args::words();
-    let told = negative(error, words.iter().cloned()).or_else(|| of_fio(error, &words));
+    let told = negative(error, words.iter().cloned())
+        .or_else(|| of_tree(error, &words))
+        .or_else(|| of_fio(error, &words));
     if let Some(failure) = told {
         return failure.report();
     }
@@ -154,6 +156,20 @@ pub fn negative(error: &clap::Error, words: impl Iterator<Item = String>) -> Opt
     })?;
     let message = format!("'{value}' is no value for '{option}': it is negative");
     let help = "give a number without a minus: no size, time, rate, count or share is below zero";
+    Some(Failure::usage(message).with_help(help))
+}
+
+/// Returns what is wrong with the operations of a load of a tree, which has others than one of a device.
+fn of_tree(error: &clap::Error, words: &[String]) -> Option<Failure> {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text),
+        _ => None,
+    };
+    let option = text(ContextKind::InvalidArg)?;
+    if !option.starts_with("--ops") || !words.iter().any(|word| word == "--tree") {
+        return None;
+    }
+    let (message, help) = crate::args::mix(text(ContextKind::InvalidValue)?).err()?;
     Some(Failure::usage(message).with_help(help))
 }
 

@@ -65,6 +65,7 @@ fn command(command: &Command) -> Result<ExitCode, Failure> {
         Command::Lab(LabCommand::Shell(args)) => commands::shell::open(args),
         Command::Lab(LabCommand::Clean(args)) => commands::lab::clean(args.json),
         Command::Run(args) => commands::run::run(args),
+        Command::Load(args) if args.tree.tree => commands::load_tree::run(args),
         Command::Load(args) => commands::load::run(args),
         Command::Estimate(args) => commands::estimate::run(args),
         Command::Show(args) => commands::show::run(args),

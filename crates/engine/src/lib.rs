@@ -38,6 +38,7 @@ mod stood_still;
 mod summary;
 mod tally;
 mod target;
+pub mod tree;
 pub mod verify;
 mod weighted_round_robin;
 mod worker;

@@ -164,6 +164,7 @@ impl ResolvedLoad {
             worst: load.recording.worst,
             jobs: self.jobs,
             per_job: load.spec.per_job,
+            outcomes: false,
         }
     }
 

@@ -99,10 +99,7 @@ impl Outcome {
             incomplete: cut_off.into_iter().collect(),
             ..LoadSummary::empty(load.seed)
         };
-        let ios = summary.counted_ios();
-        if let Some(cpu) = summary.cpu.as_mut().filter(|_| ios > 0) {
-            cpu.per_io_us = Some((cpu.user_s + cpu.system_s) * 1e6 / ios as f64);
-        }
+        share_cpu(&mut summary);
         Ok(summary)
     }
 
@@ -174,13 +171,18 @@ fn facts(driven: &Driven, resolved: &ResolvedLoad) -> EngineFacts {
         direct: driven.direct,
         registered: driven.registered,
         clock: clock.map_or("virtual", |check| check.source.name()).into(),
-        clock_check: clock.map(|check| ClockFacts {
-            reason: check.reason.clone(),
-            tsc_hz: check.tsc_hz,
-            cpus_apart_ns: check.cpus_apart_ns,
-            cpus: check.cpus,
-            drift_ppm: check.drift_ppm,
-        }),
+        clock_check: clock.map(clock_facts),
+    }
+}
+
+/// Returns how far the clock can be trusted.
+pub(crate) fn clock_facts(check: &sys::stamps::StampCheck) -> ClockFacts {
+    ClockFacts {
+        reason: check.reason.clone(),
+        tsc_hz: check.tsc_hz,
+        cpus_apart_ns: check.cpus_apart_ns,
+        cpus: check.cpus,
+        drift_ppm: check.drift_ppm,
     }
 }
 
@@ -272,6 +274,14 @@ pub(crate) fn cpu(process: Cpu, others: &[Cpu], ramp_ios: u64) -> CpuFigures {
     }
     let (user_s, system_s) = (left.0.as_secs_f64(), left.1.as_secs_f64());
     CpuFigures { user_s, system_s, per_io_us: None, ramp_ios }
+}
+
+/// Shares the load's CPU time out over the I/Os that count.
+pub(crate) fn share_cpu(summary: &mut LoadSummary) {
+    let ios = summary.counted_ios();
+    if let Some(cpu) = summary.cpu.as_mut().filter(|_| ios > 0) {
+        cpu.per_io_us = Some((cpu.user_s + cpu.system_s) * 1e6 / ios as f64);
+    }
 }
 
 #[cfg(test)]

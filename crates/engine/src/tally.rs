@@ -27,6 +27,21 @@ pub(crate) struct Shape {
     pub jobs: usize,
     /// Tells whether figures of each job are kept.
     pub per_job: bool,
+    /// Tells whether operations have other outcomes than done and failed: those on a file tree do.
+    pub outcomes: bool,
+}
+
+/// The outcome of an operation on a file tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It was done, in so many nanoseconds.
+    Done(u64),
+    /// It failed with this number, as it had to.
+    Expected(i32),
+    /// It failed with this number.
+    Unexpected(i32),
+    /// It was not tried.
+    Skipped,
 }
 
 /// The tally of one operation on one target.
@@ -35,6 +50,10 @@ pub(crate) struct OpTally {
     latency: Buckets,
     bytes: u64,
     errors: Errors,
+    /// Failures that had to be.
+    expected: Errors,
+    /// Operations that were not tried.
+    skipped: u64,
     /// Submission and completion apart.
     split: Option<(Buckets, Buckets)>,
     lateness: Option<Buckets>,
@@ -48,6 +67,8 @@ impl OpTally {
             latency: Buckets::new(),
             bytes: 0,
             errors: Errors::default(),
+            expected: Errors::default(),
+            skipped: 0,
             split: shape.split.then(|| (Buckets::new(), Buckets::new())),
             lateness: shape.open.then(Buckets::new),
             bandwidth: shape.mixed.then(Buckets::new),
@@ -63,6 +84,8 @@ impl OpTally {
         self.latency.merge(&other.latency);
         self.bytes += other.bytes;
         self.errors.merge(&other.errors);
+        self.expected.merge(&other.expected);
+        self.skipped += other.skipped;
         if let (Some((a, b)), Some((c, d))) = (&mut self.split, &other.split) {
             a.merge(c);
             b.merge(d);
@@ -78,7 +101,7 @@ impl OpTally {
     fn clear(&mut self) {
         self.latency.clear();
         self.bytes = 0;
-        self.errors = Errors::default();
+        (self.errors, self.expected, self.skipped) = Default::default();
         if let Some((submission, completion)) = &mut self.split {
             submission.clear();
             completion.clear();
@@ -88,7 +111,7 @@ impl OpTally {
         }
     }
 
-    fn summary(&self, duration_ns: u64) -> Result<OperationSummary, EngineError> {
+    fn summary(&self, duration_ns: u64, outcomes: bool) -> Result<OperationSummary, EngineError> {
         let per_second =
             |n: u64| (duration_ns > 0 && n > 0).then(|| n as f64 * 1e9 / duration_ns as f64);
         let latency = self.latency.histogram()?;
@@ -97,7 +120,9 @@ impl OpTally {
             Ok::<_, EngineError>(histogram.as_ref().and_then(results::histogram::summary))
         });
         let bandwidths = self.bandwidth.as_ref().map(Buckets::histogram).transpose()?;
-        let is_one = self.bandwidth.is_none() && ios > 0 && self.bytes.is_multiple_of(ios);
+        let is_one =
+            self.bandwidth.is_none() && !outcomes && ios > 0 && self.bytes.is_multiple_of(ios);
+        let attempted = ios + self.errors.total() + self.expected.total();
         Ok(OperationSummary {
             io_bytes: (is_one && self.bytes > 0).then(|| self.bytes / ios),
             bandwidths: bandwidths.as_ref().and_then(encoded),
@@ -111,6 +136,9 @@ impl OpTally {
             submission: short(self.split.as_ref().map(|s| &s.0))?,
             completion: short(self.split.as_ref().map(|s| &s.1))?,
             lateness: short(self.lateness.as_ref())?,
+            attempted: outcomes.then_some(attempted),
+            expected_errors: outcomes.then(|| self.expected.by_name()),
+            skipped: outcomes.then_some(self.skipped),
         })
     }
 }
@@ -158,6 +186,19 @@ impl Tally {
     /// An I/O failed.
     pub(crate) fn failed(&mut self, io: &Completion) {
         self.parts[io.target * self.shape.operations + io.operation].errors.add(io.error, 1);
+    }
+
+    /// An operation on a file tree ended so, with so many bytes moved.
+    #[inline]
+    pub(crate) fn ended(&mut self, operation: usize, outcome: Outcome, bytes: u64) {
+        let part = &mut self.parts[operation];
+        part.bytes += bytes;
+        match outcome {
+            Outcome::Done(latency_ns) => part.latency.add(latency_ns),
+            Outcome::Expected(errno) => part.expected.add(errno, 1),
+            Outcome::Unexpected(errno) => part.errors.add(errno, 1),
+            Outcome::Skipped => part.skipped += 1,
+        }
     }
 
     /// Adds what `other` counted; the worst I/Os stay as they are.
@@ -226,7 +267,10 @@ impl Tally {
         duration_ns: u64,
     ) -> Result<BTreeMap<String, OperationSummary>, EngineError> {
         let summary = |(operation, name): (usize, &String)| {
-            Ok((name.clone(), self.over_targets(operation).summary(duration_ns)?))
+            Ok((
+                name.clone(),
+                self.over_targets(operation).summary(duration_ns, self.shape.outcomes)?,
+            ))
         };
         names.iter().enumerate().map(summary).collect()
     }
@@ -239,8 +283,9 @@ impl Tally {
         duration_ns: u64,
     ) -> Result<BTreeMap<String, OperationSummary>, EngineError> {
         let parts = &self.parts[target * self.shape.operations..][..self.shape.operations];
-        let summary =
-            |(part, name): (&OpTally, &String)| Ok((name.clone(), part.summary(duration_ns)?));
+        let summary = |(part, name): (&OpTally, &String)| {
+            Ok((name.clone(), part.summary(duration_ns, self.shape.outcomes)?))
+        };
         parts.iter().zip(names).map(summary).collect()
     }
 }

@@ -114,7 +114,7 @@ impl StageTask for Layout {
 }
 
 /// The folder of the files of a stage, one for each name.
-fn folder(stage: &StageHead) -> Result<String, Diagnostic> {
+pub(crate) fn folder(stage: &StageHead) -> Result<String, Diagnostic> {
     let folder = names::as_file(&stage.name);
     if folder.len() <= names::LONGEST_FILE {
         return Ok(folder);

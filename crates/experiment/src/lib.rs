@@ -48,6 +48,7 @@ mod subject;
 mod sweep;
 mod targets;
 mod texture;
+mod tree_load;
 mod trial;
 mod unused;
 mod variant_figure;
@@ -64,6 +65,7 @@ pub use explain::{Explained, ExplainedFigure, ExplainedVariant, explain};
 pub use plan::{
     Aim, CellPlan, CommandPlan, CopyPlan, Corpus, DevicePlan, FigurePlan, Files, FillPlan, Machine,
     Needs, Otherwise, Output, PlacedLayer, Plan, Rounds, StagePlan, StatePlan, Target, Task,
+    TreePlan,
 };
 pub use repeat::Repeat;
 pub use scale::{Scale, with_set};

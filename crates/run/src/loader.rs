@@ -1,5 +1,7 @@
 //! Who drives the load of a stage: the engine on the real target, or its twin in virtual time.
 
+mod tree;
+
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -192,6 +194,11 @@ impl Loader for Real<'_> {
             let copied = copier::copy(scene, plan.index, planned, copy, &places)?;
             return intact(executor).map(|()| copied);
         }
+        if let Task::Tree(tree) = &planned.task {
+            self.worked_on(planned);
+            let done = tree::drive(scene, plan, turn, tree, (executor, watch))?;
+            return intact(executor).map(|()| done);
+        }
         let mut load = load_of(plan, turn);
         let aims = aims(planned, turn);
         for aim in &aims {
@@ -207,11 +214,8 @@ impl Loader for Real<'_> {
             None => {}
         }
         let foreign = watch.cpu_meter();
-        let context = Context {
-            clock: scene.clock,
-            interrupt: scene.interrupt,
-            foreign_cpu: Some(&*foreign),
-        };
+        let (clock, interrupt) = (scene.clock, scene.interrupt);
+        let context = Context { clock, interrupt, foreign_cpu: Some(&*foreign) };
         let (choice, chosen) = self.choice(planned, &load)?;
         if let Some(chosen) = chosen {
             scene.recorder.send(Message::Chosen(chosen));

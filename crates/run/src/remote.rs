@@ -243,7 +243,7 @@ fn run_cells<G: Guests>(
         let mission: Mission = Mission::Cells(Cells {
             plan: plan.clone(),
             cells: cells.clone(),
-            begun: begun.map(Box::new),
+            begun,
             injections: injections.to_vec(),
             choices: ledger.choices().clone(),
             asks: between.asks(plan, &cells),

@@ -122,8 +122,8 @@ impl Loader for Twin {
         executor: &mut Executor,
         watch: &mut CellSamplers,
     ) -> Result<LoadSummary, String> {
-        if matches!(plan.stages[turn.stage].task, Task::Copy(_)) {
-            // Nothing is copied, and nobody knows what its blocks would hold.
+        if matches!(plan.stages[turn.stage].task, Task::Copy(_) | Task::Tree(_)) {
+            // Nothing is copied, and no file is made; nobody knows what blocks would hold.
             executor.lost_track();
             return Ok(LoadSummary { ended_by: "bytes".into(), ..LoadSummary::empty(Seed(0)) });
         }

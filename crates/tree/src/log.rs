@@ -3,6 +3,9 @@
 
 use crate::Answer;
 
+/// Surprises that are kept, 32 MiB: where nearly everything fails, there is one with each operation.
+const MOST: usize = 1 << 20;
+
 /// The log of one worker.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Log {
@@ -10,6 +13,8 @@ pub struct Log {
     surprises: Vec<(u64, Answer)>,
     /// Numbers of operations from which on the file system was full, and was not any more, by turns.
     turns: Vec<u64>,
+    /// Surprises that are not in it, because it is full.
+    left_out: u64,
 }
 
 impl Log {
@@ -23,8 +28,16 @@ impl Log {
         self.surprises.is_empty() && self.turns.is_empty()
     }
 
+    /// Tells whether all surprises are in it: only then can a stream be gone through again.
+    pub fn is_whole(&self) -> bool {
+        self.left_out == 0
+    }
+
     pub(crate) fn surprise(&mut self, number: u64, answer: Answer) {
-        self.surprises.push((number, answer));
+        match self.surprises.len() < MOST {
+            true => self.surprises.push((number, answer)),
+            false => self.left_out += 1,
+        }
     }
 
     pub(crate) fn set_full(&mut self, number: u64, full: bool) {
@@ -60,5 +73,19 @@ impl Reader<'_> {
             self.surprise += 1;
             *answer
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_of_nothing_but_surprises_ends_somewhere_and_says_so() {
+        let mut log = Log::default();
+        (0..MOST as u64).for_each(|number| log.surprise(number, Answer::default()));
+        assert!(log.is_whole());
+        log.surprise(MOST as u64, Answer::default());
+        assert_eq!((log.surprises().len(), log.is_whole()), (MOST, false));
     }
 }

@@ -10,6 +10,8 @@ pub mod errno {
     pub const NO_ENTRY: i32 = 2;
     /// The name is there already.
     pub const EXISTS: i32 = 17;
+    /// A hole of no length cannot be punched.
+    pub const INVALID: i32 = 22;
     /// The device is full.
     pub const NO_SPACE: i32 = 28;
     /// The quota is used up.

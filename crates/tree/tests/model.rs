@@ -84,6 +84,7 @@ impl Model {
             TreeOp::Read | TreeOp::Randread | TreeOp::Randwrite => {
                 assert!(step.requests().all(|request| request.offset + request.bytes <= size));
             }
+            TreeOp::Punch if size == 0 => return failed(errno::INVALID),
             TreeOp::Punch => assert!(step.offset + step.amount <= size),
             TreeOp::Truncate => self.files[file] = step.amount,
             TreeOp::Fallocate => self.files[file] = step.offset + step.amount,
@@ -284,4 +285,23 @@ fn shares_of_what_is_made_durable_are_exact_at_both_ends() {
     assert!(
         (none - 0.4).abs() < 0.03 && (fsync - 0.2).abs() < 0.03 && (fdatasync - 0.4).abs() < 0.03
     );
+}
+
+#[test]
+fn space_may_lack_for_whatever_changes_something() {
+    for op in ["randwrite", "punch", "truncate", "delete", "rename", "fsync"] {
+        let spec = spec(&format!("create=9,{op}=1"));
+        let (mut stream, _) = run(&spec, 1, 0, 2_000);
+        let mut seen = false;
+        for _ in 0..500 {
+            let step = stream.next_step();
+            let lacks = step.op.name() == op && step.expected == Expectation::Done;
+            let lacking = Answer { errno: errno::NO_SPACE, ..Answer::default() };
+            let verdict =
+                stream.record(&step, if lacks { lacking } else { Answer::expected(&step) });
+            assert_ne!(verdict, Verdict::Unexpected, "{op}");
+            seen |= lacks;
+        }
+        assert!(seen, "{op}");
+    }
 }

@@ -10,6 +10,7 @@ use units::{Bytes, Nanos, Percent, Seed};
 use workload::LoadSpec;
 
 use super::content::ContentArgs;
+use super::tree::{OpsArg, TreeArgs};
 
 /// Duration of a load when nobody says when to stop.
 const DURATION: Nanos = Nanos::from_secs(10);
@@ -26,6 +27,8 @@ Examples:
     fathom load /dev/sdx --ops randread=100 --rate 5000/s --arrival poisson --duration 60s
   Two devices, 70 % of the I/Os on the first, every I/O in a log:
     fathom load /dev/sdx=70 /dev/sdy=30 --ops randread=100 --io-log ios.fio && fathom show ios.fio
+  A tree of up to 10,000 files in a new or empty directory; --equilibrium in place of --duration waits until it has come to rest:
+    fathom load scratch --tree --ops create=40,randread=40,delete=20 --duration 5s
   Read back and check what was written:
     fathom load scratch.dat --size 1G --ops randwrite=50,randread=50 --pattern permutation --verify both --passes 2
 
@@ -37,7 +40,7 @@ half of the I/Os failed, or nothing was measured, or a block was wrong, or no bl
 #[command(after_help = EXAMPLES)]
 pub struct LoadArgs {
     /// Block devices or files, each with its share of the I/Os in percent if not equal; `null` is no target at all. New files and
-    /// `null` need --size.
+    /// `null` need --size. With --tree: a directory.
     #[arg(required = true, value_name = "TARGET[=SHARE]", value_parser = OsStringValueParser::new().try_map(TargetArg::read))]
     pub targets: Vec<TargetArg>,
     #[command(flatten)]
@@ -48,6 +51,8 @@ pub struct LoadArgs {
     pub stop: StopArgs,
     #[command(flatten)]
     pub content: ContentArgs,
+    #[command(flatten)]
+    pub tree: TreeArgs,
     #[command(flatten)]
     pub verify: VerifyArgs,
     #[command(flatten)]
@@ -68,9 +73,9 @@ pub struct LoadArgs {
 #[command(next_help_heading = "Operations and places")]
 pub struct IoArgs {
     /// Operations and their shares in percent: read, write, randread, randwrite, discard, randdiscard, writezeroes,
-    /// randwritezeroes, flush.
-    #[arg(long, value_name = "OP=SHARE,...", default_value = "randread=100")]
-    pub ops: workload::Ops,
+    /// randwritezeroes, flush [default: randread=100]. With --tree: weights of operations on files.
+    #[arg(long, value_name = "OP=SHARE,...")]
+    pub ops: Option<OpsArg>,
     /// Block size or pattern of single operations: `write.block_size=64k;randread.pattern=zipf:1.2`.
     #[arg(long, value_name = "OP.KEY=VALUE;...", default_value = "")]
     pub each: workload::PerOperation,
@@ -290,7 +295,11 @@ impl LoadArgs {
             || stop.ios.is_some()
             || stop.passes.is_some();
         LoadSpec {
-            ops: io.ops.clone(),
+            ops: match &io.ops {
+                None => workload::Ops::only(workload::OpName::Randread),
+                // Without any it is refused.
+                Some(ops) => ops.blocks().cloned().unwrap_or_default(),
+            },
             each: io.each.clone(),
             pattern: io.pattern.clone(),
             hot: io.hot,

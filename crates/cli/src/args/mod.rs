@@ -12,6 +12,7 @@ mod load;
 mod load_keys;
 mod results;
 mod run;
+mod tree;
 mod uvdo;
 
 use std::ffi::OsString;
@@ -34,6 +35,7 @@ pub use load::{LoadArgs, TargetArg};
 pub use load_keys::as_options;
 pub use results::{CompareArgs, DoctorArgs, PackArgs, ReportArgs, ShowArgs, TrendArgs, UnpackArgs};
 pub use run::{Common, RunArgs, setting};
+pub use tree::mix;
 pub use uvdo::{
     CreateArgs, DiscardArg, GrowArgs, PolicyArg, PolicyArgs, StartArgs, StatsArgs, UvdoCheckArgs,
     UvdoCommand, UvdoPlaceArgs, UvdoRebuildArgs,
@@ -242,6 +244,11 @@ mod tests {
                 let taken = super::Cli::try_parse_from(words);
                 let taken = taken.unwrap_or_else(|error| panic!("{line}\n{error}"));
                 if let super::Command::Load(args) = taken.command {
+                    if args.tree.tree {
+                        let ops = args.io.ops.as_ref().unwrap().tree();
+                        ops.unwrap_or_else(|error| panic!("{line}\n{error:?}"));
+                        continue;
+                    }
                     args.spec().validate().unwrap_or_else(|error| panic!("{line}\n{error}"));
                 }
             }

@@ -24,10 +24,7 @@ use crate::render::LoadView;
 use crate::terminal::{Style, say, say_line};
 
 pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
-    let mut spec = args.spec();
-    // A profile is named as a file; relative to where the command is typed.
-    spec.content.load_profile(Path::new(".")).map_err(|e| workload_failure(&e.into()))?;
-    spec.validate().map_err(|error| workload_failure(&error))?;
+    let spec = spec_of(args)?;
     let style = Style::of_stderr();
     warnings(args, &spec).into_iter().for_each(|text| say_line(style.note("warning:").and(text)));
     let may_create = new_size(args)?;
@@ -95,6 +92,20 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     }
     let stopped = interrupt.level() != Level::None && !summary.incomplete.is_empty();
     Ok(ExitCode::from(if stopped { 130 } else { exit_code(&summary) }))
+}
+
+/// The load that is asked for, where it can be one of devices and files.
+fn spec_of(args: &LoadArgs) -> Result<LoadSpec, Failure> {
+    if args.io.ops.as_ref().is_some_and(|ops| ops.blocks().is_none()) {
+        let help = "add --tree, and name a directory; --help lists the operations on devices";
+        let error = "--ops has operations on files, which a device has not";
+        return Err(Failure::usage(error).with_help(help));
+    }
+    let mut spec = args.spec();
+    // A profile is named as a file; relative to where the command is typed.
+    spec.content.load_profile(Path::new(".")).map_err(|e| workload_failure(&e.into()))?;
+    spec.validate().map_err(|error| workload_failure(&error))?;
+    Ok(spec)
 }
 
 /// The targets by name; of a single one the size, bytes, is known.
@@ -179,7 +190,7 @@ pub fn reading(words: &[String]) -> Result<Load, Failure> {
 }
 
 /// Returns what is said of a load of which more than half failed: its figures are those of the rest.
-fn mostly_failed(operations: &BTreeMap<String, OperationSummary>) -> Option<String> {
+pub fn mostly_failed(operations: &BTreeMap<String, OperationSummary>) -> Option<String> {
     let ended: u64 = operations.values().map(|op| op.ios).sum();
     let failed: u64 = operations.values().flat_map(|op| op.errors.values()).sum();
     let (all, some) = (grouped(ended.saturating_add(failed)), grouped(failed));
@@ -189,7 +200,7 @@ fn mostly_failed(operations: &BTreeMap<String, OperationSummary>) -> Option<Stri
 
 /// 130 after Ctrl-C; 5 when the target's errors ended the load, most I/Os failed, nothing was measured, a block was wrong, or
 /// something that was asked for is not there.
-fn exit_code(summary: &LoadSummary) -> u8 {
+pub fn exit_code(summary: &LoadSummary) -> u8 {
     let wrong = |v: &results::model::VerifyFigures| v.wrong_blocks() > 0;
     match summary.ended_by.as_str() {
         "interrupted" => 130,
@@ -308,7 +319,7 @@ fn no_target_twice(args: &LoadArgs) -> Result<(), Failure> {
     })
 }
 
-fn workload_failure(error: &workload::WorkloadError) -> Failure {
+pub fn workload_failure(error: &workload::WorkloadError) -> Failure {
     let help = as_options(&error.help());
     Failure::usage(as_options(&error.to_string())).with_help(help)
 }

@@ -12,6 +12,7 @@ pub mod guest;
 pub mod lab;
 pub mod layers;
 pub mod load;
+pub mod load_tree;
 mod logs;
 pub mod pack;
 pub mod report;

@@ -45,6 +45,8 @@ mod load;
 #[cfg(test)]
 mod load_options;
 #[cfg(test)]
+mod load_tree;
+#[cfg(test)]
 mod loop_device;
 #[cfg(test)]
 mod modelled;

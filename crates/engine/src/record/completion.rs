@@ -2,6 +2,10 @@
 
 /// The `error` of a transfer that ended before its full length without an error number.
 pub(crate) const SHORT: i32 = -1;
+/// The error of an operation that found a file which is not the one that the load made.
+pub(crate) const NOT_OURS: i32 = -2;
+/// The error of an operation that was done although it should have failed.
+pub(crate) const UNFORESEEN: i32 = -3;
 
 /// One I/O that has ended. All times are nanoseconds since the clock's epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,6 +1,6 @@
 //! Failed I/Os by kind.
 
-use crate::record::SHORT;
+use crate::record::{NOT_OURS, SHORT, UNFORESEEN};
 
 /// Kinds of errors that one tally keeps apart; further kinds share the last place.
 const KINDS: usize = 12;
@@ -46,6 +46,8 @@ impl Errors {
 fn name(errno: i32) -> String {
     let known = match errno {
         SHORT => "short",
+        NOT_OURS => "not ours",
+        UNFORESEEN => "done against the books",
         0 => "other",
         libc::EIO => "EIO",
         libc::ENOSPC => "ENOSPC",
@@ -71,6 +73,19 @@ fn name(errno: i32) -> String {
         libc::EREMOTEIO => "EREMOTEIO",
         libc::ENOLINK => "ENOLINK",
         libc::EBADE => "EBADE",
+        libc::ENOENT => "ENOENT",
+        libc::EEXIST => "EEXIST",
+        libc::ENOTDIR => "ENOTDIR",
+        libc::EISDIR => "EISDIR",
+        libc::ENOTEMPTY => "ENOTEMPTY",
+        libc::ELOOP => "ELOOP",
+        libc::EXDEV => "EXDEV",
+        libc::EMLINK => "EMLINK",
+        libc::EMFILE => "EMFILE",
+        libc::ENFILE => "ENFILE",
+        libc::ENAMETOOLONG => "ENAMETOOLONG",
+        libc::ESPIPE => "ESPIPE",
+        libc::ESHUTDOWN => "ESHUTDOWN",
         libc::ESTALE => "ESTALE",
         _ => return format!("errno {errno}"),
     };

@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub(crate) use buckets::Buckets;
 #[cfg(test)]
 pub(crate) use buckets::LONGEST_NS;
-pub(crate) use completion::{Completion, SHORT};
+pub(crate) use completion::{Completion, NOT_OURS, SHORT, UNFORESEEN};
 pub(crate) use errors::Errors;
 pub(crate) use log::{IoLog, LogSender, start as start_log};
 pub(crate) use recorder::Recorder;

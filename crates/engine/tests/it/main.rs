@@ -17,4 +17,5 @@ mod simulated;
 mod stalls;
 mod states;
 mod support;
+mod tree;
 mod verify;

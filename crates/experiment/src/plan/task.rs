@@ -19,6 +19,8 @@ pub enum Task {
     Load(Box<LoadSpec>),
     /// A load until a figure of a layer has been reached.
     Fill(FillPlan),
+    /// A load of a tree of files on the target.
+    Tree(Box<TreePlan>),
     /// Blocks of a device go to the target.
     Copy(CopyPlan),
     /// A program works on the target.
@@ -52,6 +54,25 @@ impl Task {
     pub fn steps(&self) -> &[Step] {
         if let Self::Steps(steps) = self { steps } else { &[] }
     }
+}
+
+/// A load of a tree of files, in a directory of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TreePlan {
+    /// Operations, names, sizes, workers.
+    pub spec: tree::TreeSpec,
+    /// Content of what is written.
+    pub content: content::ContentSpec,
+    /// The time after which it ends.
+    pub duration: Option<Nanos>,
+    /// The operations after which it ends.
+    pub ios: Option<u64>,
+    /// Ends when it has come to rest.
+    pub equilibrium: bool,
+    /// Length of an interval row.
+    pub interval: Nanos,
+    /// Name of its directory in that of the target.
+    pub folder: String,
 }
 
 /// A state that a layer is to be in when its stage ends.

@@ -61,6 +61,9 @@ fn done(stage: &StagePlan, on: &str) -> String {
         Task::Fill(fill) => {
             format!("{}{}", filled(fill, stage.deadline), driven(&stage.aims, on))
         }
+        Task::Tree(plan) => {
+            format!("{} on a tree of {} names{on}", plan.spec.ops, plan.spec.files)
+        }
         Task::Copy(copy) => {
             format!("{} of {}, writes of {}{on}", copy.bytes, copy.role, copy.block)
         }

@@ -9,6 +9,7 @@ use crate::diagnostic::{Diagnostic, Mend, among, nearest};
 use crate::document::Table;
 use crate::{
     action, allocation, command, copy, drive, fill, layout, reboot, restart, state, steps,
+    tree_load,
 };
 
 const DO: Key = Key { name: "do", takes: "what the stage does", example: "\"load\"" };
@@ -18,6 +19,7 @@ const KINDS: &[StageKind] = &[
     allocation::KIND,
     layout::KIND,
     drive::KIND,
+    tree_load::KIND,
     fill::KIND,
     state::KIND,
     copy::KIND,

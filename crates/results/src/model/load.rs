@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AchievedContent, AskedContent, VerifyFigures};
+use super::{AchievedContent, AskedContent, TreeFacts, VerifyFigures};
 
 use units::show;
 
@@ -59,6 +59,15 @@ pub struct OperationSummary {
     /// Delay of the submission of I/Os against their intended times; `None` in a closed loop.
     #[serde(default)]
     pub lateness: Option<LatencySummary>,
+    /// Operations on a tree that were tried, whatever came of them; `None` of other loads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempted: Option<u64>,
+    /// Those of them that failed as they had to, by kind (`ENOENT`, `EEXIST`, `ENOSPC`); `None` of other loads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected_errors: Option<BTreeMap<String, u64>>,
+    /// Operations on a tree that were not tried; `None` of other loads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<u64>,
 }
 
 /// CPU time of the load: all threads of the process that drove it, the kernel's io_uring workers included,
@@ -129,6 +138,9 @@ pub struct LoadSummary {
     /// The counts and wrong blocks of verification; `None` when nobody asked.
     #[serde(default)]
     pub verify: Option<VerifyFigures>,
+    /// The file tree at the end; `None` of other loads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<TreeFacts>,
     /// Notices for the reader, in sentences.
     pub notices: Vec<String>,
     /// Things that were asked for and are missing or not whole: a log, a state, a pass. Each sentence is a notice as well.
@@ -155,6 +167,7 @@ impl LoadSummary {
             io_log: None,
             steady: None,
             verify: None,
+            tree: None,
             notices: Vec::new(),
             incomplete: Vec::new(),
         }

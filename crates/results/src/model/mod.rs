@@ -17,6 +17,7 @@ mod rows;
 mod state;
 mod target;
 mod traits;
+mod tree;
 mod verify;
 mod written;
 
@@ -50,5 +51,6 @@ pub use rows::{Fields, IntervalRow, JobRow, Row, SampleRow, StageEdge};
 pub use state::{Criterion, CriterionResult, Requirement, StateFigures};
 pub use target::TargetFacts;
 pub use traits::{StageData, StageTraits};
+pub use tree::{EquilibriumFacts, TreeFacts};
 pub use verify::{VerifyFigures, WrongBlock, WrongKind};
 pub use written::{Written, written};

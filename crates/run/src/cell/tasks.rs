@@ -33,7 +33,7 @@ impl Running<'_> {
                 self.command(stage, planned)
             }
             Task::Fill(planned) => Ok(self.fill(index, planned, loader, watch)),
-            Task::Load(_) | Task::Copy(_) => {
+            Task::Load(_) | Task::Tree(_) | Task::Copy(_) => {
                 let turn = LoadId { stage: index, round: None };
                 let done = loader.load(self.scene, self.plan, turn, self.executor, watch);
                 let failed = |reason| Stop::Failed(format!("stage {}: {reason}", stage.name));

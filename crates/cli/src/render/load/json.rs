@@ -73,7 +73,7 @@ pub fn summary(summary: &LoadSummary) -> Value {
             })
         })
         .collect();
-    json!({
+    let mut said = json!({
         "event": "summary",
         "schema": results::model::SCHEMA,
         "seed": summary.seed,
@@ -95,7 +95,11 @@ pub fn summary(summary: &LoadSummary) -> Value {
         "io_log": summary.io_log,
         "notices": summary.notices,
         "incomplete": summary.incomplete,
-    })
+    });
+    if summary.operations.values().any(|op| op.attempted.is_some()) {
+        said["tree"] = json!(summary.tree);
+    }
+    said
 }
 
 fn operations<'a>(
@@ -106,7 +110,7 @@ fn operations<'a>(
 
 fn operation(op: &OperationSummary) -> Value {
     let latency = |get: fn(&LatencySummary) -> Value| op.latency.as_ref().map(get);
-    json!({
+    let mut said = json!({
         "ios": op.ios,
         "bytes": op.bytes,
         "errors": op.errors,
@@ -125,5 +129,11 @@ fn operation(op: &OperationSummary) -> Value {
         "submission": op.submission,
         "completion": op.completion,
         "lateness": op.lateness,
-    })
+    });
+    if let Some(attempted) = op.attempted {
+        said["attempted"] = json!(attempted);
+        said["expected_errors"] = json!(op.expected_errors);
+        said["skipped"] = json!(op.skipped);
+    }
+    said
 }

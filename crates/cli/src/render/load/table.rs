@@ -2,7 +2,7 @@
 
 use results::model::{
     CONTENT_SHARES, ContentFigure, JobSummary, LatencySummary, LoadSummary, OperationSummary,
-    SteadyFacts, VerifyFigures,
+    SteadyFacts, TreeFacts, VerifyFigures,
 };
 use units::{Nanos, Unit, show};
 
@@ -50,6 +50,10 @@ pub fn table(summary: &LoadSummary, width: usize) -> Text {
 fn rest(text: &mut Text, summary: &LoadSummary) {
     for (name, op) in &summary.operations {
         parts(text, name, op);
+    }
+    missed(text, summary);
+    if let Some(tree) = &summary.tree {
+        self::tree(text, tree);
     }
     content(text, summary);
     if let Some(verify) = &summary.verify {
@@ -135,6 +139,40 @@ fn parts(text: &mut Text, name: &str, op: &OperationSummary) {
             let _ = writeln!(text, "{part:<10} of {name}: p50 {p50}, p99 {p99}, max {max}");
         }
     }
+}
+
+/// Says of operations on a tree which failed as they had to, and which were not tried.
+fn missed(text: &mut Text, summary: &LoadSummary) {
+    for (name, op) in &summary.operations {
+        let expected = op.expected_errors.iter().flatten();
+        let expected = expected.map(|(kind, n)| format!("{} {kind}", show::grouped(*n)));
+        let skipped = op.skipped.filter(|n| *n > 0);
+        let skipped = skipped.map(|n| format!("{} skipped", show::grouped(n)));
+        let all: Vec<_> = expected.chain(skipped).collect();
+        if !all.is_empty() {
+            let attempted = show::grouped(op.attempted.unwrap_or_default());
+            let _ = writeln!(text, "expected   {name}: {} of {attempted} tried", all.join(", "));
+        }
+    }
+}
+
+/// Says what is there of a tree, and whether it has come to rest.
+fn tree(text: &mut Text, tree: &TreeFacts) {
+    let (files, directories) = (show::grouped(tree.files), show::grouped(tree.directories));
+    let rest = &tree.equilibrium;
+    let seen = match (rest.files_at_rest_after, rest.bytes_at_rest_after, &rest.never) {
+        (_, _, Some(_)) => String::new(),
+        (Some(files), Some(bytes), _) => {
+            format!("; at rest after {} operations", show::grouped(files.max(bytes)))
+        }
+        (Some(files), None, _) => format!(
+            "; files at rest after {} operations, their bytes not yet",
+            show::grouped(files)
+        ),
+        _ => "; not at rest yet".to_owned(),
+    };
+    let bytes = units::Bytes(tree.bytes);
+    let _ = writeln!(text, "tree       {files} files, {directories} directories, {bytes}{seen}");
 }
 
 fn content(text: &mut Text, summary: &LoadSummary) {

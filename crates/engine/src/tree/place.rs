@@ -1,0 +1,165 @@
+//! The directory that a tree is made in: nothing that was there is touched.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{self, Access, AtFlags, Dir, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+
+use crate::error::{EngineError, ErrorKind};
+
+/// A directory alone, which is neither read nor written by itself.
+pub(crate) const DIRECTORY: OFlags =
+    OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+/// Paths stay below the directory, follow no link, and enter no other file system.
+const BELOW: ResolveFlags =
+    ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_XDEV);
+/// What mkfs of ext4 leaves in every file system.
+const LOST_AND_FOUND: &[u8] = b"lost+found";
+/// Directories of their own that are tried.
+const MOST_BESIDE: u32 = 10_000;
+
+/// Opens a directory below another one.
+pub(crate) fn below(root: impl AsFd, path: &str) -> rustix::io::Result<OwnedFd> {
+    let path = if path.is_empty() { "." } else { path };
+    fs::openat2(root, path, DIRECTORY, Mode::empty(), BELOW)
+}
+
+/// The directory that a tree lies in.
+#[derive(Debug)]
+pub(crate) struct Root {
+    directory: OwnedFd,
+    path: PathBuf,
+    /// The path that is opened.
+    way: PathBuf,
+}
+
+impl AsFd for Root {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.directory.as_fd()
+    }
+}
+
+impl Root {
+    /// Opens the directory, which has to be empty, or is made; or makes one of its own in it.
+    pub(crate) fn enter(
+        (path, way): (&Path, &Path),
+        into_existing: bool,
+    ) -> Result<Self, EngineError> {
+        if matches!(fs::stat(way), Err(Errno::NOENT)) {
+            let made = fs::mkdir(way, Mode::from_raw_mode(0o755));
+            made.map_err(|error| unmade(path, error))?;
+        }
+        let directory = open((path, way), into_existing)?;
+        let (path, way) = (path.to_owned(), way.to_owned());
+        if !into_existing {
+            return Ok(Self { directory, path, way });
+        }
+        for number in 1..=MOST_BESIDE {
+            let name = format!("fathom-tree-{number}");
+            match fs::mkdirat(&directory, name.as_str(), Mode::from_raw_mode(0o755)) {
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(unmade(&path.join(name), error)),
+                Ok(()) => {
+                    let (path, way) = (path.join(&name), way.join(&name));
+                    let own = below(&directory, &name).map_err(|error| unmade(&path, error))?;
+                    return Ok(Self { directory: own, path, way });
+                }
+            }
+        }
+        Err(unmade(&path, Errno::EXIST))
+    }
+
+    /// Its name.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Tells whether its name still leads to it.
+    pub(crate) fn is_in_place(&self) -> bool {
+        fs::stat(&self.way).is_ok_and(|found| is_same(&self.directory, found))
+    }
+
+    /// Bytes of the file system that it lies on.
+    pub(crate) fn bytes(&self) -> u64 {
+        fs::fstatvfs(&self.directory).map_or(0, |found| found.f_blocks * found.f_frsize)
+    }
+}
+
+/// Tells whether a directory is the one that was found.
+pub(crate) fn is_same(directory: impl AsFd, found: fs::Stat) -> bool {
+    let own = fs::fstat(directory).map(|own| (own.st_dev, own.st_ino));
+    own == Ok((found.st_dev, found.st_ino))
+}
+
+/// Checks the directory of a load, and touches nothing.
+///
+/// # Errors
+/// A path that is no directory, is not empty, or cannot be written to.
+pub fn examine(path: &Path, into_existing: bool) -> Result<(), EngineError> {
+    open((path, path), into_existing).map(drop)
+}
+
+fn open((path, way): (&Path, &Path), into_existing: bool) -> Result<OwnedFd, EngineError> {
+    let shown = path.display();
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let failed = |error: Errno| {
+        let (kind, what, help) = match error {
+            Errno::NOTDIR => (
+                ErrorKind::Usage,
+                "is no directory",
+                "name a directory; without --tree a load goes to a file or a device",
+            ),
+            Errno::NOENT => {
+                (ErrorKind::Usage, "is not there", "a load makes it; a look at it needs it")
+            }
+            _ => (ErrorKind::Target, "cannot be opened", "see the cause below"),
+        };
+        EngineError::new(kind, format!("{shown} {what}"), help).because(io::Error::from(error))
+    };
+    let directory = fs::open(way, flags, Mode::empty()).map_err(failed)?;
+    if !into_existing && !is_empty(&directory).map_err(failed)? {
+        return Err(EngineError::new(
+            ErrorKind::Refused,
+            format!("{shown} is not empty"),
+            "name an empty directory, or add --into-existing, which makes a directory of its own in it and touches nothing else",
+        ));
+    }
+    fs::accessat(&directory, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS).map_err(
+        |error| {
+            EngineError::new(
+                ErrorKind::Target,
+                format!("{shown} cannot be written to"),
+                "mount the file system for writing, or name a directory that you may write to",
+            )
+            .because(io::Error::from(error))
+        },
+    )?;
+    Ok(directory)
+}
+
+fn is_empty(directory: &OwnedFd) -> rustix::io::Result<bool> {
+    for entry in Dir::read_from(directory)? {
+        if !matches!(entry?.file_name().to_bytes(), b"." | b".." | LOST_AND_FOUND) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// A directory that could not be made.
+pub(crate) fn unmade(path: &Path, error: Errno) -> EngineError {
+    let (kind, help) = match error {
+        Errno::EXIST => (
+            ErrorKind::Refused,
+            "somebody else makes names in this directory: name one that nobody uses",
+        ),
+        Errno::NOENT => (ErrorKind::Usage, "make the directory that it is to be in first"),
+        Errno::NOTDIR => (ErrorKind::Usage, "name a directory: what it is to be in is none"),
+        Errno::NOSYS => (ErrorKind::Environment, "openat2 is needed: Linux 5.6 or newer"),
+        _ => (ErrorKind::Target, "see the cause below"),
+    };
+    let message = format!("The directory {} cannot be made", path.display());
+    EngineError::new(kind, message, help).because(io::Error::from(error))
+}

@@ -1,0 +1,76 @@
+//! The rest that a load comes to: foretold by formula, and seen by each worker in its own part of the tree.
+
+use results::model::EquilibriumFacts;
+use tree::{Books, Equilibrium, Never, RestWatch, Settles, TreeSpec};
+
+/// The number of predicted times after which rest is not waited for any longer.
+const PATIENCE: u64 = 4;
+
+/// Says what a load comes to, before it begins.
+pub fn foretold(spec: &TreeSpec) -> EquilibriumFacts {
+    let Equilibrium { population, bytes } = Equilibrium::predict(spec);
+    let never = population.err().or(bytes.err());
+    let both = population.ok().zip(bytes.ok());
+    EquilibriumFacts {
+        predicted_files: population.ok().map(|rest| rest.level * spec.files as f64),
+        predicted_bytes: bytes.ok().map(|rest| rest.level),
+        predicted_operations: both.map(|(a, b)| a.operations().max(b.operations())),
+        never: never.map(|why| why_never(why).to_owned()),
+        ..EquilibriumFacts::default()
+    }
+}
+
+fn why_never(never: Never) -> &'static str {
+    match never {
+        Never::Live => {
+            "with pick = \"live\" nothing misses: files become more until every name has one, or fewer until there is none"
+        }
+        Never::Distribution => "names are not drawn alike at all times",
+        Never::NoCreate => "nothing makes files",
+        Never::NoDelete => "files grow, and nothing removes them",
+    }
+}
+
+/// Watches one worker's part of a tree. Its names are a fair part of all, and what it sees follows from the seed alone.
+pub(crate) struct Rest {
+    files: Option<RestWatch>,
+    bytes: Option<RestWatch>,
+    /// Operations after which it is not waited for any longer.
+    most: u64,
+}
+
+impl Rest {
+    pub(crate) fn new(spec: &TreeSpec, worker: u32) -> Self {
+        let Equilibrium { population, bytes } = Equilibrium::predict(spec);
+        let part = f64::from(spec.names_of(worker)) / spec.files as f64;
+        let watch = |rest: Settles| RestWatch::new((rest.time_constant * part).ceil() as u64);
+        let operations = foretold(spec).predicted_operations.unwrap_or_default() as f64 * part;
+        Self {
+            files: population.ok().map(watch),
+            bytes: bytes.ok().map(watch),
+            most: PATIENCE * operations.ceil() as u64,
+        }
+    }
+
+    /// Notes what is there after an operation.
+    #[inline]
+    pub(crate) fn note(&mut self, books: &Books) {
+        if let Some(files) = &mut self.files {
+            files.note(f64::from(books.files()));
+        }
+        if let Some(bytes) = &mut self.bytes {
+            bytes.note(books.bytes() as f64);
+        }
+    }
+
+    /// Operations of this worker after which files, and their bytes, were at rest.
+    pub(crate) fn seen(&self) -> [Option<u64>; 2] {
+        [&self.files, &self.bytes].map(|watch| watch.as_ref().and_then(RestWatch::settled))
+    }
+
+    /// Tells whether nothing is to be waited for after so many operations.
+    #[inline]
+    pub(crate) fn is_over(&self, operations: u64) -> bool {
+        operations >= self.most || self.seen().iter().all(Option::is_some)
+    }
+}

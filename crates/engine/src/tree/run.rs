@@ -1,0 +1,379 @@
+//! A load of a file tree from its first directory to its summary.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use content::{Contents, Part};
+use results::model::{EngineFacts, EquilibriumFacts, LoadSummary, TreeFacts};
+use sys::interrupt::Level;
+use sys::stamps::Stamps;
+use tree::{Stream, TreeOp, TreeSpec};
+use units::Bytes;
+
+use crate::collect::Collector;
+use crate::error::{EngineError, ErrorKind};
+use crate::event::{Event, Progress, Started};
+use crate::interval_recorder::{self, IntervalReader};
+use crate::load::Context;
+use crate::load_status::{LoadStatus, StopReason};
+use crate::meter::{Meter, since, usage};
+use crate::pace::Pace;
+use crate::stall_detector::StallDetector;
+use crate::summary;
+use crate::tally::Shape;
+use crate::tree::calls::Calls;
+use crate::tree::leaves::Leaves;
+use crate::tree::load::TreeLoad;
+use crate::tree::place::Root;
+use crate::tree::rest::{Rest, foretold};
+use crate::tree::worker::{Ended, Limits, Worker};
+use crate::tree::writer::Writer;
+
+/// Time between two looks at the workers.
+const LOOK: Duration = Duration::from_millis(100);
+/// Time between two comparisons of directories with their paths, nanoseconds.
+const COMPARE_NS: u64 = 1_000_000_000;
+
+/// Runs `load` to its end and gives what it did; tells rows and notices to `on` meanwhile.
+///
+/// # Errors
+/// A load that cannot be done as asked for, a directory that cannot be used, a machine that lacks what is needed. What fails later is counted.
+pub fn run(
+    load: &TreeLoad,
+    context: &Context,
+    on: &mut dyn FnMut(Event),
+) -> Result<LoadSummary, EngineError> {
+    let usage_error =
+        |message: String, help: &str| EngineError::new(ErrorKind::Usage, message, help);
+    load.spec.validate().map_err(|error| usage_error(error.message, error.help))?;
+    let equilibrium = foretold(&load.spec);
+    if let (true, Some(why)) = (load.stop.equilibrium, &equilibrium.never) {
+        let help = "end it after a time or a number of operations; or add delete, without which nothing comes to rest";
+        return Err(usage_error(format!("This load never comes to rest: {why}"), help));
+    }
+    let contents = Contents::new(
+        &load.content,
+        load.seed,
+        Part { generator: 0, jobs: load.spec.workers, blocks: 0 },
+    )
+    .map_err(|error| {
+        let help = error.help();
+        EngineError::new(ErrorKind::Usage, "The content cannot be written", help).because(error)
+    })?;
+    let available = sys::memory::available();
+    check_memory(load.spec.files, available)?;
+    let root = Root::enter((&load.directory, &load.way), load.into_existing)?;
+    let (layout, target) = (load.spec.layout(), Bytes(root.bytes()));
+    let shape = (layout, load.spec.levels, load.spec.dirs);
+    let leaves = Arc::new(Leaves::make(root, shape, context.interrupt)?);
+    let stamps = Stamps::of(context.clock);
+    let parts = Parts { load, contents, leaves, stamps, operations: operations(&load.spec) };
+    let ready = parts.start()?;
+    let backend = "sync".to_owned();
+    on(Event::Started(Started { target, backend, direct: false }));
+    let used = usage(context);
+    let pace = Pace {
+        start_ns: parts.stamps.now_ns(),
+        interval_ns: load.interval.0,
+        duration_ns: load.stop.duration.map(|duration| duration.0),
+    };
+    let mut running = ready.begin(&parts, pace);
+    let ended = running.watch(&parts, context, &equilibrium, on)?;
+    let cpu_now = usage(context);
+    let mut summary = running.sum_up(&parts, &ended, equilibrium, on)?;
+    let foreign = [since(cpu_now.1, used.1)];
+    summary.cpu = Some(summary::cpu(since(cpu_now.0, used.0), &foreign, 0));
+    summary::share_cpu(&mut summary);
+    Ok(summary)
+}
+
+/// Bytes that the books of a name take at most, where there are hard links and soft links and directories of their own.
+const BOOKED: u64 = 17;
+
+/// Refuses a tree whose books would not fit into the memory that can be had.
+fn check_memory(files: u64, available: Option<Bytes>) -> Result<(), EngineError> {
+    let needed = Bytes(files * BOOKED);
+    let Some(available) = available.filter(|available| needed > *available) else { return Ok(()) };
+    let message =
+        format!("{files} names need up to {needed} of memory, and {available} can be had");
+    Err(EngineError::new(ErrorKind::Environment, message, "take fewer names"))
+}
+
+/// The operations of a load in the order of its mix, and those that make files durable after others.
+fn operations(spec: &TreeSpec) -> Vec<TreeOp> {
+    let mut all: Vec<_> =
+        spec.ops.weights().filter(|(_, weight)| *weight > 0.0).map(|(op, _)| op).collect();
+    let after = [(spec.fsync_percent, TreeOp::Fsync), (spec.fdatasync_percent, TreeOp::Fdatasync)];
+    for (percent, op) in after {
+        if percent > 0.0 && !all.contains(&op) {
+            all.push(op);
+        }
+    }
+    all
+}
+
+/// The parts that workers are set up from.
+struct Parts<'a> {
+    load: &'a TreeLoad,
+    contents: Contents,
+    leaves: Arc<Leaves>,
+    stamps: Stamps,
+    operations: Vec<TreeOp>,
+}
+
+/// Workers that wait for the common start.
+struct Ready {
+    status: Arc<LoadStatus>,
+    threads: Vec<JoinHandle<()>>,
+    ends: Receiver<Ended>,
+    readers: Vec<IntervalReader>,
+}
+
+/// Workers that are at work.
+struct Running {
+    status: Arc<LoadStatus>,
+    threads: Vec<JoinHandle<()>>,
+    ends: Receiver<Ended>,
+    collector: Collector,
+    pace: Pace,
+    notices: Vec<String>,
+}
+
+impl Parts<'_> {
+    fn shape(&self) -> Shape {
+        Shape {
+            operations: self.operations.len(),
+            targets: 1,
+            jobs: self.load.spec.workers as usize,
+            outcomes: true,
+            ..Shape::default()
+        }
+    }
+
+    /// Starts all workers, which wait for the common start.
+    fn start(&self) -> Result<Ready, EngineError> {
+        let TreeLoad { spec, seed, stop, interval, .. } = self.load;
+        let status = Arc::new(LoadStatus::new(spec.workers as usize, None));
+        let place = |op| self.operations.iter().position(|own| *own == op).unwrap_or_default();
+        let places = TreeOp::ALL.map(place);
+        let (sender, ends) = channel();
+        let (mut threads, mut readers) = (Vec::new(), Vec::new());
+        for number in 0..spec.workers {
+            let stream = Stream::new(spec, *seed, number)
+                .map_err(|error| EngineError::new(ErrorKind::Usage, error.message, error.help))?;
+            let (recorder, reader) = interval_recorder::pair(self.shape());
+            readers.push(reader);
+            let writer = Writer::new(self.contents.source(number), self.stamps.clone());
+            let worker = Worker {
+                index: number as usize,
+                limits: Limits {
+                    interval_ns: interval.0,
+                    duration_ns: stop.duration.map(|duration| duration.0),
+                    operations: self.load.operations_of(number).unwrap_or(u64::MAX),
+                    at_rest: stop.equilibrium,
+                },
+                status: status.clone(),
+                stamps: self.stamps.clone(),
+                stream,
+                calls: Calls::new(self.leaves.clone(), writer),
+                recorder,
+                places,
+                rest: Rest::new(spec, number),
+            };
+            let sender = sender.clone();
+            let work = move || {
+                let _ = sender.send(worker.run());
+            };
+            let thread = std::thread::Builder::new().name(format!("tree {number}")).spawn(work);
+            threads.push(thread.map_err(|error| {
+                status.halt(StopReason::Errors);
+                let help = "use fewer jobs, or raise the limit of threads (ulimit -u)";
+                EngineError::new(ErrorKind::Environment, "A worker cannot be started", help)
+                    .because(error)
+            })?);
+        }
+        Ok(Ready { status, threads, ends, readers })
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.operations.iter().map(ToString::to_string).collect()
+    }
+}
+
+impl Ready {
+    fn begin(self, parts: &Parts, pace: Pace) -> Running {
+        let Self { status, threads, ends, readers } = self;
+        let collector =
+            Collector::new(readers, pace, parts.load.stage, parts.names(), parts.shape());
+        status.begin(pace.start_ns);
+        threads.iter().for_each(|thread| thread.thread().unpark());
+        Running { status, threads, ends, collector, pace, notices: Vec::new() }
+    }
+}
+
+impl Running {
+    fn notice(&mut self, text: String, on: &mut dyn FnMut(Event)) {
+        on(Event::Notice(text.clone()));
+        self.notices.push(text);
+    }
+
+    /// Reports rows and notices until all workers have ended, or those that have not are given up.
+    fn watch(
+        &mut self,
+        parts: &Parts,
+        context: &Context,
+        equilibrium: &EquilibriumFacts,
+        on: &mut dyn FnMut(Event),
+    ) -> Result<Vec<Ended>, EngineError> {
+        let stop = parts.load.stop;
+        let waited = equilibrium.predicted_operations.filter(|_| stop.equilibrium);
+        let total = stop.ios.into_iter().chain(waited).min();
+        let quarter = Duration::from_nanos(self.pace.interval_ns / 4);
+        let look = LOOK.min(quarter).max(Duration::from_millis(1));
+        let (mut ended, mut stalls) = (Vec::new(), StallDetector::new(self.pace));
+        let mut meter = Meter::new(context);
+        let (mut compared_ns, mut next) = (self.pace.start_ns, 0);
+        while ended.len() < self.threads.len() {
+            match self.ends.recv_timeout(look) {
+                Ok(end) => ended.push(end),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(crate::workers::lost()),
+            }
+            let level = context.interrupt.level();
+            if level != Level::None {
+                self.status.halt(StopReason::Interrupted);
+            }
+            let now_ns = parts.stamps.now_ns();
+            let done = self.status.ended();
+            let rows = self.collector.rows()?;
+            if !rows.all.is_empty() {
+                let elapsed_ns = now_ns.saturating_sub(self.pace.start_ns);
+                let mut progress = Progress::of(elapsed_ns, self.pace.duration_ns, done, total);
+                progress.cpu_per_io_us = meter.per_io_us(done);
+                on(Event::Intervals { rows: rows.all, jobs: rows.jobs, progress });
+            }
+            if now_ns >= compared_ns + COMPARE_NS {
+                compared_ns = now_ns;
+                if let Some(path) = parts.leaves.moved(&mut next)
+                    && self.status.halted() == StopReason::None
+                {
+                    self.status.halt(StopReason::Errors);
+                    self.notice(format!("{path} is not where it was made: the load was ended"), on);
+                }
+            }
+            let notice = stalls.stalled(now_ns, done, self.status.in_flight());
+            notice.into_iter().for_each(|notice| self.notice(notice, on));
+            if stalls.is_lost(now_ns, self.status.halted() != StopReason::None, level) {
+                let (missing, all) = (self.threads.len() - ended.len(), self.threads.len());
+                let notice = format!(
+                    "{missing} of {all} workers did not come back from the kernel; what they did since their last interval is not counted"
+                );
+                self.notice(notice, on);
+                break;
+            }
+        }
+        Ok(ended)
+    }
+
+    /// Gives the last rows, and makes the summary.
+    fn sum_up(
+        mut self,
+        parts: &Parts,
+        ended: &[Ended],
+        equilibrium: EquilibriumFacts,
+        on: &mut dyn FnMut(Event),
+    ) -> Result<LoadSummary, EngineError> {
+        let (load, start_ns) = (parts.load, self.pace.start_ns);
+        let is_whole = ended.len() == self.threads.len();
+        let last_ns = if is_whole { None } else { Some(parts.stamps.now_ns()) };
+        let moments = ended.iter().filter_map(|end| end.at_ns).chain(last_ns);
+        let end_ns = moments.max().unwrap_or(start_ns).max(start_ns);
+        let duration_ns = end_ns - start_ns;
+        let rows = self.collector.last_rows(end_ns)?;
+        let progress = Progress::of(duration_ns, Some(duration_ns), 0, None);
+        on(Event::Intervals { rows: rows.all, jobs: rows.jobs, progress });
+        let failed = self.collector.total().errors();
+        if failed > 0 {
+            let text = format!(
+                "{failed} operations failed as they should not have; their kinds are counted per operation"
+            );
+            self.notice(text, on);
+        }
+        let halted = self.status.halted();
+        if is_whole {
+            self.threads.into_iter().for_each(|thread| drop(thread.join()));
+        }
+        let names = parts.names();
+        let worked = |worker| {
+            let end = ended.iter().find(|end| end.worker == worker).and_then(|end| end.at_ns);
+            end.unwrap_or(end_ns).saturating_sub(start_ns)
+        };
+        let worked_ns: Vec<_> = (0..load.spec.workers as usize).map(worked).collect();
+        let total = self.collector.into_total();
+        let writes = load.spec.ops.weights().any(|(op, weight)| weight > 0.0 && op.writes());
+        let check = parts.stamps.check();
+        Ok(LoadSummary {
+            duration_ns,
+            ended_by: ended_by(load, ended, halted).to_owned(),
+            operations: total.all.summaries(&names, duration_ns)?,
+            jobs: total.summaries(&names, &worked_ns)?,
+            asked: writes.then(|| summary::asked(&load.content)),
+            engine: EngineFacts {
+                backend: "sync".to_owned(),
+                jobs: load.spec.workers,
+                depth: 1,
+                clock: check.as_ref().map_or("virtual", |check| check.source.name()).to_owned(),
+                clock_check: check.as_ref().map(summary::clock_facts),
+                ..EngineFacts::default()
+            },
+            tree: is_whole.then(|| facts(parts, ended, equilibrium)),
+            notices: self.notices,
+            ..LoadSummary::empty(load.seed)
+        })
+    }
+}
+
+/// The tree at the end, by the books of all workers.
+fn facts(parts: &Parts, ended: &[Ended], equilibrium: EquilibriumFacts) -> TreeFacts {
+    let sum = |of: fn(&Ended) -> u64| ended.iter().map(of).sum::<u64>();
+    let seen = |at: usize| ended.iter().map(|end| end.at_rest[at]).sum();
+    TreeFacts {
+        files: sum(|end| end.files),
+        directories: parts.leaves.made() + sum(|end| end.directories),
+        bytes: sum(|end| end.bytes),
+        equilibrium: EquilibriumFacts {
+            files_at_rest_after: seen(0),
+            bytes_at_rest_after: seen(1),
+            ..equilibrium
+        },
+    }
+}
+
+fn ended_by(load: &TreeLoad, ended: &[Ended], halted: StopReason) -> &'static str {
+    let at_rest = || ended.iter().all(|end| end.at_rest.iter().all(Option::is_some));
+    match halted {
+        StopReason::Interrupted => "interrupted",
+        StopReason::Errors | StopReason::MaxErrors => "errors",
+        StopReason::Steady | StopReason::None => match () {
+            () if ended.iter().any(|end| end.by_time) => "duration",
+            () if load.stop.equilibrium && at_rest() => "equilibrium",
+            () if load.stop.ios.is_some() => "ios",
+            () => "unsettled",
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_whose_books_do_not_fit_into_memory_are_refused_before_anything_is_made() {
+        let had = Some(Bytes(1 << 30));
+        let error = check_memory(1_000_000_000, had).unwrap_err();
+        assert!(error.kind() == ErrorKind::Environment && error.to_string().contains("1 GiB"));
+        assert!(check_memory(60_000_000, had).is_ok() && check_memory(u64::MAX / 17, None).is_ok());
+    }
+}

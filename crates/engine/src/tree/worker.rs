@@ -1,0 +1,169 @@
+//! One worker: asks its stream what comes next, has it carried out, and tells the stream and the recorder what came of it.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use sys::stamps::Stamps;
+use tree::{Books, Expectation, Stream, Sync, TreeOp, Verdict};
+
+use crate::interval_recorder::IntervalRecorder;
+use crate::load_status::{LoadStatus, StopReason};
+use crate::pace::Pace;
+use crate::record::{SHORT, UNFORESEEN};
+use crate::tally::Outcome;
+use crate::tree::calls::{Calls, Carried};
+use crate::tree::rest::Rest;
+use crate::tree::writer::Synced;
+
+/// Failures without anything done between them after which a worker gives the tree up.
+const FAILURES: u64 = 1_000;
+
+/// The limits of a worker.
+pub(crate) struct Limits {
+    pub interval_ns: u64,
+    pub duration_ns: Option<u64>,
+    /// Operations that it does at most.
+    pub operations: u64,
+    /// Tells whether it ends when its part of the tree has come to rest.
+    pub at_rest: bool,
+}
+
+/// A worker that is ready to begin.
+pub(crate) struct Worker {
+    pub index: usize,
+    pub limits: Limits,
+    pub status: Arc<LoadStatus>,
+    pub stamps: Stamps,
+    pub stream: Stream,
+    pub calls: Calls,
+    pub recorder: IntervalRecorder,
+    /// Place of each operation among those of the load, by its place in [`TreeOp::ALL`].
+    pub places: [usize; TreeOp::ALL.len()],
+    pub rest: Rest,
+}
+
+/// The end of a worker, and its part of the tree then.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ended {
+    pub worker: usize,
+    pub by_time: bool,
+    /// The moment of it, nanoseconds; `None` when it never began.
+    pub at_ns: Option<u64>,
+    pub files: u64,
+    pub directories: u64,
+    pub bytes: u64,
+    /// Operations after which files, and their bytes, were seen at rest.
+    pub at_rest: [Option<u64>; 2],
+}
+
+impl Worker {
+    /// Works until the load ends.
+    pub(crate) fn run(mut self) -> Ended {
+        let (mut by_time, mut at_ns) = (false, None);
+        if let Some(start_ns) = self.status.wait() {
+            let end_ns;
+            (end_ns, by_time) = self.work(start_ns);
+            at_ns = Some(end_ns);
+        }
+        self.status.gauges[self.index].in_flight.store(0, Ordering::Relaxed);
+        while !self.recorder.close() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let books: &Books = self.stream.books();
+        Ended {
+            worker: self.index,
+            by_time,
+            at_ns,
+            files: books.files().into(),
+            directories: books.directories().into(),
+            bytes: books.bytes(),
+            at_rest: self.rest.seen(),
+        }
+    }
+
+    /// Returns when it ended, and whether its time was over.
+    fn work(&mut self, start_ns: u64) -> (u64, bool) {
+        let Limits { interval_ns, duration_ns, operations, at_rest } = self.limits;
+        let pace = Pace { start_ns, interval_ns, duration_ns };
+        let (mut edge_ns, deadline_ns) = (pace.edge_ns(0), pace.deadline_ns());
+        let (mut now_ns, mut failures) = (start_ns, 0);
+        let status = self.status.clone();
+        let progress = &status.gauges[self.index];
+        progress.in_flight.store(1, Ordering::Relaxed);
+        let (mut done, mut bytes) = (0, 0);
+        while done < operations && !(at_rest && self.rest.is_over(done)) {
+            if now_ns >= deadline_ns {
+                return (now_ns, true);
+            }
+            if status.halted() != StopReason::None {
+                break;
+            }
+            let moved;
+            (now_ns, failures, moved) = self.step(failures);
+            bytes += moved;
+            done += 1;
+            progress.ended.store(done, Ordering::Relaxed);
+            progress.bytes.store(bytes, Ordering::Relaxed);
+            if failures >= FAILURES {
+                status.halt(StopReason::Errors);
+            }
+            if now_ns >= edge_ns {
+                let interval = pace.interval(now_ns);
+                self.recorder.enter(interval);
+                edge_ns = pace.edge_ns(interval);
+            }
+        }
+        (now_ns, false)
+    }
+
+    /// Does one operation. Returns when it had ended, how many have failed in a row by then, and the bytes that it moved.
+    #[inline]
+    fn step(&mut self, failures: u64) -> (u64, u64, u64) {
+        let step = self.stream.next_step();
+        let operation = self.places[step.op as usize];
+        if let Expectation::Skip(_) = step.expected {
+            self.stream.record(&step, tree::Answer::default());
+            self.rest.note(self.stream.books());
+            self.recorder.tally().ended(operation, Outcome::Skipped, 0);
+            return (self.stamps.now_ns(), failures, 0);
+        }
+        let Carried { answer, latency_ns, now_ns, synced } = self.calls.carry_out(&step);
+        let verdict = self.stream.record(&step, answer);
+        self.rest.note(self.stream.books());
+        let outcome = match (verdict, answer.errno) {
+            (Verdict::Done, _) => Outcome::Done(latency_ns),
+            (Verdict::Skipped, _) => Outcome::Skipped,
+            (Verdict::Expected, errno) => Outcome::Expected(errno),
+            (Verdict::Unexpected, 0) if step.expected == Expectation::Done => {
+                Outcome::Unexpected(SHORT)
+            }
+            (Verdict::Unexpected, 0) => Outcome::Unexpected(UNFORESEEN),
+            (Verdict::Unexpected, errno) => Outcome::Unexpected(errno),
+        };
+        self.recorder.tally().ended(operation, outcome, answer.bytes);
+        if let Some(synced) = synced {
+            self.count_sync(synced);
+        }
+        let failures = match outcome {
+            Outcome::Done(_) => 0,
+            Outcome::Unexpected(_) => failures + 1,
+            // Whoever misses everything else misses these too.
+            Outcome::Expected(_) | Outcome::Skipped => failures,
+        };
+        (now_ns, failures, answer.bytes)
+    }
+
+    fn count_sync(&mut self, synced: Synced) {
+        let op = match synced.sync {
+            Sync::Fsync => TreeOp::Fsync,
+            Sync::Fdatasync => TreeOp::Fdatasync,
+        };
+        let outcome = match synced.errno {
+            0 => Outcome::Done(synced.latency_ns),
+            errno @ (libc::ENOSPC | libc::EDQUOT) => Outcome::Expected(errno),
+            errno => Outcome::Unexpected(errno),
+        };
+        self.recorder.tally().ended(self.places[op as usize], outcome, 0);
+    }
+}

@@ -1,0 +1,142 @@
+//! `do = "tree"`: a load of a tree of files, in a directory of its own on the target.
+
+use results::model::StageData;
+use tree::{Distribution, Mix, Pick, Size, TreeSpec};
+use units::{Key, Nanos};
+use workload::{LoadSpec, OpName, Ops};
+
+use crate::diagnostic::Diagnostic;
+use crate::document::{Places, Table};
+use crate::estimate::ASSUMED_IOPS;
+use crate::layout::folder;
+use crate::load;
+use crate::plan::{StagePlan, Task, TreePlan};
+use crate::stages::{Around, KindFacts, Planner, StageHead, StageKind, StageTask, WorksOn};
+use crate::targets;
+
+pub(crate) const KIND: StageKind = StageKind {
+    facts: KindFacts {
+        instead: Some("a load of files of a layout"),
+        ..KindFacts::new("tree", "A load of a tree", WorksOn::One, StageData::Unknown)
+    },
+    read: |table, around| Ok(Box::new(Tree::read(table, around)?)),
+};
+
+const OPS: Key = Key {
+    name: "ops",
+    takes: "operations with weights, in a text",
+    example: "\"create=40,randread=40,delete=20\"",
+};
+const FILES: Key = Key { name: "files", takes: "how many names there can be", example: "100000" };
+const LEVELS: Key = Key { name: "levels", takes: "levels of directories, 0 to 8", example: "2" };
+const DIRS: Key = Key { name: "dirs", takes: "directories in each", example: "10" };
+const FILE_SIZE: Key = Key {
+    name: "file_size",
+    takes: "a size, a range, or lognormal:MEDIAN:SIGMA",
+    example: "\"4k-64k\"",
+};
+const RECORD_SIZE: Key = Key { name: "record_size", ..FILE_SIZE };
+const PICK: Key = Key { name: "pick", takes: "\"any\" or \"live\"", example: "\"any\"" };
+const NAMES: Key = Key { name: "names", takes: "a distribution of names", example: "\"zipf:1.1\"" };
+const FSYNC: Key = Key { name: "fsync", takes: "a share in percent", example: "\"10%\"" };
+const FDATASYNC: Key = Key { name: "fdatasync", ..FSYNC };
+const EQUILIBRIUM: Key = Key { name: "equilibrium", takes: "true or false", example: "true" };
+/// The keys of a load that a load of a tree has too.
+const KEYS: [&str; 5] = ["jobs", "content", "duration", "ios", "interval"];
+
+/// A load of a tree as written.
+#[derive(Clone)]
+struct Tree {
+    spec: TreeSpec,
+    equilibrium: bool,
+    /// The keys that it shares with other loads.
+    load: LoadSpec,
+}
+
+impl Tree {
+    /// Reads the keys that are left.
+    fn read(mut table: Table, around: &Around) -> Result<Self, Diagnostic> {
+        let places = table.places();
+        let ops = table.need::<Mix>(&OPS)?.into_inner();
+        let files = table.need::<u64>(&FILES)?.into_inner();
+        let size = table.need::<Size>(&FILE_SIZE)?.into_inner();
+        let levels = table.take::<u32>(&LEVELS)?.map_or(2, |levels| levels.into_inner());
+        let dirs = table.take::<u32>(&DIRS)?.map_or(10, |dirs| dirs.into_inner());
+        let record = table.take::<Size>(&RECORD_SIZE)?;
+        let record = record.map_or(Size::Fixed(64 << 10), |record| record.into_inner());
+        let pick = table.take::<Pick>(&PICK)?.map(|pick| pick.into_inner()).unwrap_or_default();
+        let names = table.take::<Distribution>(&NAMES)?;
+        let distribution = names.map_or(Distribution::Uniform, |names| names.into_inner());
+        let mut share = |key: &Key| -> Result<f64, Diagnostic> {
+            Ok(table.take::<units::Percent>(key)?.map_or(0.0, |share| share.into_inner().0))
+        };
+        let (fsync_percent, fdatasync_percent) = (share(&FSYNC)?, share(&FDATASYNC)?);
+        let equilibrium =
+            table.take::<bool>(&EQUILIBRIUM)?.is_some_and(|wanted| wanted.into_inner());
+        let ends = equilibrium || ["duration", "ios"].iter().any(|key| table.has(key));
+        if !ends {
+            let help = "add duration = \"60s\", ios = 100000, or equilibrium = true";
+            return Err(Diagnostic::at(table.at(), "A load of a tree has no end", help));
+        }
+        let mut load: LoadSpec = table.only(&KEYS)?.read(LoadSpec::key)?;
+        load.ops = Ops::only(OpName::Write);
+        load.passes = Some(1);
+        let load = load::checked(load, &places, around.file)?;
+        let spec = TreeSpec {
+            ops,
+            files,
+            levels,
+            dirs,
+            size,
+            record,
+            pick,
+            distribution,
+            workers: load.jobs,
+            fsync_percent,
+            fdatasync_percent,
+        };
+        spec.validate().map_err(|error| mistake(&error, &places))?;
+        Ok(Self { spec, equilibrium, load })
+    }
+}
+
+fn mistake(error: &tree::TreeError, places: &Places) -> Diagnostic {
+    let key = match error.key {
+        "workers" => "jobs",
+        "size" => "file_size",
+        "distribution" => "names",
+        "fsync_percent" => "fsync",
+        key => key,
+    };
+    Diagnostic::at(places.at(key), error.message.clone(), error.help)
+}
+
+impl StageTask for Tree {
+    fn plan(&self, stage: &StageHead, on: &mut Planner) -> Result<Vec<StagePlan>, Diagnostic> {
+        let target = targets::directory(stage, &on.stack)?;
+        let LoadSpec { content, duration, ios, interval, .. } = self.load.clone();
+        let duration = duration.into_iter().chain(stage.deadline).min();
+        let foretold = tree::Equilibrium::predict(&self.spec);
+        let rest = foretold.population.ok().zip(foretold.bytes.ok());
+        if self.equilibrium && rest.is_none() {
+            let message = "This load of a tree never comes to rest";
+            let help = "give it a duration or ios in place of equilibrium, or add delete to ops";
+            return Err(Diagnostic::at(stage.places.at("equilibrium"), message, help));
+        }
+        let rest = rest.filter(|_| self.equilibrium);
+        let rest = rest.map(|(files, bytes)| files.operations().max(bytes.operations()));
+        let operations = ios.into_iter().chain(rest).min();
+        let takes = |n: u64| Nanos(n.saturating_mul(Nanos::PER_SECOND) / ASSUMED_IOPS);
+        let about = operations.map(takes).into_iter().chain(duration).min().unwrap_or_default();
+        let task = Task::Tree(Box::new(TreePlan {
+            spec: self.spec.clone(),
+            content,
+            duration,
+            ios,
+            equilibrium: self.equilibrium,
+            interval,
+            folder: folder(stage)?,
+        }));
+        Ok(vec![StagePlan { about, ..stage.planned(task, target) }])
+    }
+}
