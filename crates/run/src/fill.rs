@@ -4,8 +4,8 @@ use experiment::FillPlan;
 use results::model::{FillFigures, LoadSummary};
 use units::Nanos;
 
-use crate::loader::Round;
 use crate::stop::{Stop, judge};
+use crate::turn::Round;
 
 /// A last round is not shorter than this: one of no time does nothing.
 const SHORTEST: u64 = 100_000_000;

@@ -40,6 +40,8 @@ mod start;
 mod state;
 mod stop;
 mod suspended;
+mod tree_load;
+mod turn;
 mod watch;
 
 pub use admission::{

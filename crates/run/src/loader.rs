@@ -1,48 +1,24 @@
 //! Who drives the load of a stage: the engine on the real target, or its twin in virtual time.
 
-mod tree;
-
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::sync::Arc;
 
-use engine::{
-    Alike, Choice, Context, Event as Said, IoLogKeeper, IoLogTarget, Load, Progress, TargetSpec,
-    Waiting,
-};
+use engine::{Alike, Choice, Context, Event as Said, Load, TargetSpec};
 use host::{Executor, Place};
-use layers::{LOAD_END, LOAD_START};
-use results::model::{LoadSummary, Row};
+use results::model::LoadSummary;
 use sys::meant::Meant;
 
 use crate::copier;
 use crate::known::{KnownInCell, KnownState, KnownTargets};
 use crate::message::{Chosen, Message};
 use crate::scene::CellContext;
+use crate::tree_load;
+use crate::turn::{LoadId, LoadSpan, aims, hand_in, io_log, load_of};
 use crate::watch::CellSamplers;
-use crate::{Event, OperationBrief};
-use experiment::{Aim, CellPlan, Plan, Rounds, StagePlan, Task};
+use experiment::{Aim, CellPlan, Plan, StagePlan, Task};
+use units::Bytes;
 use units::show::grouped;
-use units::{Bytes, Nanos};
-
-/// Which load is driven: that of a stage, or one round of it.
-#[derive(Clone, Copy)]
-pub(crate) struct LoadId {
-    pub stage: usize,
-    pub round: Option<Round>,
-}
-
-/// One round of a fill.
-#[derive(Clone, Copy)]
-pub(crate) struct Round {
-    /// From 1.
-    pub number: u32,
-    /// It takes at most this.
-    pub at_most: Nanos,
-    /// Time that the rounds before it took.
-    pub past: Nanos,
-}
 
 /// Drives the load of one stage; the error says why it could not run at all.
 pub(crate) trait Loader {
@@ -196,7 +172,7 @@ impl Loader for Real<'_> {
         }
         if let Task::Tree(tree) = &planned.task {
             self.worked_on(planned);
-            let done = tree::drive(scene, plan, turn, tree, (executor, watch))?;
+            let done = tree_load::drive(scene, plan, turn, tree, (executor, watch))?;
             return intact(executor).map(|()| done);
         }
         let mut load = load_of(plan, turn);
@@ -249,59 +225,6 @@ impl Loader for Real<'_> {
     }
 }
 
-/// The begin and the end of a stage's load, read of the layers.
-pub(crate) struct LoadSpan {
-    /// Rounds of a fill are one load.
-    whole: bool,
-    ramp: bool,
-    begun: bool,
-    ended: bool,
-}
-
-impl LoadSpan {
-    pub(crate) fn of(load: &Load, turn: LoadId) -> Self {
-        let ramp = load.spec.ramp.is_some_and(|ramp| ramp.0 > 0);
-        Self { whole: turn.round.is_none(), ramp, begun: false, ended: false }
-    }
-
-    /// Reads the layers where the load begins, or its figures after a ramp, and where it is over.
-    pub(crate) fn see(&mut self, said: &Said, executor: &mut Executor, watch: &mut CellSamplers) {
-        let begins = match said {
-            Said::Started(_) => !self.ramp,
-            Said::Intervals { .. } => self.ramp,
-            Said::ReadingBack(_) => {
-                self.end(executor, watch);
-                false
-            }
-            _ => false,
-        };
-        if begins && self.whole && !self.begun {
-            self.begun = true;
-            watch.look(executor, LOAD_START);
-        }
-    }
-
-    /// Reads the layers where the load is over.
-    pub(crate) fn end(&mut self, executor: &mut Executor, watch: &mut CellSamplers) {
-        if self.begun && !self.ended {
-            self.ended = true;
-            watch.look(executor, LOAD_END);
-        }
-    }
-}
-
-/// Returns what a stage drives; in a round of a fill of a file system, one more file.
-pub(crate) fn aims(stage: &StagePlan, turn: LoadId) -> Vec<Aim> {
-    let mut aims = stage.aims.clone();
-    if let (Task::Fill(fill), Some(round)) = (&stage.task, turn.round)
-        && matches!(fill.rounds, Rounds::Files(_))
-    {
-        let files = aims.iter_mut().filter_map(|aim| aim.files.as_mut());
-        files.for_each(|files| files.first = u64::from(round.number - 1));
-    }
-    aims
-}
-
 /// Adds an aim to what a load drives. Files that are to be made get their folder here, and are made when they are opened.
 fn aim_at(aim: &Aim, executor: &Executor, load: &mut Load) -> Result<(), String> {
     let place = |path: &str| executor.place(path).map_err(|error| crate::chain(&error));
@@ -346,91 +269,6 @@ fn as_laid_out(name: &Path, way: &Path, size: Bytes) -> Result<(), String> {
         grouped(found.len()),
         grouped(size.0)
     ))
-}
-
-/// The load of a stage, without targets so far. The seed depends on the repeat and the stage, not on the variant.
-/// Each round of a fill has one of its own, or it would do what the one before it did.
-pub(crate) fn load_of(plan: &CellPlan, turn: LoadId) -> Load {
-    let planned = &plan.stages[turn.stage];
-    let mut spec = planned.driven().cloned().unwrap_or_default();
-    let mut seed = plan.seed.derive(&format!("stage {}", planned.name));
-    match (&planned.task, turn.round) {
-        (Task::Fill(fill), Some(round)) => {
-            seed = seed.derive(&format!("round {}", round.number));
-            spec = fill.round(round.number, round.at_most);
-        }
-        _ => {
-            let limits = spec.duration.into_iter().chain(planned.deadline);
-            spec.duration = limits.min();
-        }
-    }
-    if spec.hot_seed.is_none() && !planned.fresh_places {
-        spec.hot_seed = Some(plan.seed);
-    }
-    Load { stage: turn.stage, ..Load::new(spec, seed) }
-}
-
-/// The most of a log of I/Os that is kept of a stage, or of one round of a fill, bytes: 1.6 million I/Os.
-const LOGGED: u64 = 64 << 20;
-
-/// Returns where the log of every I/O goes, where the stage asks for one: into the folder of the cell.
-pub(crate) fn io_log(scene: &CellContext, plan: &CellPlan, turn: LoadId) -> Option<IoLogTarget> {
-    plan.stages[turn.stage].driven().filter(|spec| spec.io_log)?;
-    let round = turn.round.map_or_else(String::new, |round| format!("-{}", round.number));
-    let folder = results::cell_folder(plan.index, &plan.variant, plan.repeat);
-    let name = format!("{}/{folder}/ios-{}{round}.log", results::writer::CELLS, turn.stage);
-    let (recorder, path) = (scene.recorder.clone(), name.clone());
-    let add = move |bytes: &[u8]| {
-        recorder.send(Message::Append { path: path.clone(), bytes: bytes.to_vec() });
-    };
-    Some(IoLogTarget::Keeper(IoLogKeeper { name, add: Arc::new(add), most: LOGGED }))
-}
-
-/// Returns why a load was not done within the deadline of its stage, if so.
-pub(crate) fn late(stage: &StagePlan, load: &LoadSummary) -> Option<String> {
-    let deadline = stage.deadline.filter(|_| load.ended_by == "duration")?;
-    let own = stage.load()?.duration;
-    own.is_none_or(|own| own > deadline).then(|| {
-        format!(
-            "stage {} was not done within its deadline of {deadline}: give it more time, or less to do",
-            stage.name
-        )
-    })
-}
-
-/// Puts what the engine says into the result and before people's eyes.
-pub(crate) fn hand_in(scene: &CellContext, plan: &CellPlan, turn: LoadId, said: &Said) {
-    let name = &plan.stages[turn.stage].name;
-    // How many rounds a fill takes nobody knows.
-    let (past, known) = turn.round.map_or((0, true), |round| (round.past.0, false));
-    let progress = |progress: &Progress, operations| Event::Progress {
-        cell: plan.index,
-        stage: name.clone(),
-        elapsed_ns: past + progress.elapsed_ns,
-        remaining_ns: progress.remaining_ns.filter(|_| known),
-        fraction: progress.fraction.filter(|_| known),
-        operations,
-    };
-    match said {
-        Said::Intervals { rows, jobs, progress: at } => {
-            let jobs = jobs.iter().map(|row| Row::Job(row.clone()));
-            for row in rows.iter().map(|row| Row::Interval(row.clone())).chain(jobs) {
-                scene.recorder.row(&row);
-            }
-            let operations = OperationBrief::newest(rows);
-            scene.recorder.event(progress(at, operations));
-        }
-        // The rows follow; until then the view shows that the load goes on.
-        Said::Waiting(Waiting { progress: at, .. }) => {
-            scene.recorder.event(progress(at, Vec::new()));
-        }
-        // Every round would say the same.
-        Said::Notice(_) if turn.round.is_some_and(|round| round.number > 1) => {}
-        Said::Notice(text) => {
-            scene.recorder.event(Event::Notice { cell: Some(plan.index), text: text.clone() });
-        }
-        Said::Started { .. } | Said::ReadingBack(_) => {}
-    }
 }
 
 #[cfg(test)]

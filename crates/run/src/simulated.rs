@@ -12,9 +12,10 @@ use sys::clock::Clock;
 use units::{Bytes, Nanos, Seed};
 
 use crate::RunError;
-use crate::loader::{LoadId, LoadSpan, Loader, aims, hand_in, io_log, load_of};
+use crate::loader::Loader;
 use crate::reach::reached_from;
 use crate::scene::CellContext;
+use crate::turn::{LoadId, LoadSpan, aims, hand_in, io_log, load_of};
 use crate::watch::CellSamplers;
 
 /// Devices of a simulated machine: any name will do.

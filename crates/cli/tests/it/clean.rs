@@ -150,7 +150,7 @@ fn of_a_run_in_the_lab_and_of_a_simulated_one_nothing_is_on_the_host() {
             answer.out
         );
     }
-    expect(5, &["clean", "/does/not/exist"]);
+    expect(2, &["clean", "/does/not/exist"]);
 }
 
 #[test]

@@ -102,7 +102,7 @@ fn what_is_neither_result_nor_experiment_is_told_apart() {
     let lost = expect(2, &["doctor", "lost.toml"]).err;
     assert!(lost.contains("Cannot read experiment file lost.toml"), "{lost}");
     let (dir, out) = fresh();
-    let none = expect(5, &["doctor", text(&out)]).err;
+    let none = expect(2, &["doctor", text(&out)]).err;
     assert!(none.contains("There is no result at"), "{none}");
     let path = experiment(dir.path(), "", DEEP);
     let early = expect(2, &["doctor", text(&path), "--prove"]).err;

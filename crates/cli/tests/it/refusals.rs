@@ -219,7 +219,7 @@ fn a_directory_that_is_no_result_is_told_apart_from_one_that_is_not_there() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("x"), "").unwrap();
     refused(5, &["show", text(dir.path())], &["not a result", "manifest.json"]);
-    refused(5, &["report", "/nowhere/at/all", "-o", "page.html"], &["/nowhere/at/all"]);
+    refused(2, &["report", "/nowhere/at/all", "-o", "page.html"], &["/nowhere/at/all"]);
 }
 
 #[test]

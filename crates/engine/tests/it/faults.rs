@@ -327,7 +327,15 @@ fn a_zram_device_cannot_be_reset_under_a_load_and_can_be_right_after_it() {
         let answers = answers.into_inner();
         let busy = |answer: &Result<(), Option<i32>>| *answer == Err(Some(libc::EBUSY));
         assert!(answers.len() >= 4 && answers.iter().all(busy), "{backend}: {answers:?}");
-        assert_eq!(ask(&reset, "1"), Ok(()), "{backend} still holds it");
+        // A child that another test starts at this moment has it until it becomes another program.
+        let freed = (0..100).any(|_| {
+            let asked = ask(&reset, "1");
+            asked.is_ok() || {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+                false
+            }
+        });
+        assert!(freed, "{backend} still holds it");
     }
 }
 

@@ -7,9 +7,10 @@ use results::model::LoadSummary;
 use super::Running;
 use crate::figures;
 use crate::fill::FillStage;
-use crate::loader::{LoadId, Loader, Round};
+use crate::loader::Loader;
 use crate::state::Criteria;
 use crate::stop::Stop;
+use crate::turn::{LoadId, Round};
 use crate::watch::CellSamplers;
 
 /// The fill of a real cell.

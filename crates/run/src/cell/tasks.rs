@@ -10,9 +10,10 @@ use super::{Running, StageOutcome};
 use crate::Event;
 use crate::command::{self, CommandOutcome};
 use crate::fill;
-use crate::loader::{self, LoadId, Loader};
+use crate::loader::Loader;
 use crate::state::{self, Criteria};
 use crate::stop::{self, Stop, judge};
+use crate::turn::{self, LoadId};
 use crate::watch::CellSamplers;
 
 impl Running<'_> {
@@ -38,7 +39,7 @@ impl Running<'_> {
                 let done = loader.load(self.scene, self.plan, turn, self.executor, watch);
                 let failed = |reason| Stop::Failed(format!("stage {}: {reason}", stage.name));
                 let load = done.map_err(failed)?;
-                let unlike = || loader::late(stage, &load).or_else(|| stop::gaps(stage, &load));
+                let unlike = || turn::late(stage, &load).or_else(|| stop::gaps(stage, &load));
                 let stop = judge(&load).or_else(|| unlike().map(Stop::Failed));
                 Ok(StageOutcome { stop, load: Some(load), ..StageOutcome::default() })
             }

@@ -9,9 +9,9 @@ use units::Seed;
 
 use super::*;
 use crate::RunError;
-use crate::loader::LoadId;
 use crate::message::Post;
 use crate::recorder::Recorder;
+use crate::turn::LoadId;
 
 /// A loader whose loads find what a test says.
 struct Found(VerifyFigures);

@@ -9,8 +9,8 @@ use host::{Executor, Place};
 use results::model::LoadSummary;
 use sys::meant::Meant;
 
-use super::{LoadId, LoadSpan, hand_in, load_of};
 use crate::scene::CellContext;
+use crate::turn::{LoadId, LoadSpan, hand_in, load_of};
 use crate::watch::CellSamplers;
 
 /// Drives the tree of a stage, and gives its figures.
