@@ -1,11 +1,13 @@
 //! Two results beside each other: what each variant that both have does in the second and did in the first.
 
-use results::ResultSet;
-use results::model::{AskedMetric, Manifest};
-use stats::Figure;
-use units::show;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::comparisons::{self, MetricComparison};
+use results::ResultSet;
+use results::model::{Accelerator, AskedMetric, LayerFacts, Manifest, PlanFacts, VariantFacts};
+use stats::Figure;
+use units::Unit;
+
+use crate::comparisons::{self, MetricComparison, asks};
 use crate::{Analysis, VariantFigures, analyse};
 
 /// Two results beside each other.
@@ -19,6 +21,10 @@ pub struct Across {
     pub only_old: Vec<String>,
     /// Variants that only the new result has.
     pub only_new: Vec<String>,
+    /// Figures that are asked about and that only the old result has of a variant that both have, in words.
+    pub figures_only_old: Vec<String>,
+    /// The same of the new result.
+    pub figures_only_new: Vec<String>,
 }
 
 /// One figure of one variant in both results.
@@ -30,13 +36,15 @@ pub struct AcrossRow {
     pub old: Figure,
     /// The figure in the new result.
     pub new: Figure,
+    /// Its unit.
+    pub unit: Unit,
 }
 
 /// A fact of both results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fact {
     /// Its name.
-    pub name: &'static str,
+    pub name: String,
     /// Its value in the old result; `None` where it is not known.
     pub old: Option<String>,
     /// Its value in the new result.
@@ -60,15 +68,42 @@ pub fn across(old: &ResultSet, new: &ResultSet) -> Across {
             let variant = analysis.variants.iter().find(|one| one.name == comparison.new)?;
             variant.figure(&comparison.scope, &comparison.metric).cloned()
         };
+        let (stage, metric) = (comparison.scope.stage.as_deref(), &comparison.metric);
+        let picked = || plan.picked_figure(stage, metric).map(|picked| picked.unit);
+        let unit = layers::metric(metric).map(|metric| metric.unit).or_else(picked);
         let (old, new) = (figure(&before)?, figure(&now)?);
-        Some(AcrossRow { comparison, old, new })
+        Some(AcrossRow { old, new, unit: unit.unwrap_or(Unit::Count), comparison })
     };
     Across {
         rows: all.into_iter().filter_map(row).collect(),
         differ: differ(old, new),
         only_old: alone(&before.variants, &now.variants),
         only_new: alone(&now.variants, &before.variants),
+        figures_only_old: figures_alone(&before, &now, &questions),
+        figures_only_new: figures_alone(&now, &before, &questions),
     }
+}
+
+/// Figures that are asked about and that only one side has of a variant that both have.
+fn figures_alone(own: &Analysis, other: &Analysis, questions: &[AskedMetric]) -> Vec<String> {
+    let both = own.variants.iter().filter_map(|variant| {
+        Some((variant, other.variants.iter().find(|one| one.name == variant.name)?))
+    });
+    let alone = both.flat_map(|(variant, counterpart)| {
+        let asked = variant.values.iter().filter(|values| {
+            let asked = |asked: &AskedMetric| asks(asked, &values.scope, &values.metric);
+            !values.points.is_empty() && questions.iter().any(asked)
+        });
+        let lacks = asked.filter(|values| {
+            let there = counterpart.values_of(&values.scope, &values.metric);
+            there.is_none_or(|there| there.points.is_empty())
+        });
+        lacks.map(|values| {
+            let label = layers::metric(&values.metric).map_or(&*values.metric, |known| known.name);
+            format!("{label} of {} of {}", values.scope.name(), variant.name)
+        })
+    });
+    alone.collect()
 }
 
 fn alone(own: &[VariantFigures], others: &[VariantFigures]) -> Vec<String> {
@@ -79,7 +114,7 @@ fn alone(own: &[VariantFigures], others: &[VariantFigures]) -> Vec<String> {
 /// Facts that a reader has to know of, where they differ; seeds always do.
 fn differ(old: &ResultSet, new: &ResultSet) -> Vec<Fact> {
     let facts = |result: &ResultSet| {
-        let Manifest { plan, guest, host, accelerator, tool_version, .. } = &result.manifest;
+        let Manifest { plan, guest, host, tool_version, .. } = &result.manifest;
         let of_layers = guest.as_ref().unwrap_or(host);
         let known = |name: &str| of_layers.0.get(name).cloned();
         [
@@ -88,20 +123,59 @@ fn differ(old: &ResultSet, new: &ResultSet) -> Vec<Fact> {
             ("kernel", known("kernel")),
             ("processor", host.0.get("cpu").cloned()),
             ("CPUs", known("cpus")),
-            // A kernel keeps a little for itself, another a little more.
-            ("memory", known("memory").and_then(|bytes| Some(show::bytes(bytes.parse().ok()?)))),
-            ("accelerator", Some(format!("{accelerator:?}").to_lowercase())),
+            ("memory", known("memory")),
+            ("where it ran", Some(place(result))),
             ("fathom", Some(tool_version.clone())),
         ]
     };
     let both = facts(old).into_iter().zip(facts(new));
     let mut differ: Vec<Fact> = both
         .filter(|((_, old), (_, new))| old != new)
-        .map(|((name, old), (_, new))| Fact { name, old, new })
+        .map(|((name, old), (_, new))| Fact { name: name.to_owned(), old, new })
         .collect();
+    differ.extend(settings(&old.manifest.plan, &new.manifest.plan));
     let same_name = old.manifest.plan.experiment == new.manifest.plan.experiment;
     if same_name && old.experiment_toml != new.experiment_toml {
-        differ.push(Fact { name: "the experiment's file", old: None, new: None });
+        differ.push(Fact { name: "the experiment's file".to_owned(), old: None, new: None });
+    }
+    differ
+}
+
+/// Where a result comes from: no figure of twins is real, and an emulated processor has another speed.
+fn place(result: &ResultSet) -> String {
+    let place = match (result.manifest.simulated, result.manifest.accelerator) {
+        (true, _) => "simulated, where no figure is real",
+        (false, Accelerator::None) => "on this machine's devices",
+        (false, Accelerator::Kvm) => "the lab with KVM",
+        (false, Accelerator::Tcg) => "the lab with an emulated CPU",
+    };
+    place.to_owned()
+}
+
+/// Settings in which a variant's stack is another one under the same name.
+fn settings(old: &PlanFacts, new: &PlanFacts) -> Vec<Fact> {
+    let all = |variant: &VariantFacts| -> BTreeMap<String, String> {
+        let of = |layer: &LayerFacts| {
+            let (name, kind) = (layer.name.clone(), layer.layer.clone());
+            let own = layer
+                .settings
+                .iter()
+                .map(move |(key, value)| (format!("{name}.{key}"), value.clone()));
+            own.chain([(format!("layer {}", layer.name), kind)]).collect::<Vec<_>>()
+        };
+        variant.stack.iter().flat_map(of).collect()
+    };
+    let mut differ = Vec::new();
+    for own in &new.variants {
+        let Some(before) = old.variants.iter().find(|variant| variant.name == own.name) else {
+            continue;
+        };
+        let (was, is) = (all(before), all(own));
+        let keys: BTreeSet<&String> = was.keys().chain(is.keys()).collect();
+        for key in keys.into_iter().filter(|key| was.get(*key) != is.get(*key)) {
+            let name = format!("{key} of {}", own.name);
+            differ.push(Fact { name, old: was.get(key).cloned(), new: is.get(key).cloned() });
+        }
     }
     differ
 }

@@ -289,10 +289,11 @@ impl From<run::ResumeError> for Failure {
 
 impl From<results::ReadError> for Failure {
     fn from(error: results::ReadError) -> Self {
-        if matches!(error, results::ReadError::Missing(_)) {
-            return Self::usage(error);
+        match error {
+            results::ReadError::Missing(_) => Self::usage(error),
+            results::ReadError::Packed(error) => error.into(),
+            _ => Self::data(error),
         }
-        Self::data(error)
     }
 }
 

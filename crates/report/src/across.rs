@@ -1,9 +1,9 @@
 //! Two results beside each other, on a terminal and as JSON: what `fathom compare` prints.
 
-use analysis::{Across, AcrossRow, Fact};
+use analysis::{Across, AcrossRow, Fact, MetricComparison};
 use serde_json::{Value, json};
 use stats::Verdict;
-use units::{Metric, Unit};
+use units::printable;
 
 use crate::terminal::ink::{Ink, tint, wrapped};
 use crate::wording::{self, NONE};
@@ -19,17 +19,21 @@ pub fn text(across: &Across, all: bool, width: usize, colour: bool) -> String {
         across.rows.iter().filter(|row| all || row.comparison.asked()).collect();
     let mut out = String::new();
     let mut line = |text: &str| {
-        out.push_str(&wrapped(text, width, ""));
+        out.push_str(&wrapped(&printable(text), width, ""));
         out.push('\n');
     };
     if !across.differ.is_empty() {
         let facts: Vec<String> = across.differ.iter().map(fact).collect();
         line(&format!("What else differs, and may be the reason: {}.", facts.join("; ")));
     }
-    for (names, which) in [(&across.only_old, "first"), (&across.only_new, "second")] {
-        if !names.is_empty() {
-            line(&format!("Only the {which} result has {}.", units::show::names(names)));
-        }
+    let only = [
+        (&across.only_old, "first"),
+        (&across.only_new, "second"),
+        (&across.figures_only_old, "first"),
+        (&across.figures_only_new, "second"),
+    ];
+    for (names, which) in only.into_iter().filter(|(names, _)| !names.is_empty()) {
+        line(&format!("Only the {which} result has {}.", units::show::names(names)));
     }
     if shown.is_empty() {
         line(
@@ -49,9 +53,18 @@ pub fn text(across: &Across, all: bool, width: usize, colour: bool) -> String {
         };
         let rows: Vec<&AcrossRow> = shown.iter().filter(own).copied().collect();
         let label = layers::metric(metric).map_or(*metric, |metric| metric.name);
-        out.push_str(&format!("\n{label} of {scope}\n{}", block(&rows, &ink)));
+        let head = format!("{label} of {scope}");
+        out.push_str(&format!("\n{}\n{}", printable(&head), block(&rows, &ink)));
     }
     out
+}
+
+/// Runs that are not compared: the two sides are as many, repeat by repeat.
+fn left_out(c: &MetricComparison) -> Option<String> {
+    (c.dropped > 0).then(|| {
+        let runs = if c.dropped == 1 { "run" } else { "runs" };
+        format!("{} {runs} left out, of which the other result has no repeat", c.dropped)
+    })
 }
 
 /// Columns of a block.
@@ -64,23 +77,21 @@ const VERDICT: usize = 5;
 fn block(rows: &[&AcrossRow], ink: &Ink) -> String {
     let columns = |row: &AcrossRow| {
         let c = &row.comparison;
-        let unit = unit(row);
+        let unit = row.unit;
         let figure = |figure: &stats::Figure| {
             figure.median.map_or(NONE.to_owned(), |median| wording::value(unit, median))
         };
-        let repeats = c.repeats_that_would_decide;
-        let open =
-            [repeats.map(|n| format!("about {n} runs each would decide")), wording::no_interval(c)];
-        let open: Vec<String> = open.into_iter().flatten().collect();
+        let mut open = wording::left_open(c);
+        open.extend(left_out(c));
         [
-            c.new.clone(),
+            printable(&c.new).into_owned(),
             figure(&row.old),
             figure(&row.new),
             wording::compared(unit, c),
             wording::ratio_interval(unit, c).unwrap_or_default(),
             c.verdict
                 .map_or_else(String::new, |verdict| wording::verdict(verdict.word()).to_owned()),
-            format!("{} + {} runs", row.old.n, row.new.n),
+            format!("{} + {} runs", c.n, c.n),
             open.join(", "),
         ]
     };
@@ -112,15 +123,10 @@ fn block(rows: &[&AcrossRow], ink: &Ink) -> String {
     out
 }
 
-fn unit(row: &AcrossRow) -> Unit {
-    let known: Option<&Metric> = layers::metric(&row.comparison.metric);
-    known.map_or(Unit::Count, |metric| metric.unit)
-}
-
 /// `kernel: Linux 6.12.1, then Linux 6.18.2`.
 fn fact(fact: &Fact) -> String {
     match (&fact.old, &fact.new) {
-        (None, None) => fact.name.to_owned(),
+        (None, None) => fact.name.clone(),
         (old, new) => {
             let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".into());
             format!("{} ({}, then {})", fact.name, known(old), known(new))
@@ -128,22 +134,27 @@ fn fact(fact: &Fact) -> String {
     }
 }
 
-/// The same for scripts; it holds every figure.
-pub fn json(across: &Across) -> Value {
+/// The same for scripts; it holds every figure. `complete`: both results are whole, and as their runs left them.
+pub fn json(across: &Across, complete: bool) -> Value {
     let row = |row: &AcrossRow| {
         let c = &row.comparison;
+        let ends = c.difference.and_then(|difference| difference.interval);
         json!({
             "variant": c.new, "metric": c.metric, "stage": c.scope.stage, "operation": c.scope.as_operation(), "layer": c.scope.as_layer(),
-            "unit": unit(row), "asked": c.asked(), "threshold": c.threshold, "base": row.old.median, "new": row.new.median,
+            "unit": row.unit, "asked": c.asked(), "threshold": c.threshold, "base": row.old.median, "new": row.new.median,
             "ratio": c.ratio, "low": c.low, "high": c.high, "difference": c.difference.map(|difference| difference.value),
-            "p": c.p, "p_adjusted": c.p_adjusted, "verdict": c.verdict.map(Verdict::word), "n_base": row.old.n, "n_new": row.new.n,
+            "difference_low": ends.map(|ends| ends.low), "difference_high": ends.map(|ends| ends.high),
+            "p": c.p, "p_adjusted": c.p_adjusted, "verdict": c.verdict.map(Verdict::word), "n_base": row.old.n, "n_new": row.new.n, "n_compared": c.n,
+            "runs_apart": c.apart.iter().map(|run| json!({"repeat": run.repeat, "cell": run.cell})).collect::<Vec<_>>(),
             "repeats_that_would_decide": c.repeats_that_would_decide, "method": c.method,
         })
     };
     json!({
         "schema": SCHEMA,
+        "complete": complete,
         "comparisons": across.rows.iter().map(row).collect::<Vec<_>>(),
         "differ": across.differ.iter().map(|fact| json!({"name": fact.name, "base": fact.old, "new": fact.new})).collect::<Vec<_>>(),
         "only_base": across.only_old, "only_new": across.only_new,
+        "figures_only_base": across.figures_only_old, "figures_only_new": across.figures_only_new,
     })
 }

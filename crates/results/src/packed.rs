@@ -1,11 +1,13 @@
 //! Results in one file: a tar archive, compressed with zstd, behind a short frame that says what it is. `zstd -d` and `tar` read it, too.
 
+use std::cell::Cell;
 use std::fs::{self, File};
-use std::io::{self, BufReader, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
 
 use crate::writer::MANIFEST;
 
@@ -16,6 +18,8 @@ pub const MARK: &[u8] = b"\x50\x2A\x4D\x18\x0E\x00\x00\x00fathom result\n";
 const LEVEL: i32 = 5;
 /// Bytes that the files of a packed result may hold when it is read without being unpacked first.
 const MOST: u64 = 8 << 30;
+/// Files that a result may have.
+const MOST_FILES: usize = 1_000_000;
 
 /// Why a result cannot be packed, or a packed one not be read.
 #[derive(Debug, thiserror::Error)]
@@ -73,17 +77,37 @@ pub fn pack(dir: &Path, mut to: impl Write, mut on: impl FnMut(u64)) -> Result<(
         let path = dir.join(&name);
         let file = File::open(&path).map_err(failed(&path))?;
         let bytes = file.metadata().map_err(failed(&path))?.len();
-        let mut header = tar::Header::new_gnu();
+        let mut header = tar::Header::new_ustar();
+        header.set_path(&name).map_err(failed(&path))?;
         header.set_size(bytes);
         header.set_mode(0o644);
         header.set_mtime(0);
-        // Of a file that grows meanwhile no more is taken than was said.
-        archive.append_data(&mut header, &name, file.take(bytes)).map_err(failed(&path))?;
+        header.set_cksum();
+        // Of a file that grows meanwhile no more is taken than was said; one that shrinks would spoil what follows.
+        let mut read = Counted { inner: file.take(bytes), bytes: 0 };
+        archive.append(&header, &mut read).map_err(failed(&path))?;
+        if read.bytes != bytes {
+            return Err(failed(&path)(io::Error::other("it was changed while it was packed")));
+        }
         on(bytes);
     }
     let encoder = archive.into_inner().map_err(failed(dir))?;
     let mut to = encoder.finish().map_err(failed(dir))?;
     to.flush().map_err(failed(dir))
+}
+
+/// A reader that counts.
+struct Counted<R> {
+    inner: R,
+    bytes: u64,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.bytes += read as u64;
+        Ok(read)
+    }
 }
 
 /// The bytes of all files of the result in `dir`.
@@ -116,7 +140,7 @@ fn files_in(root: &Path, below: &Path, found: &mut Vec<PathBuf>) -> Result<(), P
     Ok(())
 }
 
-/// Unpacks a result into `dir`, which is there and empty. `on` is told the bytes of each file that was made.
+/// Unpacks a result into `dir`, which is there and empty. `on` is told the bytes of the package that were read, file by file.
 ///
 /// # Errors
 /// When the file is no packed result, is cut off or damaged, or names anything outside of `dir`: what was made until then stays there.
@@ -134,15 +158,17 @@ fn unpack_at_most(
     if !is_packed(from) {
         return Err(damaged("it does not begin as one".to_owned()));
     }
-    let file = BufReader::new(File::open(from).map_err(failed(from))?);
-    let decoder = zstd::Decoder::new(file).map_err(failed(from))?;
+    let file = File::open(from).map_err(failed(from))?;
+    let packed = Cell::new(0);
+    let decoder = zstd::Decoder::new(Told { inner: file, bytes: &packed }).map_err(failed(from))?;
     let mut archive = tar::Archive::new(decoder);
-    let (mut bytes, mut whole) = (0u64, false);
-    for entry in archive.entries().map_err(failed(from))? {
+    let (mut bytes, mut whole, mut told) = (0u64, false, 0);
+    // Raw entries: names that stand in entries of their own, which could be of any length, are none that Fathom writes.
+    for (number, entry) in archive.entries().map_err(failed(from))?.raw(true).enumerate() {
         let mut entry = entry.map_err(|error| damaged(error.to_string()))?;
         let name = entry.path().map_err(|error| damaged(error.to_string()))?.into_owned();
         let inside = name.components().all(|part| matches!(part, Component::Normal(_)));
-        if !inside || !entry.header().entry_type().is_file() {
+        if !inside || !entry.header().entry_type().is_file() || number > MOST_FILES {
             return Err(damaged(format!(
                 "it holds {}, which is no file of a result",
                 name.display()
@@ -158,20 +184,49 @@ fn unpack_at_most(
         let path = dir.join(&name);
         let folder = path.parent().unwrap_or(dir);
         fs::create_dir_all(folder).map_err(failed(folder))?;
-        let mut file = File::create_new(&path).map_err(failed(&path))?;
-        let copied = io::copy(&mut entry, &mut file).map_err(|error| match error.kind() {
-            ErrorKind::UnexpectedEof | ErrorKind::InvalidData | ErrorKind::Other => {
-                damaged(error.to_string())
-            }
+        let mut file = File::create_new(&path).map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => damaged(format!("it holds {} twice", name.display())),
             _ => failed(&path)(error),
         })?;
-        if copied != entry.size() {
-            return Err(damaged(format!("{} is cut off", name.display())));
-        }
+        copy(&mut entry, &mut file, &damaged, &path)?;
         whole |= name == Path::new(MANIFEST);
-        on(copied);
+        on(packed.get() - told);
+        told = packed.get();
     }
     if whole { Ok(()) } else { Err(damaged(format!("it holds no {MANIFEST}"))) }
+}
+
+/// A reader that tells how far it is.
+struct Told<'a, R> {
+    inner: R,
+    bytes: &'a Cell<u64>,
+}
+
+impl<R: Read> Read for Told<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.bytes.set(self.bytes.get() + read as u64);
+        Ok(read)
+    }
+}
+
+/// Copies one file of a package; what cannot be read is its damage, what cannot be written is not.
+fn copy(
+    entry: &mut tar::Entry<impl Read>,
+    file: &mut File,
+    damaged: &dyn Fn(String) -> PackError,
+    path: &Path,
+) -> Result<(), PackError> {
+    let (mut buffer, mut left) = (vec![0; 64 << 10], entry.size());
+    while left > 0 {
+        let read = entry.read(&mut buffer).map_err(|error| damaged(error.to_string()))?;
+        if read == 0 {
+            return Err(damaged("it is cut off".to_owned()));
+        }
+        file.write_all(&buffer[..read]).map_err(failed(path))?;
+        left = left.saturating_sub(read as u64);
+    }
+    Ok(())
 }
 
 /// Unpacks a result to a place where nothing is yet: it is there whole, or not at all.
@@ -181,13 +236,19 @@ fn unpack_at_most(
 pub fn unpack_to(from: &Path, place: &Path, on: impl FnMut(u64)) -> Result<(), PackError> {
     let beside = place.parent().filter(|folder| !folder.as_os_str().is_empty());
     let beside = beside.unwrap_or(Path::new("."));
-    let dir = tempfile::Builder::new().prefix(".fathom-").tempdir_in(beside);
-    let dir = dir.map_err(failed(beside))?;
+    let mut builder = tempfile::Builder::new();
+    // Less the umask, as any directory that is made.
+    builder.prefix(".fathom-").permissions(fs::Permissions::from_mode(0o777));
+    let dir = builder.tempdir_in(beside).map_err(failed(beside))?;
     unpack(from, dir.path(), on)?;
-    let mode = fs::Permissions::from_mode(0o755);
-    fs::set_permissions(dir.path(), mode).map_err(failed(dir.path()))?;
-    let moved = renameat_with(CWD, dir.path(), CWD, place, RenameFlags::NOREPLACE);
-    moved.map_err(|error| failed(place)(error.into()))?;
+    let moved = match renameat_with(CWD, dir.path(), CWD, place, RenameFlags::NOREPLACE) {
+        // Some file systems cannot say that nothing is to be replaced: an empty directory that was just made is.
+        Err(Errno::INVAL | Errno::NOSYS) => {
+            fs::create_dir(place).and_then(|()| fs::rename(dir.path(), place))
+        }
+        moved => moved.map_err(io::Error::from),
+    };
+    moved.map_err(failed(place))?;
     // What was moved is not removed.
     let _ = dir.keep();
     Ok(())
@@ -195,7 +256,8 @@ pub fn unpack_to(from: &Path, place: &Path, on: impl FnMut(u64)) -> Result<(), P
 
 /// Unpacks a result for as long as the directory that is returned lives.
 pub(crate) fn unpacked(from: &Path) -> Result<tempfile::TempDir, PackError> {
-    let dir = tempfile::Builder::new().prefix("fathom-").tempdir().map_err(failed(from))?;
+    let dir = tempfile::Builder::new().prefix("fathom-").tempdir();
+    let dir = dir.map_err(failed(&std::env::temp_dir()))?;
     unpack_at_most(from, dir.path(), MOST, |_| {})?;
     Ok(dir)
 }

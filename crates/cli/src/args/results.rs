@@ -42,7 +42,7 @@ pub struct ReportArgs {
 /// `fathom pack`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The file is a tar archive, compressed with zstd: zstd -d and tar read it, too. Every command that reads results takes it as it is. The same result
+The file is a tar archive, compressed with zstd: zstd -d and tar read it, too. show, report, compare, trend and doctor take it as it is. The same result
 makes the same bytes, wherever it is packed. Exit code 5 where the result is incomplete or was changed: it is packed as it is.
 
 Examples:

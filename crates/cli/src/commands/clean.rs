@@ -18,8 +18,18 @@ const LEFT: u8 = 6;
 /// The most files that are told of those that keep a directory.
 const TOLD: usize = 5;
 
+/// The result, which has to be a directory: what is taken down is noted in it.
+fn opened(result: &Path) -> Result<results::ResultSet, Failure> {
+    if results::packed::is_packed(result) {
+        let error = format!("{} is packed", result.display());
+        let help = "name the directory of the result, in which is noted what is taken down; fathom unpack makes one";
+        return Err(Failure::usage(error).with_help(help));
+    }
+    Ok(results::open(result)?)
+}
+
 pub fn run(args: &CleanArgs) -> Result<ExitCode, Failure> {
-    let result = results::open(&args.result)?;
+    let result = opened(&args.result)?;
     let elsewhere = match run_place(&result) {
         RunPlace::Host => None,
         RunPlace::Lab => Some((

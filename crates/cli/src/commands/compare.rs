@@ -30,12 +30,18 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         }
     }
     let found = across(&old, &new);
+    let good = [&old, &new].iter().all(|one| one.seal.broken().is_none() && one.complete());
     if args.json {
-        json(&serde_json::to_string_pretty(&document(&found)).map_err(Failure::data)?);
+        json(&serde_json::to_string_pretty(&document(&found, good)).map_err(Failure::data)?);
     } else {
         answer(&Text::made(&text(&found, args.all, width(), Style::of_stdout().colour())));
     }
-    let good = [&old, &new].iter().all(|one| one.seal.broken().is_none() && one.complete());
+    let asked = found.rows.iter().any(|row| row.comparison.asked());
+    if !args.fail_on.is_empty() && !asked {
+        let said = "Nothing that is asked is known of a variant that both results have: --fail-on has nothing to judge";
+        return Err(Failure::data(said)
+            .with_help("name results of one experiment; --all shows what they have"));
+    }
     let mut verdicts = found.rows.iter().filter_map(|row| row.comparison.verdict);
     Ok(ExitCode::from(match verdicts.any(|verdict| args.fail_on.contains(&verdict)) {
         _ if !good => 5,

@@ -32,6 +32,12 @@ pub fn pack(args: &PackArgs) -> Result<ExitCode, Failure> {
     };
     let output = Output { option: "-o", path: &place, kind: OutputKind::Packed };
     outputs::check(&[output], &[Input { path: &args.result, what: "which is packed" }])?;
+    let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = folder.unwrap_or(Path::new(".")).canonicalize().map_err(Failure::usage)?;
+    if folder.starts_with(args.result.canonicalize().map_err(Failure::usage)?) {
+        let said = format!("{} would lie in the result that it holds", place.display());
+        return Err(Failure::refused(said).with_help("name a file elsewhere with -o"));
+    }
     let mut share = Share::of("packing", packed::size(&args.result)?);
     let draft = output.begin()?;
     packed::pack(&args.result, draft.file(), |bytes| share.more(bytes))?;
@@ -39,7 +45,7 @@ pub fn pack(args: &PackArgs) -> Result<ExitCode, Failure> {
     let size = file.metadata().map_or(0, |found| found.len());
     drop(share);
     say(&format!(
-        "{} written ({}); every command that reads results takes it",
+        "{} written ({}); show, report, compare, trend and doctor take it as it is",
         place.display(),
         Bytes(size)
     ));

@@ -73,6 +73,14 @@ fn a_damaged_package_is_told_and_leaves_nothing_behind() {
         builder.append(&header, &b"hi"[..]).unwrap();
     });
     assert_eq!(outside.code, Some(5), "{}", outside.err);
+    let long = archive(&|builder| {
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(tar::EntryType::GNULongName);
+        header.set_size(1 << 20);
+        header.set_cksum();
+        builder.append(&header, &vec![b'a'; 1 << 20][..]).unwrap();
+    });
+    assert_eq!(long.code, Some(5), "{}", long.err);
     let link = archive(&|builder| {
         let mut header = tar::Header::new_gnu();
         header.set_entry_type(tar::EntryType::Symlink);
@@ -89,6 +97,9 @@ fn a_damaged_package_is_told_and_leaves_nothing_behind() {
     let mut kept = vec!["bad.fathom".to_owned(), own, "r.fathom".to_owned()];
     kept.sort();
     assert_eq!(left, kept);
+    // None lies in the result that it holds.
+    let inside = format!("{}/x.fathom", text(&out));
+    assert_eq!(fathom_in(dir.path(), &["pack", text(&out), "-o", &inside]).code, Some(4));
     // A file of somebody else is not replaced.
     fs::write(dir.path().join("mine"), "keep").unwrap();
     let refused = fathom_in(dir.path(), &["pack", text(&out), "-o", "mine"]);

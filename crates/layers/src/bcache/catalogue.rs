@@ -11,7 +11,15 @@ use crate::kind::{Chart, Series};
 /// Every figure.
 pub(super) static METRICS: &[Metric] = &[
     caching::READ_HIT,
-    caching::USED,
+    Metric {
+        id: "bound_percent",
+        name: "cache that is not to be had",
+        unit: Unit::Percent,
+        better: Better::Neither,
+        basis: Basis::Level,
+        test: Test::Paired,
+        help: "Buckets that hold what is dirty, or are being filled. Clean blocks do not count: their buckets can be had at any time.",
+    },
     caching::DIRTY,
     Metric {
         id: "own_count_percent",
@@ -38,7 +46,7 @@ pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
     let own = READS.iter().map(|field| grown("stats", field)).sum::<Option<f64>>();
     [
         ("read_hit_percent", percent(hit(), read)),
-        ("used_percent", end("available").map(|available| 100.0 - available)),
+        ("bound_percent", end("available").map(|available| 100.0 - available)),
         ("dirty_bytes", end("dirty")),
         ("own_count_percent", percent(own, grown("legs", "whole_reads"))),
     ]
@@ -150,7 +158,7 @@ mod tests {
         for (id, value) in [
             ("read_hit_percent", 75.0),
             ("own_count_percent", 50.0),
-            ("used_percent", 25.0),
+            ("bound_percent", 25.0),
             ("dirty_bytes", 512.0),
         ] {
             assert_eq!(found[id], Some(value), "{id}");

@@ -8,7 +8,7 @@ mod raise;
 mod rules;
 mod setup;
 
-use crate::kind::{FillLevel, Headline, InputKind, Kind, LayerNeeds, Parser, needed};
+use crate::kind::{Headline, InputKind, Kind, LayerNeeds, Parser, needed};
 use crate::objects::{Listing, Objects};
 
 use names::{CACHE, DEVICE, LEGS, NAME, ORIGIN, STATS, VALUE};
@@ -47,7 +47,6 @@ pub(crate) const KIND: Kind = Kind {
     refuses_nowait: true,
     headline: Some(Headline { metric: "read_hit_percent", words: None, does: None }),
     metrics: catalogue::METRICS,
-    fills: &[FillLevel { of: "cache", metric: "used_percent", part: Some(layer::CACHED) }],
     actions: layer::ACTIONS,
     charts: catalogue::CHARTS,
     needs: LayerNeeds {

@@ -70,11 +70,16 @@ fn made(setup: &Setup, at: &Place) -> Vec<Step> {
             argv: argv.concat().into_iter().map(str::to_owned).collect(),
             may_fail: false,
         },
-        vec![
-            wipe(cache, SET_AT, id.clone()),
-            wipe(origin, SET_AT, id),
-            wipe(origin, LABEL_AT, label(at).into_bytes()),
-        ],
+        // udev may have registered the set before the next step does.
+        [
+            stop_set(&uuid),
+            vec![
+                wipe(cache, SET_AT, id.clone()),
+                wipe(origin, SET_AT, id),
+                wipe(origin, LABEL_AT, label(at).into_bytes()),
+            ],
+        ]
+        .concat(),
     );
     // Where udev has registered it already, that is fine.
     let register = |device: &str| write("/sys/fs/bcache/register_quiet".into(), device, None);

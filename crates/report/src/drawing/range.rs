@@ -58,6 +58,11 @@ impl Range {
         })
     }
 
+    /// Tells whether it is one of logarithms.
+    pub fn is_log(&self) -> bool {
+        self.log
+    }
+
     /// The place of a number, as a share of the axis; `None` where it has none: what is nothing has no logarithm.
     pub fn place(&self, number: f64) -> Option<f64> {
         let share = match self.log {

@@ -104,10 +104,12 @@ fn ticks_are_round_of_bytes_by_powers_of_two_and_of_shares_by_their_nines() {
 
 #[test]
 fn a_chart_of_one_point_and_one_of_zeros_alone_have_a_scale() {
-    for y in [5.0, 0.0] {
-        let one = chart(Shape::Lines, Scale::Linear, vec![series(&[0.0], &[Some(y)])]);
+    for (y, scale) in
+        [(5.0, Scale::Linear), (0.0, Scale::Linear), (5.0, Scale::Log), (0.0, Scale::Log)]
+    {
+        let one = chart(Shape::Lines, scale, vec![series(&[0.0], &[Some(y)])]);
         let drawing = Drawing::of(&one, &[]).unwrap();
-        assert!(drawing.y.len() > 1, "{y}: {:?}", drawing.y);
+        assert!(drawing.y.len() > 1, "{y} {scale:?}: {:?}", drawing.y);
     }
     assert!(
         Drawing::of(&chart(Shape::Lines, Scale::Linear, vec![series(&[], &[])]), &[]).is_none()

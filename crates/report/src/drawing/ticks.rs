@@ -56,9 +56,10 @@ fn quantile(share: f64, range: &Range) -> Option<Tick> {
 /// The ticks of an axis of numbers.
 pub fn of(axis: &Axis, range: &Range) -> Vec<Tick> {
     let binary = matches!(axis.unit, Unit::Bytes | Unit::BytesPerSecond);
-    let numbers = match axis.scale {
-        Scale::Log => logarithmic(binary, range.low, range.high),
-        Scale::Linear | Scale::Nines => linear(binary, range.low, range.high),
+    // Of nothing but zeros there are no logarithms.
+    let numbers = match range.is_log() {
+        true => logarithmic(binary, range.low, range.high),
+        false => linear(binary, range.low, range.high),
     };
     // Between one thing that is counted and the next there is none.
     let whole = |number: &f64| axis.unit != Unit::Count || number.fract() == 0.0;

@@ -93,7 +93,7 @@ fn figure(index: usize, view: &View, chart: &Chart) -> Markup {
 
 /// Colour and name of each line; names may be long, so they stand where they can wrap. A click hides a line, and the cursor's value stands behind it.
 fn legend(chart: &Chart) -> Markup {
-    html! { ul.legend { @for series in chart.series.iter().filter(|s| s.bold()) {
+    html! { ul.legend aria-live="polite" { @for series in chart.series.iter().filter(|s| s.bold()) {
         li data-group=(group(series)) style={ "--c:" (colour(series)) } { (series.name) }
     } } }
 }

@@ -20,10 +20,10 @@ pub fn plot(id: &str, chart: &Chart, marks: &[Mark]) -> Markup {
     let widest = drawing.y.iter().map(|tick| tick.text.chars().count()).max().unwrap_or(1);
     let (from, to) = drawing.ends;
     html! {
-        div.plot data-chart=(id) data-from=(from) data-to=(to) data-cut[in_proportion(chart)] role="img" aria-label=(chart.title) {
+        div.plot data-chart=(id) data-from=(from) data-to=(to) data-cut[in_proportion(chart)] role="group" aria-label=(chart.title) {
             p.yl { (chart.y.label) }
             div.ys style={ "width:" (widest) "ch" } { @for tick in &drawing.y { span style={ "bottom:" (percent(tick.at)) } { (tick.text) } } }
-            div.room tabindex=[in_proportion(chart).then_some("0")] {
+            div.room tabindex="0" role="application" aria-label={ (chart.title) ": arrow keys read it off" } {
                 svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" aria-hidden="true" {
                     path.across d=(drawing.y.iter().map(across).collect::<String>()) {}
                     @for mark in &drawing.marks { (marked(mark)) }

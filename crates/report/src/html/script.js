@@ -63,6 +63,11 @@ const nearest = (s, x) => {
   for (const at of [low, low - 1, low + 1]) if ((s.y[at] ?? null) !== null) return at;
   return low;
 };
+// Tells whether a line goes as far as x, or nearly.
+const within = (s, x) => {
+  const last = s.x.length - 1, step = last > 0 ? (s.x[last] - s.x[0]) / last : Infinity;
+  return x >= s.x[0] - step && x <= s.x[last] + step;
+};
 const moment = (plot, x) => {
   const { spec } = plot;
   if (spec.shape === "bars") return spec.names[Math.round(x)] ?? "";
@@ -72,9 +77,10 @@ const moment = (plot, x) => {
   }
   return spec.x.scale === "nines" ? share(x) : spec.x.unit === "count" ? String(Math.round(x)) : show(spec.x.unit, x);
 };
-// Shows what every line of a chart says at x; nothing where x is null.
+// Shows what every line of a chart says at x; nothing where x is null, or beyond the chart.
 const read = (plot, x) => {
   const { box, spec, room, legend } = plot;
+  if (x !== null && !(place(plot, x) >= 0 && place(plot, x) <= 1)) x = null;
   room.querySelector(".cursor")?.remove();
   legend.classList.toggle("read", x !== null);
   delete box.querySelector(".xl").dataset.here;
@@ -88,13 +94,13 @@ const read = (plot, x) => {
   for (const key of legend.children) {
     const s = spec.series.find(s => s.repeat === null && group(s) === key.dataset.group);
     const value = key.querySelector("b") ?? key.appendChild(document.createElement("b"));
-    value.textContent = s?.x.length ? show(spec.y.unit, s.y[nearest(s, x)]) : "–";
+    value.textContent = s?.x.length && within(s, x) ? show(spec.y.unit, s.y[nearest(s, x)]) : "–";
   }
 };
 
-// Round positions for about five ticks.
-const ticks = (low, high) => {
-  const raw = (high - low) / 5, power = 10 ** Math.floor(Math.log10(raw));
+// Round positions for about five ticks; whole ones of what is counted.
+const ticks = (low, high, counted) => {
+  const raw = Math.max((high - low) / 5, counted ? 1 : 0), power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 2.5, 5, 10].map(m => m * power).find(s => s >= raw * .999999), out = [];
   for (let n = Math.ceil(low / step); n * step <= high * 1.0000001; n++) out.push(n * step);
   return out;
@@ -113,10 +119,11 @@ const cut = (plot, from, to) => {
   }
   const xs = plot.box.querySelector(".xs");
   if (low === a && high === b) xs.innerHTML = plot.ticks;
-  else xs.replaceChildren(...ticks(low, high).map(t => {
+  else xs.replaceChildren(...ticks(low, high, plot.spec.x.unit === "count").map(t => {
     const tick = document.createElement("span");
     tick.style.left = 100 * place(plot, t) + "%";
-    tick.textContent = moment(plot, t);
+    // More digits than anywhere else: the places may lie close to each other.
+    tick.textContent = plot.spec.x.unit === "seconds" ? Number(t.toPrecision(7)) + " s" : moment(plot, t);
     return tick;
   }));
   read(plot, null);
@@ -145,6 +152,8 @@ for (const plot of plots) {
   room.addEventListener("dblclick", whole);
   room.addEventListener("blur", () => peers(plot).forEach(o => read(o, null)));
   room.addEventListener("keydown", e => {
+    // Those with a modifier are the browser's.
+    if (e.ctrlKey || e.metaKey || e.altKey) return;
     const [a, b] = plot.seen, at = plot.at ?? (a + b) / 2, step = (b - a) / 100;
     const keys = {
       ArrowLeft: () => peers(plot).forEach(o => read(o, Math.max(a, at - step))),

@@ -14,6 +14,7 @@ use super::{
     machine, pictures, sentence, states, strips, throughput, trust, why,
 };
 use crate::wording;
+use stats::Verdict;
 
 /// Everything that a report says about `set`.
 pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View {
@@ -55,7 +56,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         headline,
         verdicts: sentence::verdicts(&variants, &rows, Detail::Short),
         banners: facts::banners(set),
-        trust: trust::trust(&findings, &variants),
+        trust: trust::trust(&findings, &variants, decided(analysis)),
         why: why::why(set, &variants, &rows, &findings),
         findings,
         run: facts::run_card(set),
@@ -207,4 +208,11 @@ fn own(analysis: &Analysis, record: &CellRecord, row: &FigureRow) -> String {
     let points = values.into_iter().flat_map(|v| &v.points);
     let mut value = points.filter(|p| p.repeat == record.repeat).map(|p| p.value);
     value.next().map_or(wording::NONE.to_owned(), |v| wording::value(row.unit, v))
+}
+
+/// Tells whether anything was decided: by a verdict on a variant, or on what a factor does.
+fn decided(analysis: &Analysis) -> bool {
+    let effects = analysis.effects.iter().flat_map(|found| &found.effects);
+    let verdicts = analysis.comparisons.iter().filter_map(|comparison| comparison.verdict);
+    verdicts.chain(effects.map(|effect| effect.verdict)).any(|verdict| verdict != Verdict::Unclear)
 }

@@ -64,6 +64,12 @@ fn compared(row: &FigureRow, c: &MetricComparison, base: Option<&str>) -> Option
     Some(format!("{said}{}", stage(row)))
 }
 
+/// Tells whether an interval lies wholly beyond what does not matter.
+fn beyond(c: &MetricComparison, low: f64, high: f64) -> bool {
+    let threshold = c.threshold.unwrap_or_default();
+    low > 1.0 + threshold || high < 1.0 - threshold
+}
+
 /// Returns why a comparison is open.
 fn few(c: &MetricComparison) -> String {
     match (c.n, c.low.zip(c.high)) {
@@ -71,6 +77,10 @@ fn few(c: &MetricComparison) -> String {
         (1, _) => "one run of each decides nothing".to_owned(),
         (n, _) if n < LEAST_REPEATS => format!("{n} runs of each decide nothing"),
         _ if !c.apart.is_empty() => "some runs are far from all others".to_owned(),
+        // Decided by itself, and not among so many questions.
+        (n, Some((low, high))) if beyond(c, low, high) => {
+            format!("{n} runs are too few for so many questions")
+        }
         (n, Some((low, high))) => {
             format!("{n} runs allow {} to {} times", factor(low), factor(high))
         }

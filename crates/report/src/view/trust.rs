@@ -1,5 +1,7 @@
 //! One line on how far the figures of a result may be trusted; the reasons stand in its findings.
 
+use std::collections::BTreeSet;
+
 use results::model::{Finding, Severity};
 
 use super::Variant;
@@ -65,41 +67,59 @@ pub fn apart(rule: &str) -> bool {
     APART.contains(&rule)
 }
 
-/// Says how far the figures may be trusted.
-pub fn trust(findings: &[Finding], variants: &[Variant]) -> Trust {
-    let takes = |rule: &str| {
-        findings.iter().any(|one| one.rule == rule && one.severity >= Severity::Warning)
-    };
-    let runs = variants.iter().map(|variant| variant.repeats).min().unwrap_or(0);
-    let words = |(rule, words): &Words| match (*rule, runs) {
-        (FEW, 1) => "one run each".to_owned(),
-        (FEW, _) => format!("{runs} runs each"),
+/// Says how far the figures may be trusted. `decided`: some verdict was given.
+pub fn trust(findings: &[Finding], variants: &[Variant], decided: bool) -> Trust {
+    let grave = || findings.iter().filter(|one| one.severity >= Severity::Warning);
+    let takes = |rule: &str| grave().any(|one| one.rule == rule);
+    let words = |(rule, words): &Words| match *rule {
+        FEW => few(variants),
         _ => (*words).to_owned(),
     };
     let mut doubts: Vec<String> = WORDS.iter().filter(|(rule, _)| takes(rule)).map(words).collect();
+    // What limits a layer is no doubt; what a layer warns of is.
+    let known = |rule: &str| apart(rule) || WORDS.iter().any(|(id, _)| *id == rule);
+    let of_layers = grave().filter(|one| one.explains_percent.is_none() && !known(&one.rule));
+    let of_layers: BTreeSet<&str> = of_layers.map(|one| one.rule.as_str()).collect();
+    doubts.extend(match of_layers.len() {
+        0 => None,
+        1 => Some("a warning of a layer".to_owned()),
+        n => Some(format!("{n} warnings of layers")),
+    });
     if doubts.is_empty() && APART.iter().any(|rule| takes(rule)) {
         return Trust { sound: false, text: String::new() };
     }
     if doubts.is_empty() {
-        return Trust {
-            sound: true,
-            text: "Nothing was found that takes from these figures.".into(),
-        };
+        let text = "Nothing was found that takes from these figures.".into();
+        return Trust { sound: true, text };
     }
     let more = doubts.len().saturating_sub(SHOWN);
     doubts.truncate(SHOWN);
     doubts.extend((more > 0).then(|| format!("{more} more")));
-    let (begin, end) = match (takes(FEW), takes(EMULATED)) {
-        (true, true) => ("First look, no verdicts: ", " Trust what was counted; how fast is open."),
-        (true, false) => {
-            ("First look, no verdicts: ", " Trust what was counted; which is better is open.")
-        }
-        (false, true) => {
-            ("Read with care: ", " Trust ratios and what was counted, not absolute speed.")
-        }
-        (false, false) => ("Read with care: ", ""),
+    let begin = match takes(FEW) && !decided {
+        true => "First look, no verdicts: ",
+        false => "Read with care: ",
+    };
+    // Of what is wrong nothing is to be trusted.
+    let wrong = grave().any(|one| one.severity == Severity::Error) || takes("guest_clock");
+    let end = match (takes(FEW) && !decided, takes(EMULATED)) {
+        _ if wrong => "",
+        (true, true) => " Trust what was counted; how fast is open.",
+        (true, false) => " Trust what was counted; which is better is open.",
+        (false, true) => " Trust ratios and what was counted, not absolute speed.",
+        (false, false) => "",
     };
     Trust { sound: false, text: format!("{begin}{}.{end}", doubts.join(" · ")) }
+}
+
+/// The number of runs, where all variants have as many.
+fn few(variants: &[Variant]) -> String {
+    let mut runs = variants.iter().map(|variant| variant.repeats);
+    let first = runs.next().unwrap_or(0);
+    match runs.all(|other| other == first) {
+        true if first == 1 => "one run each".to_owned(),
+        true => format!("{first} runs each"),
+        false => "few runs of some variants".to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -126,8 +146,8 @@ mod tests {
             };
             rules.iter().map(one).collect()
         };
-        let line = |rules: &[&str]| trust(&found(rules), &[]).text;
-        assert!(trust(&found(&[]), &[]).sound);
+        let line = |rules: &[&str]| trust(&found(rules), &[], false).text;
+        assert!(trust(&found(&[]), &[], false).sound);
         assert_eq!(line(&["simulated"]), "", "a box says it");
         assert_eq!(
             line(&["sampling_expensive", EMULATED, "disturbed_cells"]),
@@ -136,8 +156,15 @@ mod tests {
         assert!(line(&[FEW, EMULATED, "late_disk", "disturbed_cells", "leftovers"]).contains(
             "no verdicts: 0 runs each · emulated CPU · a modelled disk that answered late · a busy machine · 1 more."
         ));
+        // What a layer warns of counts, and of what is wrong nothing is to be trusted.
+        assert_eq!(line(&["map_unallocated"]), "Read with care: a warning of a layer.");
+        let mut wrong = found(&[FEW, "wrong_blocks"]);
+        wrong[1].severity = Severity::Error;
+        assert!(trust(&wrong, &[], false).text.ends_with("runs each."));
+        let decided = trust(&found(&[FEW]), &[], true).text;
+        assert!(decided.starts_with("Read with care: "), "{decided}");
         let mut note = found(&["uneven_course"]);
         note[0].severity = Severity::Note;
-        assert!(trust(&note, &[]).sound, "a note takes nothing");
+        assert!(trust(&note, &[], false).sound, "a note takes nothing");
     }
 }

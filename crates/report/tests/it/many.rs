@@ -217,7 +217,7 @@ fn a_second_result_is_held_against_the_first_with_what_else_differs() {
         text.split_once("IOPS of randwrite\n").unwrap().1.lines().take(3).collect();
     let at = block[0].find("95 % interval").unwrap();
     assert!(block[1..].iter().all(|line| line.chars().nth(at) == Some('[')), "{block:#?}");
-    let document = report::across::json(&found);
+    let document = report::across::json(&found, true);
     assert_eq!(document["differ"][0]["new"], "Linux 7.3");
     assert!(
         document["comparisons"]
