@@ -134,7 +134,8 @@ fn a_hard_disk_is_slower_than_flash_says_so_and_leaves_a_trace_and_a_killed_one_
         assert!(reason.contains(phrase), "'{phrase}' is not in: {reason}");
     }
 
-    let shown = json(&["show", text(&out), "--json"]);
+    let shown = expect(5, &["show", text(&out), "--json"]).out;
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
     assert_eq!(shown["complete"], false);
     let variants = shown["variants"].as_array().unwrap();
     let iops = |name: &str| {
@@ -151,7 +152,7 @@ fn a_hard_disk_is_slower_than_flash_says_so_and_leaves_a_trace_and_a_killed_one_
     assert!(late("requests") > 100 && late("late_p99_ns") >= late("late_p50_ns"), "{hdd:#}");
     assert!(disk(&result, "lost")["model"]["note"].is_string(), "{result:#?}");
     let page = dir.path().join("page.html");
-    expect(0, &["report", text(&out), "-o", text(&page)]);
+    expect(5, &["report", text(&out), "-o", text(&page)]);
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("modelled like hdd, write_cache false"));
 
