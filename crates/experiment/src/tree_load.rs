@@ -82,6 +82,11 @@ impl Tree {
         load.ops = Ops::only(OpName::Write);
         load.passes = Some(1);
         let load = load::checked(load, &places, around.file)?;
+        if load.content.scope == content::Scope::Live {
+            let message = "content.scope = \"live\" is of addresses";
+            let help = "leave it out: files of a tree have no addresses";
+            return Err(Diagnostic::at(places.at("content.scope"), message, help));
+        }
         let spec = TreeSpec {
             ops,
             files,
@@ -115,19 +120,23 @@ impl StageTask for Tree {
     fn plan(&self, stage: &StageHead, on: &mut Planner) -> Result<Vec<StagePlan>, Diagnostic> {
         let target = targets::directory(stage, &on.stack)?;
         let LoadSpec { content, duration, ios, interval, .. } = self.load.clone();
-        let duration = duration.into_iter().chain(stage.deadline).min();
         let foretold = tree::Equilibrium::predict(&self.spec);
         let rest = foretold.population.ok().zip(foretold.bytes.ok());
-        if self.equilibrium && rest.is_none() {
-            let message = "This load of a tree never comes to rest";
-            let help = "give it a duration or ios in place of equilibrium, or add delete to ops";
-            return Err(Diagnostic::at(stage.places.at("equilibrium"), message, help));
+        if let Some(never) = foretold.never().filter(|_| self.equilibrium) {
+            let message = format!("This load of a tree never comes to rest: {}", never.why());
+            return Err(Diagnostic::at(stage.places.at("equilibrium"), message, never.remedy()));
         }
         let rest = rest.filter(|_| self.equilibrium);
         let rest = rest.map(|(files, bytes)| files.operations().max(bytes.operations()));
         let operations = ios.into_iter().chain(rest).min();
         let takes = |n: u64| Nanos(n.saturating_mul(Nanos::PER_SECOND) / ASSUMED_IOPS);
-        let about = operations.map(takes).into_iter().chain(duration).min().unwrap_or_default();
+        let about = operations
+            .map(takes)
+            .into_iter()
+            .chain(duration)
+            .chain(stage.deadline)
+            .min()
+            .unwrap_or_default();
         let task = Task::Tree(Box::new(TreePlan {
             spec: self.spec.clone(),
             content,

@@ -123,10 +123,16 @@ impl Loader for Twin {
         executor: &mut Executor,
         watch: &mut CellSamplers,
     ) -> Result<LoadSummary, String> {
-        if matches!(plan.stages[turn.stage].task, Task::Copy(_) | Task::Tree(_)) {
+        let nothing_done = match &plan.stages[turn.stage].task {
+            Task::Copy(_) => Some("bytes"),
+            Task::Tree(tree) if tree.equilibrium => Some("equilibrium"),
+            Task::Tree(tree) => Some(if tree.ios.is_some() { "ios" } else { "duration" }),
+            _ => None,
+        };
+        if let Some(ended_by) = nothing_done {
             // Nothing is copied, and no file is made; nobody knows what blocks would hold.
             executor.lost_track();
-            return Ok(LoadSummary { ended_by: "bytes".into(), ..LoadSummary::empty(Seed(0)) });
+            return Ok(LoadSummary { ended_by: ended_by.into(), ..LoadSummary::empty(Seed(0)) });
         }
         let mut load = load_of(plan, turn);
         let content = asked(&plan.stages[turn.stage]);

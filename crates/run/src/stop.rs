@@ -6,7 +6,7 @@ use results::model::{LoadSummary, VerifyFigures};
 /// Why a cell stopped before its end.
 pub(crate) enum Stop {
     Failed(String),
-    /// A fill has come to its end, and the layer is not as it was to be.
+    /// A fill, or a load of a tree that was to come to rest, has come to its end, and what it is for was not reached.
     NotReached(String),
     Interrupted,
 }
@@ -21,6 +21,7 @@ pub(crate) fn judge(load: &LoadSummary) -> Option<Stop> {
         failed.into_iter().chain(wrong).chain(load.incomplete.iter().cloned()).collect();
     match load.ended_by.as_str() {
         "interrupted" => Some(Stop::Interrupted),
+        "unsettled" => Some(Stop::NotReached(reasons.join("; "))),
         _ => (!reasons.is_empty()).then(|| Stop::Failed(reasons.join("; "))),
     }
 }

@@ -44,21 +44,21 @@ fn prepare(
     Place { name, way, meant }: Place,
 ) -> Result<TreeLoad, String> {
     let planned = &plan.stages[stage];
-    let (directory, way) = (name.join(&tree.folder), way.join(&tree.folder));
+    let (directory, below) = (name.join(&tree.folder), way.join(&tree.folder));
     let failed = |what: &str, error| format!("{} cannot be {what}: {error}", directory.display());
-    std::fs::create_dir(&way).map_err(|error| failed("made", error))?;
-    let made = std::fs::symlink_metadata(&way).map_err(|error| failed("examined", error))?;
-    if matches!(meant, Some(Meant::FileOn(on)) if made.dev() != on) {
+    let found = std::fs::metadata(&way).map_err(|error| failed("made", error))?;
+    if matches!(meant, Some(Meant::FileOn(on)) if found.dev() != on) {
         return Err(format!(
             "{} leads out of the file system of the stack; nothing is written there",
             directory.display()
         ));
     }
+    std::fs::create_dir(&below).map_err(|error| failed("made", error))?;
     Ok(TreeLoad {
         spec: tree.spec.clone(),
         seed: plan.seed.derive(&format!("stage {}", planned.name)),
         directory,
-        way,
+        way: below,
         into_existing: false,
         content: tree.content.clone(),
         stop: TreeStop {

@@ -126,7 +126,10 @@ pub(crate) fn io_log(scene: &CellContext, plan: &CellPlan, turn: LoadId) -> Opti
 /// Returns why a load was not done within the deadline of its stage, if so.
 pub(crate) fn late(stage: &StagePlan, load: &LoadSummary) -> Option<String> {
     let deadline = stage.deadline.filter(|_| load.ended_by == "duration")?;
-    let own = stage.load()?.duration;
+    let own = match &stage.task {
+        Task::Tree(tree) => tree.duration,
+        _ => stage.load()?.duration,
+    };
     own.is_none_or(|own| own > deadline).then(|| {
         format!(
             "stage {} was not done within its deadline of {deadline}: give it more time, or less to do",
@@ -167,5 +170,59 @@ pub(crate) fn hand_in(scene: &CellContext, plan: &CellPlan, turn: LoadId, said: 
             scene.recorder.event(Event::Notice { cell: Some(plan.index), text: text.clone() });
         }
         Said::Started { .. } | Said::ReadingBack(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use experiment::{PlanOptions, Repeat, Scale};
+    use units::Seed;
+
+    use super::*;
+    use crate::stop::{Stop, judge};
+
+    /// The only stage of an experiment, a load of a tree with more keys.
+    fn tree(keys: &str) -> StagePlan {
+        let text = format!(
+            "name = \"t\"\nabout = \"a\"\n[devices.data]\nsize = \"512M\"\n[[stack]]\nlayer = \"xfs\"\nname = \"fs\"\non = \"data\"\n\
+             [[stage]]\ndo = \"tree\"\nname = \"grow\"\nops = \"create=2,delete=1\"\nfiles = 300\nfile_size = \"8k\"\n{keys}\n\
+             [[stage]]\ndo = \"read\"\nname = \"end\"\nmeasure = true\n"
+        );
+        let options = PlanOptions {
+            seed: Seed(1),
+            run_tag: "00000000".into(),
+            repeat: Some(Repeat::Fixed(1)),
+            sizes: BTreeMap::new(),
+            scale: Scale::Usual("lab"),
+            only: Vec::new(),
+        };
+        let plan = experiment::compose("test", &text, &options).unwrap();
+        plan.cells[0].stages.iter().find(|stage| stage.name == "grow").unwrap().clone()
+    }
+
+    fn ended(by: &str) -> LoadSummary {
+        LoadSummary { ended_by: by.into(), ..LoadSummary::empty(Seed(1)) }
+    }
+
+    #[test]
+    fn a_load_of_a_tree_that_its_deadline_cut_off_is_late() {
+        let late = |keys: &str| super::late(&tree(keys), &ended("duration"));
+        for keys in ["equilibrium = true", "ios = 100", "duration = \"60s\""] {
+            let said = late(&format!("{keys}\ndeadline = \"5s\""));
+            assert!(said.is_some_and(|said| said.contains("deadline of 5 s")), "{keys}");
+        }
+        assert_eq!(late("duration = \"5s\"\ndeadline = \"60s\""), None);
+        assert_eq!(late("duration = \"5s\""), None);
+        let stage = tree("ios = 100\ndeadline = \"5s\"");
+        assert_eq!(super::late(&stage, &ended("ios")), None);
+    }
+
+    #[test]
+    fn a_tree_that_was_not_seen_at_rest_has_not_reached_what_it_is_for() {
+        let load = LoadSummary { incomplete: vec!["no rest".into()], ..ended("unsettled") };
+        assert!(matches!(judge(&load), Some(Stop::NotReached(why)) if why == "no rest"));
+        assert!(judge(&ended("equilibrium")).is_none());
     }
 }

@@ -91,8 +91,13 @@ impl Books {
 
     /// The size of the file that the hard link beside a name stands for.
     pub fn hard_link(&self, name: u32) -> Option<u64> {
+        self.beside(name).map(|file| file.size)
+    }
+
+    /// The file that the hard link beside a name stands for.
+    pub(crate) fn beside(&self, name: u32) -> Option<File> {
         let links = self.links.as_ref().filter(|links| links.hard.has(name))?;
-        Some(self.files.get(links.slot[name as usize]).size)
+        Some(self.files.get(links.slot[name as usize]))
     }
 
     /// Tells whether there is a soft link beside a name.

@@ -40,6 +40,36 @@ pub struct Equilibrium {
 /// Time constants after which a level counts as reached: less than 2 % is missing.
 const TIMES: f64 = 4.0;
 
+impl Never {
+    /// Says why, in words.
+    pub fn why(self) -> &'static str {
+        match self {
+            Self::Live => {
+                "with pick = \"live\" nothing misses: files become more until every name has one, or fewer until there is none"
+            }
+            Self::Distribution => "names are not drawn alike at all times",
+            Self::NoCreate => "nothing makes files",
+            Self::NoDelete => "files grow, and nothing removes them",
+        }
+    }
+
+    /// Says how a load comes to rest all the same.
+    pub fn remedy(self) -> &'static str {
+        match self {
+            Self::Live => "take pick \"any\", or end it after a time or a number of operations",
+            Self::Distribution => {
+                "take names \"uniform\", or end it after a time or a number of operations"
+            }
+            Self::NoCreate => {
+                "add create to its operations, or end it after a time or a number of operations"
+            }
+            Self::NoDelete => {
+                "add delete to its operations, or end it after a time or a number of operations"
+            }
+        }
+    }
+}
+
 impl Settles {
     /// Operations of all workers until it is reached.
     pub fn operations(&self) -> u64 {
@@ -48,6 +78,11 @@ impl Settles {
 }
 
 impl Equilibrium {
+    /// Returns why it never comes to rest, if so.
+    pub fn never(&self) -> Option<Never> {
+        self.population.err().or(self.bytes.err())
+    }
+
     /// Predicts where a load comes to rest.
     pub fn predict(spec: &TreeSpec) -> Self {
         let never = |why| Self { population: Err(why), bytes: Err(why) };

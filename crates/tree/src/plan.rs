@@ -53,9 +53,13 @@ impl Books {
             TreeOp::Reflink | TreeOp::CopyFileRange => (0, file.size),
             _ => (0, 0),
         };
-        if step.op == TreeOp::Delete {
-            step.soft = self.has_soft_link(names.first);
-            step.hard = self.hard_link(names.first).is_some();
+        match step.op {
+            TreeOp::Delete => {
+                step.soft = self.has_soft_link(names.first);
+                step.other_links = self.beside(names.first).map_or(0, |file| file.links);
+            }
+            TreeOp::Rename => step.other_links = self.links(names.second),
+            _ => {}
         }
     }
 

@@ -76,8 +76,9 @@ pub struct Step {
     pub sync: Option<Sync>,
     /// A soft link beside the name, which goes with it.
     pub soft: bool,
-    /// A hard link beside the name, which goes with it.
-    pub hard: bool,
+    /// Names of the other file that loses one: that of the hard link beside the name, which goes with it, or that of the name that a rename takes
+    /// the place of. 0 where there is none.
+    pub other_links: u32,
     pub(crate) seed: Seed,
 }
 
@@ -162,6 +163,12 @@ impl Answer {
 }
 
 impl Step {
+    /// Tells whether it takes away a name that is not there.
+    pub fn removes_nothing(&self) -> bool {
+        let removes = matches!(self.op, TreeOp::Delete | TreeOp::Rename | TreeOp::Rmdir);
+        removes && self.expected == Expectation::Errno(errno::NO_ENTRY)
+    }
+
     /// Bytes that it moves when it is done.
     pub fn moved(&self) -> u64 {
         let moves = self.op.writes() || self.op.copies();

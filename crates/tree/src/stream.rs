@@ -195,7 +195,7 @@ impl Stream {
             record: self.record.draw(&mut rng, &self.normal),
             sync: None,
             soft: false,
-            hard: false,
+            other_links: 0,
             seed: Seed(rng.next_u64()),
         };
         let drawn = self.size.draw(&mut rng, &self.normal);

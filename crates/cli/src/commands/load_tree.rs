@@ -30,8 +30,12 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     let rest = foretold(&load.spec);
     let (shown, spec) = (load.directory.display(), &load.spec);
     if args.tree.dry_run {
-        examine(&load.directory, load.into_existing).map_err(engine_failure)?;
-        say(&format!("would make {} in {shown}; nothing was touched", described(spec)));
+        let is_there = examine(&load.directory, load.into_existing).map_err(engine_failure)?;
+        let described = described(spec);
+        say(&match is_there {
+            true => format!("would make {described} in {shown}; nothing was touched"),
+            false => format!("would make {shown}, and {described} in it; nothing was touched"),
+        });
         say(&told(&rest, spec));
         if args.json {
             let directories = directories(spec);

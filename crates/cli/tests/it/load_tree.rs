@@ -145,6 +145,30 @@ fn what_cannot_be_loaded_as_a_tree_is_refused_with_the_option_and_the_remedy() {
 }
 
 #[test]
+fn a_dry_run_says_that_a_directory_would_be_made_and_refuses_one_that_cannot() {
+    let folder = tempfile::tempdir().unwrap();
+    let dry = load(folder.path(), &["--ops", OPS, "--dry-run"]);
+    assert_eq!(dry.code, Some(0), "{}", dry.err);
+    assert!(dry.err.contains("would make tree, and create=40"), "{}", dry.err);
+    let deep = fathom_in(folder.path(), &["load", "a/b", "--tree", "--ops", OPS, "--dry-run"]);
+    assert!(deep.code == Some(2) && deep.err.contains("a/b cannot be made"), "{}", deep.err);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_tree_that_is_not_seen_at_rest_has_an_exit_code_and_a_sentence() {
+    let folder = room();
+    let more = ["--ops", OPS, "--max-files", "12", "--levels", "0", "--equilibrium", "--json"];
+    let words = ["load", "tree", "--tree", "--seed", "7"];
+    let answer = fathom_in(folder.path(), &[&words[..], &more].concat());
+    assert_eq!(answer.code, Some(5), "{}", answer.err);
+    let summary: Value = serde_json::from_str(answer.out.lines().last().unwrap()).unwrap();
+    assert_eq!(summary["ended_by"], "unsettled");
+    let said = summary["incomplete"][0].as_str().unwrap();
+    assert!(said.contains("was not seen at rest"), "{said}");
+}
+
+#[test]
 fn a_directory_that_is_not_empty_keeps_what_it_has() {
     let folder = room();
     let mine = folder.path().join("tree/f000000000");
@@ -227,6 +251,11 @@ fn a_stage_of_an_experiment_loads_a_tree_and_its_record_has_the_figures() {
     .unwrap();
     let never = fathom_in(folder.path(), &["explain", "grown.toml"]);
     assert!(never.code == Some(2) && never.err.contains("never comes to rest"), "{}", never.err);
+    assert!(never.err.contains("nothing removes them") && never.err.contains("add delete"));
+    let live = EXPERIMENT.replace("jobs = 2", "content = { dedupe = \"50%\", scope = \"live\" }");
+    std::fs::write(&file, live).unwrap();
+    let live = fathom_in(folder.path(), &["explain", "grown.toml"]);
+    assert!(live.code == Some(2) && live.err.contains("have no addresses"), "{}", live.err);
     std::fs::write(&file, EXPERIMENT.replace("ios = 6000", "")).unwrap();
     let endless = fathom_in(folder.path(), &["explain", "grown.toml"]);
     assert!(endless.code == Some(2) && endless.err.contains("has no end"), "{}", endless.err);

@@ -4,12 +4,12 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
-use rustix::fs::{self, AtFlags, FallocateFlags, FileType, Mode, OFlags, RawDir};
+use rustix::fs::{self, AtFlags, FallocateFlags, Mode, OFlags, RawDir, RenameFlags};
 use rustix::io::Errno;
 use tree::{Answer, Name, NameKind, Step, TreeOp};
 
-use crate::record::NOT_OURS;
 use crate::tree::leaves::Leaves;
+use crate::tree::ours::{self, Failed};
 use crate::tree::writer::{Synced, Writer};
 
 /// Bytes of names that are read at a time.
@@ -25,15 +25,6 @@ pub(crate) struct Carried {
     /// The moment at which it had ended.
     pub now_ns: u64,
     pub synced: Option<Synced>,
-}
-
-/// The reason why an operation failed: the kernel's number, or [`NOT_OURS`].
-struct Failed(i32);
-
-impl From<Errno> for Failed {
-    fn from(errno: Errno) -> Self {
-        Self(errno.raw_os_error())
-    }
 }
 
 /// Carries out the operations of one worker.
@@ -72,6 +63,11 @@ fn call(
     let at = leaves.of(step.index)?;
     let name = Name::new(step.index, NameKind::File);
     let name = name.as_str();
+    if step.removes_nothing() {
+        let directory = Name::new(step.index, NameKind::Directory);
+        let is_directory = step.op == TreeOp::Rmdir;
+        return Err(ours::absent(&at, if is_directory { directory.as_str() } else { name }));
+    }
     match step.op {
         TreeOp::Create => {
             let file = create(&at, name)?;
@@ -97,13 +93,7 @@ fn call(
         TreeOp::Fsync => fs::fsync(open(&at, name)?)?,
         TreeOp::Fdatasync => fs::fdatasync(open(&at, name)?)?,
         TreeOp::Stat => drop(fs::statat(&at, name, AtFlags::SYMLINK_NOFOLLOW)?),
-        TreeOp::Delete => {
-            let beside = [(step.soft, NameKind::Soft), (step.hard, NameKind::Hard)];
-            fs::unlinkat(&at, name, AtFlags::empty())?;
-            for (_, kind) in beside.into_iter().filter(|(there, _)| *there) {
-                fs::unlinkat(&at, Name::new(step.index, kind).as_str(), AtFlags::empty())?;
-            }
-        }
+        TreeOp::Delete => delete(&at, writer, step)?,
         TreeOp::Mkdir => {
             let name = Name::new(step.index, NameKind::Directory);
             fs::mkdirat(&at, name.as_str(), Mode::from_raw_mode(0o755))?;
@@ -119,7 +109,7 @@ fn call(
         | TreeOp::Reflink
         | TreeOp::CopyFileRange => {
             let second = step.second.unwrap_or(step.index);
-            call_on_two(leaves, (&at, name), (step, second), answer)?;
+            call_on_two((leaves, writer), (&at, name), (step, second), answer)?;
         }
     }
     Ok(())
@@ -127,7 +117,7 @@ fn call(
 
 /// Carries out an operation on two names.
 fn call_on_two(
-    leaves: &Leaves,
+    (leaves, writer): (&Leaves, &mut Writer),
     (at, name): (impl AsFd, &str),
     (step, second): (&Step, u64),
     answer: &mut Answer,
@@ -135,7 +125,10 @@ fn call_on_two(
     let to = leaves.of(second)?;
     let beside = |kind| Name::new(second, kind);
     match step.op {
-        TreeOp::Rename => fs::renameat(at, name, &to, beside(NameKind::File).as_str())?,
+        TreeOp::Rename => {
+            let there = beside(NameKind::File);
+            rename(writer, (at, name), (&to, there.as_str()), step)?;
+        }
         TreeOp::Softlink => {
             // A link leads nowhere where there is no file.
             fs::statat(&at, name, AtFlags::SYMLINK_NOFOLLOW)?;
@@ -165,6 +158,48 @@ fn call_on_two(
     Ok(())
 }
 
+/// Takes a name away, after those beside it: what fails in between leaves the file.
+fn delete(at: impl AsFd, writer: &mut Writer, step: &Step) -> Result<(), Failed> {
+    let [file, soft, hard] =
+        [NameKind::File, NameKind::Soft, NameKind::Hard].map(|kind| Name::new(step.index, kind));
+    let (soft, hard) = (step.soft.then_some(soft), (step.other_links > 0).then_some(hard));
+    writer.aside(|| {
+        ours::file(&at, file.as_str(), step.links)?;
+        soft.iter().try_for_each(|soft| ours::soft_link(&at, soft.as_str()))?;
+        hard.iter().try_for_each(|hard| ours::file(&at, hard.as_str(), step.other_links))
+    })?;
+    for name in soft.iter().chain(&hard).chain([&file]) {
+        fs::unlinkat(&at, name.as_str(), AtFlags::empty())?;
+    }
+    Ok(())
+}
+
+/// Gives a file another name, which takes the place of the file that has it by the books, and of nothing else.
+fn rename(
+    writer: &mut Writer,
+    (at, name): (impl AsFd, &str),
+    (to, there): (impl AsFd, &str),
+    step: &Step,
+) -> Result<(), Failed> {
+    let is_taken = step.other_links > 0;
+    writer.aside(|| {
+        ours::file(&at, name, step.links)?;
+        if is_taken { ours::file(&to, there, step.other_links) } else { Ok(()) }
+    })?;
+    if is_taken {
+        return Ok(fs::renameat(at, name, to, there)?);
+    }
+    match fs::renameat_with(&at, name, &to, there, RenameFlags::NOREPLACE) {
+        Err(Errno::EXIST) => Err(Failed::NOT_OURS),
+        // Not every file system can tell: a look before has to do.
+        Err(Errno::INVAL | Errno::NOSYS) => match ours::absent(&to, there) {
+            Failed::NO_ENTRY => Ok(fs::renameat(at, name, to, there)?),
+            failed => Err(failed),
+        },
+        done => Ok(done?),
+    }
+}
+
 /// Makes a file that must not be there.
 fn create(at: impl AsFd, name: &str) -> Result<OwnedFd, Errno> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | SINGLE;
@@ -179,12 +214,8 @@ fn open(at: impl AsFd, name: &str) -> Result<OwnedFd, Errno> {
 /// Opens a file to be changed: it has to be one, and to have the names that the books say, or else it is not the one that was made.
 fn own(at: impl AsFd, name: &str, step: &Step) -> Result<OwnedFd, Failed> {
     let file = fs::openat(at, name, OFlags::WRONLY | SINGLE, Mode::empty())?;
-    let found = fs::fstat(&file)?;
-    let is_file = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
-    if is_file && found.st_nlink == u64::from(step.links) {
-        return Ok(file);
-    }
-    Err(Failed(NOT_OURS))
+    ours::is_file(&fs::fstat(&file)?, step.links)?;
+    Ok(file)
 }
 
 /// Reads all names of a directory.

@@ -53,14 +53,14 @@ impl Leaves {
         let held = std::iter::repeat_with(|| None).take(most).collect();
         let mut leaves = Self { root, layout, held, made: 0 };
         let top = below(&leaves.root, "").map_err(|error| unmade(leaves.root.path(), error))?;
-        leaves.make_level(top, (0, 1), (levels, dirs), interrupt)?;
+        leaves.make_level((top, ""), (0, 1), (levels, dirs), interrupt)?;
         Ok(leaves)
     }
 
-    /// Makes what lies below `directory`, whose leaves are those whose number is `first`, and each `step` further.
+    /// Makes what lies below `directory` at `path`, whose leaves are those whose number is `first`, and each `step` further.
     fn make_level(
         &mut self,
-        directory: OwnedFd,
+        (directory, path): (OwnedFd, &str),
         (first, step): (u64, u64),
         (levels, dirs): (u32, u32),
         interrupt: &Interrupt,
@@ -78,10 +78,11 @@ impl Leaves {
             let name = format!("d{:04}", number + 1);
             let made = fs::mkdirat(&directory, name.as_str(), Mode::from_raw_mode(0o755));
             let child = made.and_then(|()| below(&directory, &name));
-            let child = child.map_err(|error| unmade(&self.root.path().join(&name), error))?;
+            let path = if path.is_empty() { name } else { format!("{path}/{name}") };
+            let child = child.map_err(|error| unmade(&self.root.path().join(&path), error))?;
             self.made += 1;
             let place = (first + u64::from(number) * step, step * u64::from(dirs));
-            self.make_level(child, place, (levels - 1, dirs), interrupt)?;
+            self.make_level((child, &path), place, (levels - 1, dirs), interrupt)?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@
 mod calls;
 mod leaves;
 mod load;
+mod ours;
 mod place;
 mod rest;
 mod run;

@@ -93,12 +93,18 @@ pub(crate) fn is_same(directory: impl AsFd, found: fs::Stat) -> bool {
     own == Ok((found.st_dev, found.st_ino))
 }
 
-/// Checks the directory of a load, and touches nothing.
+/// Checks the directory of a load, and touches nothing; tells whether it is there, or else the load would make it.
 ///
 /// # Errors
-/// A path that is no directory, is not empty, or cannot be written to.
-pub fn examine(path: &Path, into_existing: bool) -> Result<(), EngineError> {
-    open((path, path), into_existing).map(drop)
+/// A path that is no directory, is not empty, cannot be written to, or cannot be made.
+pub fn examine(path: &Path, into_existing: bool) -> Result<bool, EngineError> {
+    if !matches!(fs::stat(path), Err(Errno::NOENT)) {
+        return open((path, path), into_existing).map(|_| true);
+    }
+    let around = path.parent().filter(|around| !around.as_os_str().is_empty());
+    let around = around.unwrap_or(Path::new("."));
+    fs::stat(around).map_err(|error| unmade(path, error))?;
+    open((around, around), true).map(|_| false)
 }
 
 fn open((path, way): (&Path, &Path), into_existing: bool) -> Result<OwnedFd, EngineError> {

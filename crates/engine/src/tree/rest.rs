@@ -1,33 +1,22 @@
 //! The rest that a load comes to: foretold by formula, and seen by each worker in its own part of the tree.
 
 use results::model::EquilibriumFacts;
-use tree::{Books, Equilibrium, Never, RestWatch, Settles, TreeSpec};
+use tree::{Books, Equilibrium, RestWatch, Settles, TreeSpec};
 
 /// The number of predicted times after which rest is not waited for any longer.
-const PATIENCE: u64 = 4;
+pub(crate) const PATIENCE: u64 = 4;
 
 /// Says what a load comes to, before it begins.
 pub fn foretold(spec: &TreeSpec) -> EquilibriumFacts {
-    let Equilibrium { population, bytes } = Equilibrium::predict(spec);
-    let never = population.err().or(bytes.err());
+    let rest = Equilibrium::predict(spec);
+    let (never, Equilibrium { population, bytes }) = (rest.never(), rest);
     let both = population.ok().zip(bytes.ok());
     EquilibriumFacts {
         predicted_files: population.ok().map(|rest| rest.level * spec.files as f64),
         predicted_bytes: bytes.ok().map(|rest| rest.level),
         predicted_operations: both.map(|(a, b)| a.operations().max(b.operations())),
-        never: never.map(|why| why_never(why).to_owned()),
+        never: never.map(|never| never.why().to_owned()),
         ..EquilibriumFacts::default()
-    }
-}
-
-fn why_never(never: Never) -> &'static str {
-    match never {
-        Never::Live => {
-            "with pick = \"live\" nothing misses: files become more until every name has one, or fewer until there is none"
-        }
-        Never::Distribution => "names are not drawn alike at all times",
-        Never::NoCreate => "nothing makes files",
-        Never::NoDelete => "files grow, and nothing removes them",
     }
 }
 

@@ -11,6 +11,7 @@ use sys::interrupt::Level;
 use sys::stamps::Stamps;
 use tree::{Stream, TreeOp, TreeSpec};
 use units::Bytes;
+use units::show::grouped;
 
 use crate::collect::Collector;
 use crate::error::{EngineError, ErrorKind};
@@ -21,14 +22,15 @@ use crate::load_status::{LoadStatus, StopReason};
 use crate::meter::{Meter, since, usage};
 use crate::pace::Pace;
 use crate::stall_detector::StallDetector;
+use crate::stood_still;
 use crate::summary;
 use crate::tally::Shape;
 use crate::tree::calls::Calls;
 use crate::tree::leaves::Leaves;
 use crate::tree::load::TreeLoad;
 use crate::tree::place::Root;
-use crate::tree::rest::{Rest, foretold};
-use crate::tree::worker::{Ended, Limits, Worker};
+use crate::tree::rest::{PATIENCE, Rest, foretold};
+use crate::tree::worker::{Ended, Limits, Why, Worker};
 use crate::tree::writer::Writer;
 
 /// Time between two looks at the workers.
@@ -49,9 +51,10 @@ pub fn run(
         |message: String, help: &str| EngineError::new(ErrorKind::Usage, message, help);
     load.spec.validate().map_err(|error| usage_error(error.message, error.help))?;
     let equilibrium = foretold(&load.spec);
-    if let (true, Some(why)) = (load.stop.equilibrium, &equilibrium.never) {
-        let help = "end it after a time or a number of operations; or add delete, without which nothing comes to rest";
-        return Err(usage_error(format!("This load never comes to rest: {why}"), help));
+    let never = tree::Equilibrium::predict(&load.spec).never();
+    if let Some(never) = never.filter(|_| load.stop.equilibrium) {
+        let message = format!("This load never comes to rest: {}", never.why());
+        return Err(usage_error(message, never.remedy()));
     }
     let contents = Contents::new(
         &load.content,
@@ -71,6 +74,10 @@ pub fn run(
     let stamps = Stamps::of(context.clock);
     let parts = Parts { load, contents, leaves, stamps, operations: operations(&load.spec) };
     let ready = parts.start()?;
+    if context.interrupt.level() != Level::None {
+        // Directories may be missing: nothing can be done in them.
+        ready.status.halt(StopReason::Interrupted);
+    }
     let backend = "sync".to_owned();
     on(Event::Started(Started { target, backend, direct: false }));
     let used = usage(context);
@@ -139,6 +146,8 @@ struct Running {
     collector: Collector,
     pace: Pace,
     notices: Vec<String>,
+    /// Those of the notices that say what is not whole.
+    incomplete: Vec<String>,
 }
 
 impl Parts<'_> {
@@ -209,7 +218,15 @@ impl Ready {
             Collector::new(readers, pace, parts.load.stage, parts.names(), parts.shape());
         status.begin(pace.start_ns);
         threads.iter().for_each(|thread| thread.thread().unpark());
-        Running { status, threads, ends, collector, pace, notices: Vec::new() }
+        Running {
+            status,
+            threads,
+            ends,
+            collector,
+            pace,
+            notices: Vec::new(),
+            incomplete: Vec::new(),
+        }
     }
 }
 
@@ -217,6 +234,12 @@ impl Running {
     fn notice(&mut self, text: String, on: &mut dyn FnMut(Event)) {
         on(Event::Notice(text.clone()));
         self.notices.push(text);
+    }
+
+    /// Tells what is not whole.
+    fn lacks(&mut self, text: String, on: &mut dyn FnMut(Event)) {
+        self.incomplete.push(text.clone());
+        self.notice(text, on);
     }
 
     /// Reports rows and notices until all workers have ended, or those that have not are given up.
@@ -236,7 +259,13 @@ impl Running {
         let mut meter = Meter::new(context);
         let (mut compared_ns, mut next) = (self.pace.start_ns, 0);
         while ended.len() < self.threads.len() {
-            match self.ends.recv_timeout(look) {
+            let asleep_ns = parts.stamps.now_ns();
+            let end = self.ends.recv_timeout(look);
+            if let Some(still) = stood_still::within(look, (asleep_ns, parts.stamps.now_ns())) {
+                stalls.stood_still(still);
+                self.notice(stood_still::notice(still), on);
+            }
+            match end {
                 Ok(end) => ended.push(end),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(crate::workers::lost()),
@@ -265,12 +294,9 @@ impl Running {
             }
             let notice = stalls.stalled(now_ns, done, self.status.in_flight());
             notice.into_iter().for_each(|notice| self.notice(notice, on));
-            if stalls.is_lost(now_ns, self.status.halted() != StopReason::None, level) {
-                let (missing, all) = (self.threads.len() - ended.len(), self.threads.len());
-                let notice = format!(
-                    "{missing} of {all} workers did not come back from the kernel; what they did since their last interval is not counted"
-                );
-                self.notice(notice, on);
+            let (missing, halted) = (self.threads.len() - ended.len(), self.status.halted());
+            if missing > 0 && stalls.is_lost(now_ns, halted != StopReason::None, level) {
+                self.lacks(lost(missing, self.threads.len()), on);
                 break;
             }
         }
@@ -301,7 +327,10 @@ impl Running {
             );
             self.notice(text, on);
         }
-        let halted = self.status.halted();
+        let ended_by = ended_by(ended, self.status.halted(), is_whole);
+        if ended_by == UNSETTLED {
+            self.lacks(unsettled(&equilibrium), on);
+        }
         if is_whole {
             self.threads.into_iter().for_each(|thread| drop(thread.join()));
         }
@@ -316,7 +345,7 @@ impl Running {
         let check = parts.stamps.check();
         Ok(LoadSummary {
             duration_ns,
-            ended_by: ended_by(load, ended, halted).to_owned(),
+            ended_by: ended_by.to_owned(),
             operations: total.all.summaries(&names, duration_ns)?,
             jobs: total.summaries(&names, &worked_ns)?,
             asked: writes.then(|| summary::asked(&load.content)),
@@ -330,6 +359,7 @@ impl Running {
             },
             tree: is_whole.then(|| facts(parts, ended, equilibrium)),
             notices: self.notices,
+            incomplete: self.incomplete,
             ..LoadSummary::empty(load.seed)
         })
     }
@@ -351,18 +381,40 @@ fn facts(parts: &Parts, ended: &[Ended], equilibrium: EquilibriumFacts) -> TreeF
     }
 }
 
-fn ended_by(load: &TreeLoad, ended: &[Ended], halted: StopReason) -> &'static str {
-    let at_rest = || ended.iter().all(|end| end.at_rest.iter().all(Option::is_some));
+/// Ended by no rest that was seen within the time that it was waited for.
+const UNSETTLED: &str = "unsettled";
+
+fn ended_by(ended: &[Ended], halted: StopReason, is_whole: bool) -> &'static str {
+    let any = |why: Why| ended.iter().any(|end| end.why == why);
+    let is_at_rest = |end: &Ended| end.at_rest.iter().all(Option::is_some);
+    let gave_up = |end: &Ended| end.why == Why::Rest && !is_at_rest(end);
     match halted {
         StopReason::Interrupted => "interrupted",
         StopReason::Errors | StopReason::MaxErrors => "errors",
+        // Workers that should have ended are given up after the time of the load alone.
         StopReason::Steady | StopReason::None => match () {
-            () if ended.iter().any(|end| end.by_time) => "duration",
-            () if load.stop.equilibrium && at_rest() => "equilibrium",
-            () if load.stop.ios.is_some() => "ios",
-            () => "unsettled",
+            () if !is_whole || any(Why::Time) => "duration",
+            () if ended.iter().any(gave_up) => UNSETTLED,
+            () if any(Why::Rest) && ended.iter().all(is_at_rest) => "equilibrium",
+            () => "ios",
         },
     }
+}
+
+/// Says that workers did not come back.
+fn lost(missing: usize, all: usize) -> String {
+    format!(
+        "{missing} of {all} workers did not come back from the kernel; what they did since their last interval is not counted"
+    )
+}
+
+/// Says that no rest was seen.
+fn unsettled(equilibrium: &EquilibriumFacts) -> String {
+    let operations = grouped(PATIENCE * equilibrium.predicted_operations.unwrap_or_default());
+    format!(
+        "the tree was not seen at rest within {operations} operations, {PATIENCE} times the predicted ones; take more names, whose number \
+         swings by less, or end the load after a time or a number of operations"
+    )
 }
 
 #[cfg(test)]
@@ -375,5 +427,25 @@ mod tests {
         let error = check_memory(1_000_000_000, had).unwrap_err();
         assert!(error.kind() == ErrorKind::Environment && error.to_string().contains("1 GiB"));
         assert!(check_memory(60_000_000, had).is_ok() && check_memory(u64::MAX / 17, None).is_ok());
+    }
+
+    #[test]
+    fn a_load_whose_workers_are_lost_is_ended_by_its_time_and_not_by_rest() {
+        let end = |why, rest: Option<u64>| Ended {
+            worker: 0,
+            why,
+            at_ns: Some(1),
+            files: 0,
+            directories: 0,
+            bytes: 0,
+            at_rest: [rest; 2],
+        };
+        let said = |ended: &[Ended], is_whole| ended_by(ended, StopReason::None, is_whole);
+        assert_eq!(said(&[], false), "duration");
+        assert_eq!(said(&[end(Why::Rest, Some(9))], false), "duration");
+        assert_eq!(ended_by(&[], StopReason::Interrupted, false), "interrupted");
+        assert_eq!(said(&[end(Why::Rest, Some(9))], true), "equilibrium");
+        assert_eq!(said(&[end(Why::Rest, Some(9)), end(Why::Rest, None)], true), UNSETTLED);
+        assert_eq!(said(&[end(Why::Rest, Some(9)), end(Why::Operations, None)], true), "ios");
     }
 }

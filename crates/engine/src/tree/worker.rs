@@ -43,11 +43,22 @@ pub(crate) struct Worker {
     pub rest: Rest,
 }
 
+/// The reason why a worker ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Why {
+    Time,
+    Operations,
+    /// Its part of the tree had come to rest, or nobody waits for that any longer.
+    Rest,
+    /// The load was halted.
+    Halt,
+}
+
 /// The end of a worker, and its part of the tree then.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ended {
     pub worker: usize,
-    pub by_time: bool,
+    pub why: Why,
     /// The moment of it, nanoseconds; `None` when it never began.
     pub at_ns: Option<u64>,
     pub files: u64,
@@ -60,10 +71,10 @@ pub(crate) struct Ended {
 impl Worker {
     /// Works until the load ends.
     pub(crate) fn run(mut self) -> Ended {
-        let (mut by_time, mut at_ns) = (false, None);
+        let (mut why, mut at_ns) = (Why::Halt, None);
         if let Some(start_ns) = self.status.wait() {
             let end_ns;
-            (end_ns, by_time) = self.work(start_ns);
+            (end_ns, why) = self.work(start_ns);
             at_ns = Some(end_ns);
         }
         self.status.gauges[self.index].in_flight.store(0, Ordering::Relaxed);
@@ -73,7 +84,7 @@ impl Worker {
         let books: &Books = self.stream.books();
         Ended {
             worker: self.index,
-            by_time,
+            why,
             at_ns,
             files: books.files().into(),
             directories: books.directories().into(),
@@ -82,8 +93,8 @@ impl Worker {
         }
     }
 
-    /// Returns when it ended, and whether its time was over.
-    fn work(&mut self, start_ns: u64) -> (u64, bool) {
+    /// Returns when it ended, and why.
+    fn work(&mut self, start_ns: u64) -> (u64, Why) {
         let Limits { interval_ns, duration_ns, operations, at_rest } = self.limits;
         let pace = Pace { start_ns, interval_ns, duration_ns };
         let (mut edge_ns, deadline_ns) = (pace.edge_ns(0), pace.deadline_ns());
@@ -92,12 +103,15 @@ impl Worker {
         let progress = &status.gauges[self.index];
         progress.in_flight.store(1, Ordering::Relaxed);
         let (mut done, mut bytes) = (0, 0);
-        while done < operations && !(at_rest && self.rest.is_over(done)) {
-            if now_ns >= deadline_ns {
-                return (now_ns, true);
-            }
-            if status.halted() != StopReason::None {
-                break;
+        loop {
+            let ends = [
+                (Why::Operations, done >= operations),
+                (Why::Rest, at_rest && self.rest.is_over(done)),
+                (Why::Time, now_ns >= deadline_ns),
+                (Why::Halt, status.halted() != StopReason::None),
+            ];
+            if let Some((why, _)) = ends.into_iter().find(|(_, is)| *is) {
+                return (now_ns, why);
             }
             let moved;
             (now_ns, failures, moved) = self.step(failures);
@@ -114,7 +128,6 @@ impl Worker {
                 edge_ns = pace.edge_ns(interval);
             }
         }
-        (now_ns, false)
     }
 
     /// Does one operation. Returns when it had ended, how many have failed in a row by then, and the bytes that it moved.

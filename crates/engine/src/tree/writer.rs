@@ -6,7 +6,7 @@ use content::Source;
 use rustix::fs::{fdatasync, fsync};
 use rustix::io::{Errno, pread, pwrite};
 use sys::stamps::Stamps;
-use tree::{Answer, Step, Sync};
+use tree::{Answer, Expectation, Step, Sync};
 
 /// Bytes that are made at a time; a longer request is several calls.
 const BUFFER: usize = 1 << 20;
@@ -41,9 +41,17 @@ impl Writer {
     /// Makes ready for an operation, before its time begins.
     pub(crate) fn prepare(&mut self, step: &Step) {
         (self.away_ns, self.synced, self.fresh) = (0, None, 0..0);
-        if step.op.writes() {
+        if step.op.writes() && step.expected == Expectation::Done {
             self.make(step.amount);
         }
+    }
+
+    /// Does what is no part of an operation's own time.
+    pub(crate) fn aside<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let begin_ns = self.stamps.now_ns();
+        let done = work();
+        self.away_ns += self.stamps.now_ns() - begin_ns;
+        done
     }
 
     /// Makes the next bytes, for so many that are left to be written.

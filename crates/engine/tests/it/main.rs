@@ -18,4 +18,5 @@ mod stalls;
 mod states;
 mod support;
 mod tree;
+mod tree_attacks;
 mod verify;

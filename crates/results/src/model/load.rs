@@ -105,7 +105,8 @@ pub struct LoadSummary {
     /// The time from the load's start, or the end of its ramp, to its end, nanoseconds. Before 2026-11-25 it began with the first submission
     /// and ended with the last completion.
     pub duration_ns: u64,
-    /// Why it ended: `duration`, `bytes`, `ios`, `passes`, `steady`, `interrupted`, `errors`.
+    /// Why it ended: `duration`, `bytes`, `ios`, `passes`, `steady`, `interrupted`, `errors`, `max_errors`; a load of a tree also by `equilibrium`, or as
+    /// `unsettled` where that was not seen in time.
     pub ended_by: String,
     /// Per operation, by its name as given, over all targets.
     pub operations: BTreeMap<String, OperationSummary>,

@@ -1,0 +1,137 @@
+//! Loads of file trees beside somebody who makes, exchanges and moves names in the directory, or ends the load early.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::Path;
+use std::process::Command;
+
+use engine::{Context, Event};
+use sys::clock::Clock;
+use sys::interrupt::{Interrupt, Level};
+use tree::{Name, NameKind, Size};
+
+use crate::support::skip;
+use crate::tree::{load, run_with, seconds, spec};
+
+#[test]
+fn names_that_are_exchanged_lead_to_nothing_outside() {
+    let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut spec =
+        spec("create=5,write=40,append=10,truncate=20,read=10,randwrite=10,punch=5", 8, 1);
+    (spec.levels, spec.size) = (0, Size::Fixed(4096));
+    let load = load(folder.path(), spec, seconds(2));
+    let precious = outside.path().join("precious");
+    fs::write(&precious, "precious").unwrap();
+    let mut exchanged = false;
+    let (summary, ..) = run_with(&load, |event, _| {
+        if !matches!(event, Event::Intervals { .. }) || exchanged {
+            return;
+        }
+        exchanged = true;
+        let at = |index| folder.path().join(Name::new(index, NameKind::File).as_str());
+        let made = |index: u64| outside.path().join(index.to_string());
+        fs::hard_link(&precious, made(0)).unwrap();
+        symlink(&precious, made(1)).unwrap();
+        assert!(Command::new("mkfifo").arg(made(2)).status().unwrap().success());
+        (0..3).for_each(|index| fs::rename(made(index), at(index)).unwrap());
+    });
+    let summary = summary.unwrap();
+    assert_eq!((exchanged, summary.ended_by.as_str()), (true, "duration"));
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+    let errors = &summary.operations["write"].errors;
+    for kind in ["not ours", "ELOOP", "ENXIO"] {
+        assert!(errors.contains_key(kind), "{kind}: {errors:?}");
+    }
+}
+
+#[test]
+fn names_of_somebody_else_are_neither_removed_nor_replaced() {
+    let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut spec = spec("create=4,delete=4,rename=4,mkdir=1,rmdir=1", 600, 1);
+    (spec.levels, spec.size) = (0, Size::Fixed(100));
+    let load = load(folder.path(), spec, seconds(2));
+    let precious = outside.path().join("precious");
+    fs::write(&precious, "precious").unwrap();
+    let at = |index, kind| folder.path().join(Name::new(index, kind).as_str());
+    let own = |path: &Path| fs::symlink_metadata(path).ok().map(|found| found.ino());
+    let mut foreign = Vec::new();
+    let (summary, ..) = run_with(&load, |event, _| {
+        if !matches!(event, Event::Intervals { .. }) || !foreign.is_empty() {
+            return;
+        }
+        // Beside the names of the load, in the place of some, and where it has none at the moment.
+        for index in 0..4 {
+            let (free, taken, directory) = (
+                at(index, NameKind::File),
+                at(100 + index, NameKind::File),
+                at(200 + index, NameKind::Directory),
+            );
+            assert!((0..1_000_000).any(|_| fs::hard_link(&precious, &free).is_ok()));
+            let made = outside.path().join(index.to_string());
+            fs::hard_link(&precious, &made).unwrap();
+            fs::rename(&made, &taken).unwrap();
+            assert!((0..1_000_000).any(|_| fs::create_dir(&directory).is_ok()));
+            foreign.extend([free, taken, directory].map(|path| (own(&path), path)));
+        }
+    });
+    let summary = summary.unwrap();
+    assert_eq!((foreign.len(), summary.ended_by.as_str()), (12, "duration"));
+    for (before, path) in &foreign {
+        assert!(before.is_some() && own(path) == *before, "{} is gone", path.display());
+    }
+    assert_eq!(fs::metadata(&precious).unwrap().nlink(), 9);
+    for name in ["delete", "rename", "rmdir"] {
+        let errors = &summary.operations[name].errors;
+        assert!(errors.contains_key("not ours"), "{name}: {errors:?}");
+    }
+}
+
+#[test]
+fn an_interrupt_while_directories_are_made_ends_the_load_before_its_first_operation() {
+    let folder = tempfile::tempdir().unwrap();
+    let (clock, interrupt) = (Clock::real(), Interrupt::new());
+    interrupt.request(Level::Finish);
+    let context = Context { clock: &clock, interrupt: &interrupt, foreign_cpu: None };
+    let load = load(folder.path(), spec("create=1,delete=1", 90, 2), seconds(60));
+    let summary = engine::tree::run(&load, &context, &mut |_| {}).unwrap();
+    assert_eq!((summary.ended_by.as_str(), &summary.notices[..]), ("interrupted", &[][..]));
+    assert!(summary.operations.values().all(|own| own.attempted == Some(0)), "{summary:?}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_directory_that_is_moved_covered_or_exchanged_ends_the_load() {
+    let test = "a_directory_that_is_moved_covered_or_exchanged";
+    for attack in ["moved", "exchanged", "covered"] {
+        let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let leaf = folder.path().join("d0002/d0001");
+        let mut done = false;
+        let load = load(folder.path(), spec("create=5,delete=5", 90, 2), seconds(60));
+        let (summary, _, said) = run_with(&load, |event, interrupt| {
+            if !matches!(event, Event::Intervals { .. }) || done {
+                return;
+            }
+            done = true;
+            if attack == "covered" {
+                let mut mount = Command::new("mount");
+                mount.arg("--bind").arg(outside.path()).arg(&leaf);
+                if !mount.output().is_ok_and(|o| o.status.success()) {
+                    skip(test, "nothing can be mounted (needs root)");
+                    interrupt.request(Level::Finish);
+                }
+                return;
+            }
+            fs::rename(&leaf, folder.path().join("away")).unwrap();
+            if attack == "exchanged" {
+                symlink(outside.path(), &leaf).unwrap();
+            }
+        });
+        let summary = summary.unwrap();
+        let _ = Command::new("umount").arg(&leaf).output();
+        if summary.ended_by != "interrupted" {
+            assert_eq!(summary.ended_by, "errors", "{attack}");
+            assert!(said.contains("d0002/d0001 is not where it was made"), "{attack}: {said}");
+        }
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0, "{attack}");
+    }
+}
