@@ -12,9 +12,9 @@ const ALLOWED: [(&str, &str); 5] = [
 ];
 
 /// Words that mean something else elsewhere, too: of these only comparisons with a kind count.
-const COMMON: [&str; 13] = [
+const COMMON: [&str; 14] = [
     "command", "copy", "fill", "layer", "load", "read", "reboot", "remount", "restart", "set",
-    "state", "trim", "wait",
+    "state", "tree", "trim", "wait",
 ];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
