@@ -51,7 +51,7 @@ pub(crate) enum Why {
     /// Its part of the tree had come to rest, or nobody waits for that any longer.
     Rest,
     /// The load was halted.
-    Halt,
+    Halted,
 }
 
 /// The end of a worker, and its part of the tree then.
@@ -71,7 +71,7 @@ pub(crate) struct Ended {
 impl Worker {
     /// Works until the load ends.
     pub(crate) fn run(mut self) -> Ended {
-        let (mut why, mut at_ns) = (Why::Halt, None);
+        let (mut why, mut at_ns) = (Why::Halted, None);
         if let Some(start_ns) = self.status.wait() {
             let end_ns;
             (end_ns, why) = self.work(start_ns);
@@ -108,7 +108,7 @@ impl Worker {
                 (Why::Operations, done >= operations),
                 (Why::Rest, at_rest && self.rest.is_over(done)),
                 (Why::Time, now_ns >= deadline_ns),
-                (Why::Halt, status.halted() != StopReason::None),
+                (Why::Halted, status.halted() != StopReason::None),
             ];
             if let Some((why, _)) = ends.into_iter().find(|(_, is)| *is) {
                 return (now_ns, why);
