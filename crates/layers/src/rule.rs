@@ -1,5 +1,8 @@
 //! Rules of the doctor as data: what a rule reads, where its threshold lies, what it says and what to do, and the predicate.
 
+#[cfg(test)]
+pub(crate) mod made_up;
+
 use std::collections::BTreeMap;
 
 use results::model::{

@@ -74,12 +74,11 @@ fn own_count(
 mod tests {
     use std::collections::BTreeMap;
 
-    use results::model::{LayerFigures, StageRecord};
-
     use super::*;
     use crate::figures::given::sample;
     use crate::figures::{STAGE_END, STAGE_START};
     use crate::planned::{OperationKind, PlannedLoad, PlannedOperation, PlannedStage};
+    use crate::rule::made_up;
 
     #[test]
     fn counters_that_lost_reads_are_told_and_others_are_not() {
@@ -91,36 +90,14 @@ mod tests {
                 let stats = READS.map(|field| (field, own * part / 4.0));
                 samples.push(sample(at, "c.stats", mark, &stats));
             }
-            let stages = [StageRecord {
-                index: 0,
-                kind: "load".into(),
-                traits: None,
-                name: "load".into(),
-                measured: true,
-                start_ns: 0,
-                end_ns: Some(1_000_000_000),
-                load: None,
-                command: None,
-                fill: None,
-                state: None,
-                layers: BTreeMap::new(),
-                machine: LayerFigures::new(),
-                error: None,
-            }];
+            let stages = [made_up::load("load", 1_000_000_000)];
             let planned = [PlannedStage { name: "load".into(), ..PlannedStage::default() }];
             let found = OWN_COUNT.examine(&RuleFacts {
                 layer: "c",
-                cell: 0,
-                settings: &BTreeMap::new(),
-                stack: &[],
-                below_files: false,
                 samples: &samples,
                 stages: &stages,
                 planned: &planned,
-                figures: &LayerFigures::new(),
-                asked: None,
-                achieved: None,
-                facts: &BTreeMap::new(),
+                ..made_up::CELL
             });
             found.is_some()
         };
@@ -144,11 +121,8 @@ mod tests {
                 layer: "c",
                 kind: "bcache",
                 settings: &BTreeMap::from([("sequential_cutoff".to_owned(), cutoff.to_owned())]),
-                stack: &[],
-                below_files: false,
                 stages: &[stage],
-                variants: &[],
-                reducing: &[],
+                ..made_up::PLAN
             };
             SEQUENTIAL.check_plan(&facts).is_some()
         };

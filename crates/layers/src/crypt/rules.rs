@@ -67,6 +67,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
+    use crate::rule::made_up;
 
     fn layer(kind: &str, name: &str, on: &str) -> LayerFacts {
         LayerFacts {
@@ -83,17 +84,8 @@ mod tests {
         let found = |driver: &str| {
             PLAIN_ARITHMETIC.examine(&RuleFacts {
                 layer: "secret",
-                cell: 0,
-                settings: &BTreeMap::new(),
-                stack: &[],
-                below_files: false,
-                samples: &[],
-                stages: &[],
-                planned: &[],
-                figures: &BTreeMap::new(),
-                asked: None,
-                achieved: None,
                 facts: &BTreeMap::from([("secret.driver".to_owned(), driver.to_owned())]),
+                ..made_up::CELL
             })
         };
         assert!(found("xts(ecb(aes-generic))").unwrap().message.contains("aes-generic"));
@@ -107,12 +99,9 @@ mod tests {
             REDUCES_CIPHERTEXT.check_plan(&PlannedFacts {
                 layer: "secret",
                 kind: "crypt",
-                settings: &BTreeMap::new(),
                 stack,
-                below_files: false,
-                stages: &[],
-                variants: &[],
                 reducing: &["small"],
+                ..made_up::PLAN
             })
         };
         let above = [

@@ -126,12 +126,13 @@ fn nearly_full(
 mod tests {
     use std::collections::BTreeMap;
 
-    use results::model::{Computed, Finding, LayerFacts, LayerFigures, StageRecord};
+    use results::model::{Computed, Finding, LayerFacts};
 
     use super::*;
     use crate::figures::given::sample;
     use crate::figures::{STAGE_END, STAGE_START};
     use crate::planned::{Order, PlannedLoad, PlannedOperation, PlannedStage};
+    use crate::rule::made_up;
 
     fn stage(kind: &str, measured: bool, does: Option<OperationKind>) -> PlannedStage {
         let operation = |does| PlannedOperation {
@@ -175,10 +176,8 @@ mod tests {
             kind: "thin",
             settings: &BTreeMap::from([("pool_size".to_owned(), pool.to_owned())]),
             stack: &[own],
-            below_files: false,
             stages,
-            variants: &[],
-            reducing: &[],
+            ..made_up::PLAN
         })
     }
 
@@ -219,36 +218,14 @@ mod tests {
                 sample(at, "t.pool", mark, &fields)
             };
             let samples = [row(1, STAGE_START), row(9, STAGE_END)];
-            let stages = [StageRecord {
-                index: 0,
-                kind: "load".into(),
-                traits: None,
-                name: "burst".into(),
-                measured: true,
-                start_ns: 0,
-                end_ns: Some(10),
-                load: None,
-                command: None,
-                fill: None,
-                state: None,
-                layers: BTreeMap::new(),
-                machine: LayerFigures::new(),
-                error: None,
-            }];
+            let stages = [made_up::load("burst", 10)];
             let planned = [PlannedStage { name: "burst".into(), ..PlannedStage::default() }];
             rule.examine(&RuleFacts {
                 layer: "t",
-                cell: 0,
-                settings: &BTreeMap::new(),
-                stack: &[],
-                below_files: false,
                 samples: &samples,
                 stages: &stages,
                 planned: &planned,
-                figures: &LayerFigures::new(),
-                asked: None,
-                achieved: None,
-                facts: &BTreeMap::new(),
+                ..made_up::CELL
             })
             .is_some()
         };

@@ -70,12 +70,11 @@ fn full(facts: &RuleFacts, stage: &MeasuredStage, threshold: ThresholdTest) -> O
 mod tests {
     use std::collections::BTreeMap;
 
-    use results::model::{LayerFigures, StageRecord};
-
     use super::*;
     use crate::figures::given::sample;
     use crate::figures::{STAGE_END, STAGE_START};
     use crate::planned::{Order, PlannedLoad, PlannedOperation, PlannedStage};
+    use crate::rule::made_up;
     use results::model::StageData;
 
     fn stage(measured: bool, does: OperationKind) -> PlannedStage {
@@ -104,12 +103,8 @@ mod tests {
                 .check_plan(&PlannedFacts {
                     layer: "wc",
                     kind: "writecache",
-                    settings: &BTreeMap::new(),
-                    stack: &[],
-                    below_files: false,
                     stages,
-                    variants: &[],
-                    reducing: &[],
+                    ..made_up::PLAN
                 })
                 .is_some()
         };
@@ -130,37 +125,16 @@ mod tests {
                 row(1, STAGE_START, 5.0, 5.0, 10.0),
                 row(900_000_001, STAGE_END, 5.0 + around, 5.0 + waited, 1010.0),
             ];
-            let stages = [StageRecord {
-                index: 0,
-                kind: "load".into(),
-                traits: None,
-                name: "burst".into(),
-                measured: true,
-                start_ns: 0,
-                end_ns: Some(1_000_000_000),
-                load: None,
-                command: None,
-                fill: None,
-                state: None,
-                layers: BTreeMap::new(),
-                machine: LayerFigures::new(),
-                error: None,
-            }];
+            let stages = [made_up::load("burst", 1_000_000_000)];
             let planned = [PlannedStage { name: "burst".into(), ..PlannedStage::default() }];
             let settings = BTreeMap::from([("cleaner".to_owned(), cleaner.to_owned())]);
             FULL.examine(&RuleFacts {
                 layer: "wc",
-                cell: 0,
                 settings: &settings,
-                stack: &[],
-                below_files: false,
                 samples: &samples,
                 stages: &stages,
                 planned: &planned,
-                figures: &LayerFigures::new(),
-                asked: None,
-                achieved: None,
-                facts: &BTreeMap::new(),
+                ..made_up::CELL
             })
         };
         let told = found(6.0, 5.0, "off").unwrap();

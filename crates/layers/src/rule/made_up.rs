@@ -1,0 +1,55 @@
+//! Facts of nothing, for tests of rules: each says only what it is about.
+
+use std::collections::BTreeMap;
+
+use results::model::StageRecord;
+
+use super::{PlannedFacts, RuleFacts};
+
+/// A cell of which nothing is known.
+pub(crate) const CELL: RuleFacts<'static> = RuleFacts {
+    layer: "",
+    cell: 0,
+    settings: &BTreeMap::new(),
+    stack: &[],
+    below_files: false,
+    samples: &[],
+    stages: &[],
+    planned: &[],
+    figures: &BTreeMap::new(),
+    asked: None,
+    achieved: None,
+    facts: &BTreeMap::new(),
+};
+
+/// A plan of nothing.
+pub(crate) const PLAN: PlannedFacts<'static> = PlannedFacts {
+    layer: "",
+    kind: "",
+    settings: &BTreeMap::new(),
+    stack: &[],
+    below_files: false,
+    stages: &[],
+    variants: &[],
+    reducing: &[],
+};
+
+/// A measured load from the beginning of the run to `end_ns`.
+pub(crate) fn load(name: &str, end_ns: u64) -> StageRecord {
+    StageRecord {
+        index: 0,
+        kind: "load".into(),
+        traits: None,
+        name: name.into(),
+        measured: true,
+        start_ns: 0,
+        end_ns: Some(end_ns),
+        load: None,
+        command: None,
+        fill: None,
+        state: None,
+        layers: BTreeMap::new(),
+        machine: BTreeMap::new(),
+        error: None,
+    }
+}
