@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::loop_device::loop_device;
-use crate::program::{Answer, command, expect, fathom_in, skip};
+use crate::program::{Answer, command, expect, fathom_in, interrupted, skip};
 
 /// A directory on the disk that is built on: /tmp may be memory, which knows no O_DIRECT.
 fn room() -> tempfile::TempDir {
@@ -128,20 +128,7 @@ fn ctrl_c_ends_a_load_cleanly_and_keeps_what_was_measured() {
     let dir = room();
     let args =
         ["load", "x", "--size", "64M", "--ops", "randwrite=100", "--duration", "60s", "--json"];
-    let child = command(&args)
-        .current_dir(dir.path())
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
-    std::thread::sleep(std::time::Duration::from_secs(3));
-    let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130));
-    let last = String::from_utf8(output.stdout).unwrap().lines().last().unwrap().to_owned();
-    let summary: Value = serde_json::from_str(&last).unwrap();
-    assert_eq!(summary["ended_by"], "interrupted");
+    let summary = interrupted(dir.path(), &args, 3);
     assert!(summary["operations"]["randwrite"]["ios"].as_u64().unwrap() > 0);
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::loop_device::loop_device;
-use crate::program::{Answer, command, expect, fathom_in, skip, text};
+use crate::program::{Answer, expect, fathom_in, interrupted, skip, text};
 
 const OPS: &str = "create=40,randread=40,delete=20";
 
@@ -192,20 +192,8 @@ fn a_directory_that_is_not_empty_keeps_what_it_has() {
 #[test]
 fn ctrl_c_ends_a_load_of_a_tree_with_its_summary() {
     let folder = room();
-    let child = command(&["load", "tree", "--tree", "--ops", OPS, "--duration", "60s", "--json"])
-        .current_dir(folder.path())
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::null())
-        .spawn()
-        .unwrap();
-    std::thread::sleep(std::time::Duration::from_secs(2));
-    let pid = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(130));
-    let last = String::from_utf8(output.stdout).unwrap().lines().last().unwrap().to_owned();
-    let summary: Value = serde_json::from_str(&last).unwrap();
-    assert_eq!(summary["ended_by"], "interrupted");
+    let args = ["load", "tree", "--tree", "--ops", OPS, "--duration", "60s", "--json"];
+    let summary = interrupted(folder.path(), &args, 2);
     assert_eq!(summary["tree"]["files"], files(&folder.path().join("tree")).len());
 }
 

@@ -62,6 +62,25 @@ pub fn json(args: &[&str]) -> serde_json::Value {
     serde_json::from_str(&answer.out).unwrap_or_else(|e| panic!("{e}: {}", answer.out))
 }
 
+/// Interrupts a load after so many seconds, and gives the last line that it printed: its summary.
+pub fn interrupted(dir: &Path, args: &[&str], seconds: u64) -> serde_json::Value {
+    let child = command(args)
+        .current_dir(dir)
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(std::time::Duration::from_secs(seconds));
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    let last = String::from_utf8(output.stdout).unwrap().lines().last().unwrap().to_owned();
+    let summary: serde_json::Value = serde_json::from_str(&last).unwrap();
+    assert_eq!(summary["ended_by"], "interrupted");
+    summary
+}
+
 /// A path as text.
 pub fn text(path: &Path) -> &str {
     path.to_str().unwrap()

@@ -1,0 +1,191 @@
+//! How two figures compare, in words: ratios, their intervals, and what is left open.
+
+use analysis::MetricComparison;
+use stats::{LEAST_REPEATS, Verdict};
+use units::{Test, Unit, show};
+
+use super::figures::{NONE, value};
+use crate::view::FigureRow;
+
+/// A ratio: `0.37×`.
+pub fn ratio(number: f64) -> String {
+    format!("{}×", show::significant(number, 3))
+}
+
+/// The 95 % interval of a ratio: `[0.353, 1.026]`, or of the difference that stands for it; `None` when it has none.
+pub fn ratio_interval(unit: Unit, comparison: &MetricComparison) -> Option<String> {
+    if let Some(difference) = comparison.difference {
+        let interval = difference.interval.filter(|_| !equal(comparison))?;
+        return Some(format!("[{}, {}]", signed(unit, interval.low), signed(unit, interval.high)));
+    }
+    Some(format!("[{}, {}]", show::bound(comparison.low?), show::bound(comparison.high?)))
+}
+
+/// Returns how new and base compare: a ratio, `0.37×`, or where there is none a difference, `+20`.
+pub fn compared(unit: Unit, comparison: &MetricComparison) -> String {
+    if equal(comparison) {
+        return "equal, no ratio".to_owned();
+    }
+    let difference = || comparison.difference.map(|difference| signed(unit, difference.value));
+    comparison.ratio.map(ratio).or_else(difference).unwrap_or_else(|| NONE.to_owned())
+}
+
+/// Tells whether there is no ratio because neither side has any of it.
+pub(super) fn equal(comparison: &MetricComparison) -> bool {
+    let none = |difference: stats::Difference| {
+        difference.value == 0.0 && difference.interval.is_none_or(|i| i.low == 0.0 && i.high == 0.0)
+    };
+    comparison.ratio.is_none() && comparison.difference.is_some_and(none)
+}
+
+/// The relative difference between a ratio and that of the medians beside it that needs a word where nobody asks.
+const VISIBLE: f64 = 0.03;
+
+/// The ratio of the two medians beside a ratio that is made of pairs of runs; `None` where a reader who divides them comes to about the same.
+pub fn of_medians(row: &FigureRow, variant: usize) -> Option<String> {
+    let comparison = row.comparisons.get(variant)?.as_ref()?;
+    let made = comparison.ratio.filter(|ratio| *ratio > 0.0)?;
+    let median = |variant: usize| row.values.get(variant).copied().flatten().map(|f| f.median);
+    let own = median(variant)? / median(0)?;
+    let against = (made > 1.0 && own < 1.0) || (made < 1.0 && own > 1.0);
+    let far = (made / own).ln().abs() > comparison.threshold.unwrap_or(VISIBLE).ln_1p();
+    let shown = ratio(own);
+    // Neither is worth a word where it is shown as equal.
+    let visible = shown != ratio(made) && shown != ratio(1.0) && ratio(made) != ratio(1.0);
+    (own > 0.0 && own.is_finite() && (far || against && visible)).then_some(shown)
+}
+
+/// Both ratios, where they differ: `pairs of runs: 1.31×; medians: 0.838×`.
+pub fn beside_medians(row: &FigureRow, variant: usize) -> Option<String> {
+    let medians = of_medians(row, variant)?;
+    let comparison = row.comparisons.get(variant)?.as_ref()?;
+    let pairs = if comparison.test == Test::Paired { "pairs of runs" } else { "all pairs of runs" };
+    Some(format!("{pairs}: {}; medians: {medians}", ratio(comparison.ratio?)))
+}
+
+/// How new and base compare, in one cell: `1.31× (medians 0.838×)` where the medians beside it would say something else.
+pub fn compared_in_row(row: &FigureRow, variant: usize, comparison: &MetricComparison) -> String {
+    let said = compared(row.unit, comparison);
+    match of_medians(row, variant) {
+        Some(medians) => format!("{said} (medians {medians})"),
+        None => said,
+    }
+}
+
+fn signed(unit: Unit, number: f64) -> String {
+    let sign = if number < 0.0 { "−" } else { "+" };
+    format!("{sign}{}", amount(unit, number.abs()))
+}
+
+/// Returns how much more or less: of two shares, percentage points.
+pub fn amount(unit: Unit, number: f64) -> String {
+    match unit {
+        Unit::Percent => format!("{} points", value(unit, number).trim_end_matches(" %")),
+        _ => value(unit, number),
+    }
+}
+
+/// Returns how the repeats were compared, in a word or two, with the repeats that were left out.
+pub fn tested(comparison: &MetricComparison) -> String {
+    let test = match comparison.test {
+        Test::Paired => "paired",
+        Test::Ranked => "by ranks",
+        Test::Occurrence => "by whether it happened",
+    };
+    let test = match comparison.decided_after {
+        Some(repeat) => format!("{test}, decided after {repeat} repeats"),
+        None => test.to_owned(),
+    };
+    match comparison.dropped {
+        0 => test,
+        1 => format!("{test}, 1 repeat with one side only left out"),
+        n => format!("{test}, {n} repeats with one side only left out"),
+    }
+}
+
+/// Names the runs that stand apart, which keep a verdict unclear: `cells 3, 9 and 14 (vdo) stand apart from all others`; `None` where none do.
+pub fn apart(comparison: &MetricComparison) -> Option<String> {
+    let sides = [&comparison.base, &comparison.new].into_iter().filter_map(|side| {
+        let own = comparison.apart.iter().filter(|run| run.variant == **side);
+        let cells: Vec<String> = own.map(|run| run.cell.to_string()).collect();
+        let noun = if cells.len() == 1 { "cell" } else { "cells" };
+        Some(format!("{noun} {} ({side})", joined(&cells)?))
+    });
+    let verb = if comparison.apart.len() == 1 { "stands" } else { "stand" };
+    Some(format!("{} {verb} apart from all others", joined(&sides.collect::<Vec<_>>())?))
+}
+
+/// Why no verdict is given on a percentile of few I/Os.
+pub const FEW_BEYOND: &str =
+    "fewer than 10 I/Os of a run lie beyond this percentile: let the load do more";
+
+/// Tells whether a verdict is unclear because it is on a percentile of few I/Os.
+pub fn of_few_ios(comparison: &MetricComparison) -> bool {
+    comparison.verdict == Some(Verdict::Unclear) && comparison.few_beyond
+}
+
+/// Says what a verdict leaves open: of the same what nobody can see, else the runs that stand apart, that there are too few I/Os, or about
+/// how many repeats would decide.
+pub fn left_open(comparison: &MetricComparison) -> Vec<String> {
+    let of = |verdict: Verdict| comparison.verdict == Some(verdict);
+    let unseen = of(Verdict::Same).then(|| {
+        let share = unseen(comparison.n);
+        format!("as much as {share} of runs could be otherwise and not have come up")
+    });
+    let few = of_few_ios(comparison).then(|| FEW_BEYOND.to_owned());
+    let repeats = comparison.repeats_that_would_decide;
+    let repeats = repeats.map(|repeats| format!("about {repeats} repeats would decide"));
+    [unseen, apart(comparison), few, no_interval(comparison), repeats]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+/// `3, 9 and 14`; `None` of nothing.
+fn joined(names: &[String]) -> Option<String> {
+    match names {
+        [] => None,
+        [one] => Some(one.clone()),
+        [before @ .., last] => Some(format!("{} and {last}", before.join(", "))),
+    }
+}
+
+/// The share of runs that could be of another kind where none of so many was: `45 %`.
+fn unseen(runs: usize) -> String {
+    format!("{} %", show::significant(stats::unseen_percent(runs), 2))
+}
+
+/// The meaning of the words for a test.
+pub const TESTS: &str = "Paired: the repeats' own ratios, their mean and Student's t, for rates, means and CPU. By ranks: every repeat of one \
+    side over every one of the other, their median and the rank test of Mann and Whitney, from eight repeats on of Brunner and Munzel, for tails; \
+    no word that runs which stand apart for the bad speak against. \
+    By whether it happened: the shares of runs that have any, and Fisher's exact test, for failures; the same only where there are none.";
+
+/// A p-value: `0.0079`, `< 0.0001`.
+pub fn p_value(p: Option<f64>) -> String {
+    match p {
+        None => NONE.to_owned(),
+        Some(p) if p < 1e-4 => "< 0.0001".to_owned(),
+        Some(p) => show::significant(p, 2),
+    }
+}
+
+/// Tells whether a verdict is open for want of repeats: whatever its p-value, it would be.
+pub fn wants_repeats(comparison: &MetricComparison) -> bool {
+    comparison.verdict == Some(Verdict::Unclear) && comparison.n < LEAST_REPEATS
+}
+
+/// Says that so few runs give no interval: `2 runs give no interval`; `None` where there is one, or nobody asks, and of a single run, which says it
+/// itself.
+pub fn no_interval(comparison: &MetricComparison) -> Option<String> {
+    let MetricComparison { n, low, difference, test, .. } = comparison;
+    let bounded = low.is_some() || difference.is_some_and(|of| of.interval.is_some());
+    let missing = !bounded && *n > 1 && *test != Test::Occurrence && comparison.verdict.is_some();
+    missing.then(|| format!("{n} runs give no interval"))
+}
+
+/// Returns what a verdict rests on beside its interval: `adjusted p 0.016`; `None` without a verdict, and where that is open for want of repeats.
+pub fn rests_on(comparison: &MetricComparison) -> Option<String> {
+    comparison.verdict.filter(|_| !wants_repeats(comparison))?;
+    Some(format!("adjusted p {}", p_value(Some(comparison.p_adjusted?))))
+}
