@@ -73,6 +73,7 @@ fn command(command: &Command) -> Result<ExitCode, Failure> {
         Command::Compare(args) => commands::compare::run(args),
         Command::Pack(args) => commands::pack::pack(args),
         Command::Unpack(args) => commands::pack::unpack(args),
+        Command::Export(args) => commands::export::run(args),
         Command::Trend(args) => commands::trend::run(args),
         Command::Doctor(args) => commands::doctor::run(args),
         Command::Explain(args) => commands::explain::run(args),

@@ -9,6 +9,7 @@ pub mod checksums;
 mod digest;
 mod disturbed;
 pub mod draft;
+pub mod folder;
 pub mod frames;
 pub mod histogram;
 pub mod hlog;

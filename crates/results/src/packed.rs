@@ -3,12 +3,9 @@
 use std::cell::Cell;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{CWD, RenameFlags, renameat_with};
-use rustix::io::Errno;
-
+use crate::folder::Folder;
 use crate::writer::MANIFEST;
 
 /// The beginning of every packed result: a frame that readers of zstd skip, which holds the words.
@@ -234,24 +231,9 @@ fn copy(
 /// # Errors
 /// As those of [`unpack`], and where something is at the place.
 pub fn unpack_to(from: &Path, place: &Path, on: impl FnMut(u64)) -> Result<(), PackError> {
-    let beside = place.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let beside = beside.unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    // Less the umask, as any directory that is made.
-    builder.prefix(".fathom-").permissions(fs::Permissions::from_mode(0o777));
-    let dir = builder.tempdir_in(beside).map_err(failed(beside))?;
-    unpack(from, dir.path(), on)?;
-    let moved = match renameat_with(CWD, dir.path(), CWD, place, RenameFlags::NOREPLACE) {
-        // Some file systems cannot say that nothing is to be replaced: an empty directory that was just made is.
-        Err(Errno::INVAL | Errno::NOSYS) => {
-            fs::create_dir(place).and_then(|()| fs::rename(dir.path(), place))
-        }
-        moved => moved.map_err(io::Error::from),
-    };
-    moved.map_err(failed(place))?;
-    // What was moved is not removed.
-    let _ = dir.keep();
-    Ok(())
+    let folder = Folder::begin(place).map_err(failed(place))?;
+    unpack(from, folder.path(), on)?;
+    folder.finish().map_err(failed(place))
 }
 
 /// Unpacks a result for as long as the directory that is returned lives.

@@ -33,7 +33,10 @@ pub use gates::Gates;
 pub use lab::{GuestArgs, LabCommand, LabRunArgs, LabShellArgs};
 pub use load::{LoadArgs, TargetArg};
 pub use load_keys::as_options;
-pub use results::{CompareArgs, DoctorArgs, PackArgs, ReportArgs, ShowArgs, TrendArgs, UnpackArgs};
+pub use results::{
+    CompareArgs, DoctorArgs, ExportArgs, ExportFormat, PackArgs, ReportArgs, ShowArgs, TrendArgs,
+    UnpackArgs,
+};
 pub use run::{Common, RunArgs, setting};
 pub use tree::mix;
 pub use uvdo::{
@@ -80,6 +83,8 @@ pub enum Command {
     Pack(PackArgs),
     /// Make a directory of a packed result.
     Unpack(UnpackArgs),
+    /// Write a result as files that other programs read: CSV, JSON lines, Parquet, HdrHistogram's logs, fio's JSON.
+    Export(ExportArgs),
     /// Say what this machine can do, what is wrong with a result and what limits it, or what a plan cannot show.
     Doctor(DoctorArgs),
     /// Print what an experiment would do: commands, time, bytes. Touches nothing.

@@ -66,6 +66,47 @@ pub struct UnpackArgs {
     pub out: Option<PathBuf>,
 }
 
+/// `fathom export`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+csv, jsonl and parquet make one file of each table: runs, cells, stages, operations, layers, intervals, samples. Every row has run_id and cell, so
+that the tables of many results can be joined; docs/results.md says what each column is. hlog makes one interval log of HdrHistogram of each
+cell, fio-json one file of each cell in the form of fio --output-format=json+. Exit code 5 where the result is incomplete or was changed: what is there
+is exported.
+
+Examples:
+  fathom export my-result --to tables --format parquet
+  duckdb -c \"select variant, median(iops) from 'tables/operations.parquet' where measured group by all\"
+  fathom export my-result --to fio --format fio-json; fio_jsonplus_clat2csv fio/00-plain-r1.json plain.csv")]
+pub struct ExportArgs {
+    /// Directory of the result, or a packed result.
+    pub result: PathBuf,
+    /// The directory to make; it must not exist.
+    #[arg(long, value_name = "DIR", value_parser = super::made())]
+    pub to: PathBuf,
+    /// The form of the files.
+    #[arg(long, value_enum, default_value = "csv")]
+    pub format: ExportFormat,
+    /// The files that were made as JSON on standard output.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A form of exported files.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+pub enum ExportFormat {
+    /// Tables as CSV (RFC 4180).
+    Csv,
+    /// Tables as lines of JSON.
+    Jsonl,
+    /// Tables as Parquet, compressed with zstd.
+    Parquet,
+    /// Latencies as interval logs of HdrHistogram.
+    Hlog,
+    /// Loads as fio's json+.
+    FioJson,
+}
+
 /// `fathom compare`
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -8,6 +8,7 @@ pub mod doctor;
 mod ends;
 pub mod estimate;
 pub mod explain;
+pub mod export;
 pub mod guest;
 pub mod lab;
 pub mod layers;

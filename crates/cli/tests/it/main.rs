@@ -33,6 +33,7 @@ mod every_layer;
 #[cfg(test)]
 mod examples;
 #[cfg(test)]
+mod exported;
 mod files;
 #[cfg(test)]
 mod full_disks;

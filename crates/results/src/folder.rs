@@ -1,0 +1,77 @@
+//! A directory that is there whole or not at all: it is filled beside its place, and moved there when it is done.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+use tempfile::TempDir;
+
+/// A directory that is being filled. Dropped, it is gone.
+#[derive(Debug)]
+pub struct Folder {
+    place: PathBuf,
+    dir: TempDir,
+}
+
+impl Folder {
+    /// Begins a directory that is to lie at `place`.
+    ///
+    /// # Errors
+    /// When no directory can be made beside `place`.
+    pub fn begin(place: &Path) -> io::Result<Self> {
+        let beside = place.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let mut builder = tempfile::Builder::new();
+        // Less the umask, as any directory that is made.
+        builder.prefix(".fathom-").permissions(fs::Permissions::from_mode(0o777));
+        let dir = builder.tempdir_in(beside.unwrap_or(Path::new(".")))?;
+        Ok(Self { place: place.to_owned(), dir })
+    }
+
+    /// Returns where it lies until it is finished.
+    pub fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// Moves it to its place, where nothing may be.
+    ///
+    /// # Errors
+    /// When something is there, or the system refuses.
+    pub fn finish(self) -> io::Result<()> {
+        match renameat_with(CWD, self.path(), CWD, &self.place, RenameFlags::NOREPLACE) {
+            // Some file systems cannot say that nothing is to be replaced: an empty directory that was just made is.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                fs::create_dir(&self.place).and_then(|()| fs::rename(self.path(), &self.place))
+            }
+            moved => moved.map_err(io::Error::from),
+        }?;
+        // What was moved is not removed.
+        let _ = self.dir.keep();
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Folder;
+    use std::fs;
+
+    #[test]
+    fn a_directory_is_there_whole_or_not_at_all_and_takes_the_place_of_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let place = home.path().join("new");
+        let folder = Folder::begin(&place).unwrap();
+        fs::write(folder.path().join("a"), "1").unwrap();
+        assert!(!place.exists());
+        drop(folder);
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0);
+        let folder = Folder::begin(&place).unwrap();
+        fs::write(folder.path().join("a"), "1").unwrap();
+        folder.finish().unwrap();
+        assert_eq!(fs::read_to_string(place.join("a")).unwrap(), "1");
+        assert!(Folder::begin(&place).unwrap().finish().is_err());
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
+    }
+}
