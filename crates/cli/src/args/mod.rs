@@ -6,6 +6,7 @@ mod content;
 mod disk;
 mod estimate;
 mod explain;
+mod fio;
 mod gates;
 mod lab;
 mod load;
@@ -29,6 +30,7 @@ pub use disk::{
 };
 pub use estimate::EstimateArgs;
 pub use explain::ExplainArgs;
+pub use fio::FioArgs;
 pub use gates::Gates;
 pub use lab::{GuestArgs, LabCommand, LabRunArgs, LabShellArgs};
 pub use load::{LoadArgs, TargetArg};
@@ -71,6 +73,8 @@ pub enum Command {
     Run(RunArgs),
     /// Load devices or files, and say what they did.
     Load(Box<LoadArgs>),
+    /// Run a job file of fio's, and say what fio does otherwise than it says.
+    Fio(FioArgs),
     /// Show a result on the terminal.
     Show(ShowArgs),
     /// Make one self-contained page of results.

@@ -9,6 +9,7 @@ mod ends;
 pub mod estimate;
 pub mod explain;
 pub mod export;
+pub mod fio;
 pub mod guest;
 pub mod lab;
 pub mod layers;

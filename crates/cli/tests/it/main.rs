@@ -34,7 +34,10 @@ mod every_layer;
 mod examples;
 #[cfg(test)]
 mod exported;
+#[cfg(test)]
 mod files;
+#[cfg(test)]
+mod fio_jobs;
 #[cfg(test)]
 mod full_disks;
 #[cfg(test)]

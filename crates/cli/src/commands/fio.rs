@@ -1,0 +1,150 @@
+//! `fathom fio`: job files of fio, as loads.
+
+use std::io::Read;
+use std::path::Path;
+use std::process::ExitCode;
+
+use clap::Parser;
+use fio::{FioLoad, Problem, Target};
+use serde_json::json;
+
+use crate::args::{Cli, Command, FioArgs};
+use crate::failure::Failure;
+use crate::terminal::{Line, Style, Text, answer, json, say, say_line};
+
+/// The longest job file that is read, bytes.
+const LONGEST: u64 = 1 << 20;
+
+pub fn run(args: &FioArgs) -> Result<ExitCode, Failure> {
+    let text = text(&args.job)?;
+    let place = args.job.display();
+    let read = fio::read(&text, |name| std::env::var(name).ok());
+    let mut loads = read
+        .and_then(|file| fio::loads(&file))
+        .map_err(|problems| mistakes(&place.to_string(), &problems))?;
+    if let Some(duration) = args.duration {
+        for load in &mut loads {
+            load.last_for(&duration.to_string().replace(' ', ""));
+        }
+    }
+    if args.dry_run {
+        shown(&loads, args);
+        return Ok(ExitCode::SUCCESS);
+    }
+    for load in &loads {
+        tell(load, args);
+        for target in missing(load) {
+            say(&format!("{} is written first, to be read:", target.name));
+            let code = one(&load.laying_out(target))?;
+            if code != ExitCode::SUCCESS {
+                return Ok(code);
+            }
+        }
+        let code = one(&words(load, args))?;
+        if code != ExitCode::SUCCESS {
+            return Ok(code);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn text(path: &Path) -> Result<String, Failure> {
+    let refused = |error: std::io::Error| {
+        Failure::usage(format!("Cannot read the job file {}: {error}", path.display()))
+    };
+    if path != Path::new("-") {
+        return sys::input::read_text(path, LONGEST).map_err(refused);
+    }
+    let mut text = String::new();
+    std::io::stdin().take(LONGEST).read_to_string(&mut text).map_err(refused)?;
+    Ok(text)
+}
+
+fn mistakes(place: &str, problems: &[Problem]) -> Failure {
+    let all: Vec<_> = problems.iter().map(|one| format!("  {one}")).collect();
+    Failure::usage(format!("{place} cannot be done as it stands:\n{}", all.join("\n")))
+        .with_help("change these lines, or run it with fio; nothing was run")
+}
+
+/// The words of the load of a job, those that concern this run among them.
+fn words(load: &FioLoad, args: &FioArgs) -> Vec<String> {
+    let mut words = load.words();
+    let more = [("--destroy-data", args.destroy_data), ("--json", args.json)];
+    let more = more.into_iter().filter(|(_, asked)| *asked).map(|(word, _)| word.to_owned());
+    words.splice(1..1, more);
+    words
+}
+
+/// Runs one load by its words.
+fn one(words: &[String]) -> Result<ExitCode, Failure> {
+    let program = std::iter::once("fathom").chain(words.iter().map(String::as_str));
+    match Cli::try_parse_from(program) {
+        Ok(Cli { command: Command::Load(args), .. }) => super::load::run(&args),
+        Ok(_) => Ok(ExitCode::from(2)),
+        Err(error) => {
+            let what = error.to_string();
+            let what = what.lines().next().unwrap_or_default().trim_start_matches("error: ");
+            Err(Failure::usage(format!("this job cannot be done here: {what}")))
+        }
+    }
+}
+
+/// The targets that are to be read and do not hold enough yet.
+fn missing(load: &FioLoad) -> impl Iterator<Item = &Target> {
+    let absent = |target: &&Target| match Path::new(&target.name).metadata() {
+        Ok(found) => found.is_file() && target.bytes.is_some_and(|bytes| found.len() < bytes),
+        Err(_) => target.bytes.is_some() && target.name != "null",
+    };
+    load.targets.iter().filter(|_| load.reads).filter(absent)
+}
+
+fn tell(load: &FioLoad, args: &FioArgs) {
+    let names = load.names.join("], [");
+    let words = words(load, args);
+    say_line(Line::command(format!("[{names}], line {}:", load.line), &typed(&words)));
+    let style = Style::of_stderr();
+    load.notes.iter().for_each(|note| say_line(style.note("changes nothing:").and(note)));
+    load.in_fio.iter().for_each(|said| say_line(style.note("in fio:").and(said)));
+}
+
+fn typed(words: &[String]) -> String {
+    let all: Vec<_> = std::iter::once("fathom".to_owned()).chain(words.iter().cloned()).collect();
+    layers::step::show_argv(&all)
+}
+
+fn shown(loads: &[FioLoad], args: &FioArgs) {
+    if args.json {
+        let load = |load: &FioLoad| {
+            json!({
+                "jobs": load.names,
+                "line": load.line,
+                "targets": load.targets.iter().map(|target| &target.name).collect::<Vec<_>>(),
+                "words": words(load, args),
+                "stage": load.stage(),
+                "changes_nothing": load.notes,
+                "in_fio": load.in_fio,
+            })
+        };
+        let all: Vec<_> = loads.iter().map(load).collect();
+        json(&json!({ "loads": all }).to_string());
+        return;
+    }
+    let mut text = Text::new();
+    for load in loads {
+        text.line(format!("[{}], line {}", load.names.join("], ["), load.line));
+        for target in missing(load) {
+            text.line(Line::command("  first:", &typed(&load.laying_out(target))));
+        }
+        text.line(Line::command(" ", &typed(&words(load, args))));
+        for note in &load.notes {
+            text.line(format!("  changes nothing: {note}"));
+        }
+        for said in &load.in_fio {
+            text.line(format!("  in fio: {said}"));
+        }
+        text.line("");
+        text.append(&Text::as_it_is(&load.stage()));
+        text.line("");
+    }
+    answer(&text);
+}

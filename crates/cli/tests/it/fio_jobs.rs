@@ -1,0 +1,98 @@
+//! Job files of fio, run as they are.
+
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use crate::program::{expect, fathom_in, fresh, json, text};
+
+#[test]
+fn a_job_file_of_fio_runs_as_it_is_and_lays_out_what_it_reads() {
+    let (dir, _) = fresh();
+    let job = "[global]\nioengine=libaio\ndirect=1\niodepth=8\nbs=4k\nsize=1m\nunlink=1\n[hot]\nnumjobs=2\nrw=randread\nrandom_distribution=zipf:1.2\nruntime=1\ntime_based=1\n[new]\nstonewall\nfilename=new\nrw=randwrite\nbuffer_compress_percentage=60\n";
+    fs::write(dir.path().join("job.fio"), job).unwrap();
+    let said = fathom_in(dir.path(), &["fio", "job.fio"]);
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    for word in [
+        "hot.0.0 is written first",
+        "hot.1.0 is written first",
+        "[new], line 14:",
+        "in fio: every block of fio's compresses alike: VDO's packer saves 50 %",
+        "changes nothing: unlink",
+        "zipf:1.2",
+    ] {
+        assert!(said.err.contains(word), "{word}: {}", said.err);
+    }
+    for name in ["hot.0.0", "hot.1.0", "new"] {
+        assert_eq!(fs::metadata(dir.path().join(name)).unwrap().len(), 1 << 20, "{name}");
+    }
+    // What is there is read as it is, and nothing is laid out again; what holds data is not written to.
+    fs::write(dir.path().join("new"), "a diary of years".repeat(100_000)).unwrap();
+    let said = fathom_in(dir.path(), &["fio", "job.fio", "--duration", "200ms"]);
+    assert_eq!(said.code, Some(4), "{}", said.err);
+    assert!(!said.err.contains("written first"), "{}", said.err);
+    let said = fathom_in(
+        dir.path(),
+        &["fio", "job.fio", "--duration", "200ms", "--destroy-data", "--json"],
+    );
+    assert_eq!(said.code, Some(0), "{}", said.err);
+    let last = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap();
+    let summaries = said.out.lines().map(last).filter(|line| line["operations"].is_object());
+    assert_eq!(summaries.count(), 2, "{}", said.out);
+}
+
+#[test]
+fn a_dry_run_touches_nothing_and_its_stages_are_taken_by_an_experiment() {
+    let (dir, out) = fresh();
+    let job = dir.path().join("job.fio");
+    fs::write(&job, "[a]\nsize=16m\nrw=randrw\nrwmixread=30\nbssplit=4k/70:16k/30\nruntime=1\ntime_based\ndirect=1\nbuffer_compress_percentage=60\ndedupe_percentage=20\n").unwrap();
+    let told = json(&["fio", text(&job), "--dry-run", "--json"]);
+    let load = &told["loads"][0];
+    assert_eq!(load["targets"], serde_json::json!(["a.0.0"]));
+    assert!(fs::read_dir(dir.path()).unwrap().count() <= 2, "the job file alone");
+    let stage = load["stage"].as_str().unwrap();
+    let text_of = format!(
+        "name = \"of-fio\"\nabout = \"a job of fio\"\nrepeat = 1\n[devices.data]\nsize = \"64M\"\n[[variant]]\nname = \"plain\"\n[[variant.stack]]\nlayer = \"linear\"\non = \"data\"\n{stage}"
+    );
+    let experiment = dir.path().join("of-fio.toml");
+    fs::write(&experiment, text_of).unwrap();
+    expect(0, &["run", text(&experiment), "--simulate", "--out", text(&out)]);
+    let human = expect(0, &["fio", text(&job), "--dry-run"]);
+    for word in [
+        "fathom load --backend sync",
+        "content = { dedupe = \"20%\", compress = \"60%\" }",
+        "  first: fathom load --ops write=100",
+    ] {
+        assert!(human.out.contains(word), "{word}: {}", human.out);
+    }
+}
+
+#[test]
+fn a_job_file_with_mistakes_runs_nothing_and_names_each_line() {
+    let (dir, _) = fresh();
+    let bad = "[a]\nsize=1m\nrw=write\nlatency_target=1ms\nbss=4k\n";
+    fs::write(dir.path().join("bad.fio"), bad).unwrap();
+    let said = fathom_in(dir.path(), &["fio", "bad.fio"]);
+    assert_eq!(said.code, Some(2), "{}", said.err);
+    for word in
+        ["bad.fio cannot be done", "line 4: latency_target", "line 5: bss is not known: bs?"]
+    {
+        assert!(said.err.contains(word), "{word}: {}", said.err);
+    }
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    assert_eq!(fathom_in(dir.path(), &["fio", "none.fio"]).code, Some(2));
+    // fio takes what is refused here for a mistake of ours alone where it is one: both take the good one.
+    fs::write(dir.path().join("good.fio"), "[a]\nsize=1m\nrw=write\n").unwrap();
+    let mut checked = Command::new("fio");
+    checked.args(["--parse-only", "good.fio"]).current_dir(dir.path());
+    assert!(checked.output().unwrap().status.success());
+    assert_eq!(fathom_in(dir.path(), &["fio", "good.fio", "--dry-run"]).code, Some(0));
+    let mut piped = Command::new(env!("CARGO_BIN_EXE_fathom"))
+        .args(["fio", "-", "--dry-run", "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    piped.stdin.take().unwrap().write_all(b"[a]\nsize=1m\n").unwrap();
+    assert!(piped.wait_with_output().unwrap().status.success());
+}
