@@ -2,7 +2,8 @@
 
 use crate::Problem;
 use crate::ini::{JobFile, Section};
-use crate::job::{Job, Setting, Shape, job};
+use crate::job::{Job, Setting, Shape};
+use crate::meaning::job;
 use crate::value::{self, Size};
 
 /// A file or device that a load works on.

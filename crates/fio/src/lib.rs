@@ -9,6 +9,7 @@ mod content;
 mod groups;
 mod ini;
 mod job;
+mod meaning;
 mod options;
 mod value;
 
