@@ -8,7 +8,7 @@ mod ticks;
 use range::Range;
 pub use ticks::Tick;
 
-use crate::view::{Chart, Mark, Scale, Series, Shape};
+use crate::view::{CELL, Chart, Mark, Scale, Series, Shape};
 
 /// Width of the room between the axes, in the units of a [`Drawing`].
 pub const WIDTH: f64 = 2000.0;
@@ -53,6 +53,15 @@ pub enum Ink {
     Area(String),
     /// Bars.
     Bars(String),
+    /// A box with its notch, and the lines from it to both ends.
+    Box {
+        /// The box.
+        body: String,
+        /// The median and the ends.
+        lines: String,
+    },
+    /// Cells of a grid.
+    Cells(String),
 }
 
 /// A moment that is marked.
@@ -75,6 +84,8 @@ impl<'a> Drawing<'a> {
         let y = Range::upwards(chart)?;
         let lines = match chart.shape {
             Shape::Bars => bars(chart, &y),
+            Shape::Boxes => boxes(chart, &y),
+            Shape::Cells => cells(chart, &x, &y),
             Shape::Stacked => areas(chart, &x, &y),
             Shape::Lines | Shape::Marked => lines(chart, &x, &y),
         };
@@ -140,6 +151,41 @@ fn bars<'a>(chart: &'a Chart, y: &Range) -> Vec<Line<'a>> {
         Line { series, ink: Ink::Bars(all) }
     };
     chart.series.iter().enumerate().map(ink).collect()
+}
+
+/// Share of the room of a box that it is wide, and of its width that its notch goes in on either side.
+const BOX: (f64, f64) = (0.5, 0.2);
+
+fn boxes<'a>(chart: &'a Chart, y: &Range) -> Vec<Line<'a>> {
+    let group = WIDTH / chart.names.len().max(1) as f64;
+    let ink = |series: &'a Series| {
+        let centre = group * (series.x.first()? + 0.5);
+        let height = |value: &Option<f64>| Some((1.0 - y.place((*value)?)?) * HEIGHT);
+        let heights: Option<Vec<f64>> = series.y.iter().map(height).collect();
+        let heights: [f64; 7] = heights?.try_into().ok()?;
+        let half = group * BOX.0 / 2.0;
+        let (body, lines) = path::notched((centre, half, half * BOX.1 * 2.0), heights);
+        Some(Line { series, ink: Ink::Box { body, lines } })
+    };
+    chart.series.iter().filter_map(ink).collect()
+}
+
+fn cells<'a>(chart: &'a Chart, x: &Range, y: &Range) -> Vec<Line<'a>> {
+    let mut columns: Vec<f64> = chart.series.iter().flat_map(|one| one.x.iter().copied()).collect();
+    columns.sort_by(f64::total_cmp);
+    let gaps = columns.windows(2).map(|two| two[1] - two[0]).filter(|gap| *gap > 0.0);
+    let width = gaps.fold(f64::INFINITY, f64::min).min(x.high - x.low);
+    let cell = |(left, low): (&f64, &Option<f64>)| {
+        let (left, right) = (x.place(*left)? * WIDTH, x.place(left + width)? * WIDTH);
+        let at = |height: f64| Some((1.0 - y.place(height)?) * HEIGHT);
+        let (ground, top) = (at((*low)?)?, at((*low)? * CELL)?);
+        Some(path::bar(left, right - left, top, ground))
+    };
+    let ink = |series: &'a Series| {
+        let all = series.x.iter().zip(&series.y).filter_map(cell).collect();
+        Line { series, ink: Ink::Cells(all) }
+    };
+    chart.series.iter().map(ink).collect()
 }
 
 fn placed<'a>(marks: &'a [Mark], x: &Range) -> Vec<Marked<'a>> {

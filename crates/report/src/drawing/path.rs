@@ -56,6 +56,38 @@ pub fn bar(left: f64, width: f64, top: f64, ground: f64) -> String {
     format!("M{left:.0} {ground:.0}V{top:.0}h{width:.0}V{ground:.0}Z")
 }
 
+/// A box with a notch about its median, and the lines of the median and of the ends. `across` is its centre, half its width, and the depth of the
+/// notch; `heights` are those of the least value, the first quartile, the notch's lower end, the median, its upper end, the third quartile, the
+/// greatest.
+pub fn notched(across: (f64, f64, f64), heights: [f64; 7]) -> (String, String) {
+    let (centre, half, depth) = across;
+    let [least, first, low, median, high, third, most] = heights;
+    let (left, right) = (centre - half, centre + half);
+    let body = [
+        (left, first),
+        (left, low),
+        (left + depth, median),
+        (left, high),
+        (left, third),
+        (right, third),
+        (right, high),
+        (right - depth, median),
+        (right, low),
+        (right, first),
+    ];
+    let mut path = String::new();
+    way(&mut path, 'M', &body);
+    path.push('Z');
+    let end = |end: f64, of: f64| {
+        let (from, to) = (centre - half / 2.0, centre + half / 2.0);
+        format!("M{centre:.0} {of:.0}V{end:.0}M{from:.0} {end:.0}H{to:.0}")
+    };
+    let (inner, outer) = (left + depth, right - depth);
+    let lines =
+        format!("M{inner:.0} {median:.0}H{outer:.0}{}{}", end(least, first), end(most, third));
+    (path, lines)
+}
+
 fn way(path: &mut String, begin: char, points: &[(f64, f64)]) {
     path.push(begin);
     for (place, (x, y)) in points.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! The numbers that an axis spans, and the place of a number on it.
 
-use crate::view::{Chart, Mark, Scale, Shape};
+use crate::view::{CELL, Chart, Mark, Scale, Shape};
 
 /// Room above the highest point of a linear axis, as a share of it.
 const ABOVE: f64 = 0.06;
@@ -34,7 +34,9 @@ impl Range {
         let (low, high) = chart.x_range(marks)?;
         let room = (high - low) * EDGE;
         Some(match (chart.shape, chart.x.scale) {
-            (Shape::Bars, _) => Self::linear(-0.5, chart.names.len().max(1) as f64 - 0.5),
+            (Shape::Bars | Shape::Boxes, _) => {
+                Self::linear(-0.5, chart.names.len().max(1) as f64 - 0.5)
+            }
             (Shape::Marked, Scale::Linear) if high > low => Self::linear(low - room, high + room),
             (_, Scale::Log) if low > 0.0 => Self::log(low, high),
             (_, Scale::Nines) => Self::linear(0.0, high * 1.02),
@@ -45,7 +47,11 @@ impl Range {
     /// The vertical axis of a chart.
     pub fn upwards(chart: &Chart) -> Option<Self> {
         let (low, high) = chart.y_range()?;
-        let high = if chart.shape == Shape::Stacked { piled(chart) } else { high };
+        let high = match chart.shape {
+            Shape::Stacked => piled(chart),
+            Shape::Cells => high * CELL,
+            _ => high,
+        };
         Some(match chart.y.scale {
             Scale::Log => match chart.least_above_zero() {
                 Some(least) => Self::log(least, high),

@@ -28,7 +28,7 @@ pub fn across(chart: &Chart, range: &Range) -> Vec<Tick> {
     let named =
         |(place, name): (f64, &String)| Some(Tick { at: range.place(place)?, text: name.clone() });
     match (chart.shape, chart.x.scale) {
-        (Shape::Bars, _) => chart
+        (Shape::Bars | Shape::Boxes, _) => chart
             .names
             .iter()
             .enumerate()

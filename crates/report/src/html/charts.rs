@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::folds::folded;
 use super::inline::{self, dot};
-use super::plot::{colour, group, plot};
-use crate::view::{Axis, Chart, Mark, Part, Scale, Series, View, marks, of_several};
+use super::plot::{colour, group, plot, shade};
+use crate::view::{Axis, CELL, Chart, Mark, Part, Scale, Series, Shape, View, marks, of_several};
 use crate::wording::{self, NONE};
 use units::Unit;
 
@@ -86,7 +86,11 @@ fn figure(index: usize, view: &View, chart: &Chart) -> Markup {
             @for note in notes { p.note { (note) } }
             (legend(chart))
             (plot(&format!("r{index}-{}", chart.id), chart, &marks))
-            details { summary { "Table" } (table(chart)) }
+            @match chart.shape {
+                Shape::Cells => details { summary { "Table" } (cells(chart)) },
+                Shape::Boxes => details { summary { "Table" } (boxes(chart)) },
+                _ => details { summary { "Table" } (table(chart)) },
+            }
         }
     }
 }
@@ -94,8 +98,53 @@ fn figure(index: usize, view: &View, chart: &Chart) -> Markup {
 /// Colour and name of each line; names may be long, so they stand where they can wrap. A click hides a line, and the cursor's value stands behind it.
 fn legend(chart: &Chart) -> Markup {
     html! { ul.legend aria-live="polite" { @for series in chart.series.iter().filter(|s| s.bold()) {
-        li data-group=(group(series)) style={ "--c:" (colour(series)) } { (series.name) }
+        li data-group=(group(series)) style={ "--c:" (colour(series)) @if chart.shape == Shape::Cells { ";--o:" (shade(series)) } } { (series.name) }
     } } }
+}
+
+/// The latencies of the fastest, of the most and of the slowest I/Os of each time, at up to [`ROWS`] times.
+fn cells(chart: &Chart) -> Markup {
+    let mut rows: Vec<(f64, f64, usize)> = Vec::new();
+    for series in &chart.series {
+        let points = series.x.iter().zip(&series.y);
+        rows.extend(points.filter_map(|(x, y)| Some((*x, (*y)?, series.hue))));
+    }
+    rows.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let columns: Vec<_> = rows.chunk_by(|a, b| a.0 == b.0).collect();
+    let step = columns.len().div_ceil(ROWS).max(1);
+    let from = |low: f64| wording::value(chart.y.unit, low);
+    let to = |low: f64| wording::value(chart.y.unit, low * CELL);
+    html! {
+        div.scroll tabindex="0" role="region" aria-label={ "Table of " (chart.title) } { table {
+            thead { tr { th scope="col" { (chart.x.label) } th scope="col" { "Fastest from" } th scope="col" { "Most between" } th scope="col" { "Slowest up to" } } }
+            tbody { @for column in columns.iter().step_by(step) { @if let (Some(first), Some(last)) = (column.first(), column.last()) { tr {
+                th scope="row" { (position(&chart.x, first.0)) }
+                td { (from(first.1)) }
+                td { @if let Some(most) = column.iter().max_by_key(|cell| cell.2) { (from(most.1)) " and " (to(most.1)) } }
+                td { (to(last.1)) }
+            } } } }
+        } }
+    }
+}
+
+/// The figures of a box plot: a row for each box.
+fn boxes(chart: &Chart) -> Markup {
+    let heads =
+        ["Slowest", "First quartile", "Median", "Its 95 % range", "Third quartile", "Fastest"];
+    let value = |series: &Series, place: usize| {
+        let value = series.y.get(place).copied().flatten();
+        value.map_or(NONE.to_owned(), |value| wording::value(chart.y.unit, value))
+    };
+    html! {
+        div.scroll tabindex="0" role="region" aria-label={ "Table of " (chart.title) } { table {
+            thead { tr { th scope="col" { (chart.x.label) } @for head in heads { th scope="col" { (head) } } } }
+            tbody { @for series in &chart.series { tr {
+                th.name scope="row" { (series.name) }
+                td { (value(series, 0)) } td { (value(series, 1)) } td { (value(series, 3)) }
+                td { (value(series, 2)) " to " (value(series, 4)) } td { (value(series, 5)) } td { (value(series, 6)) }
+            } } }
+        } }
+    }
 }
 
 /// The series that sum up the repeats, at up to [`ROWS`] places.
@@ -233,7 +282,8 @@ struct Drawn {
 
 /// Charts with seven significant digits, which is more than any instrument here has and half the size.
 fn rounded(view: &View) -> Vec<Drawn> {
-    let mut charts = view.charts.clone();
+    let read = view.charts.iter().filter(|chart| chart.has_cursor());
+    let mut charts: Vec<Chart> = read.cloned().collect();
     for series in charts.iter_mut().flat_map(|c| c.series.iter_mut()) {
         series.x.iter_mut().for_each(|x| *x = seven_digits(*x));
         series.y.iter_mut().flatten().for_each(|y| *y = seven_digits(*y));

@@ -20,10 +20,10 @@ pub fn plot(id: &str, chart: &Chart, marks: &[Mark]) -> Markup {
     let widest = drawing.y.iter().map(|tick| tick.text.chars().count()).max().unwrap_or(1);
     let (from, to) = drawing.ends;
     html! {
-        div.plot data-chart=(id) data-from=(from) data-to=(to) data-cut[in_proportion(chart)] role="group" aria-label=(chart.title) {
+        div.plot data-chart=[chart.has_cursor().then_some(id)] data-from=(from) data-to=(to) data-cut[in_proportion(chart)] role="group" aria-label=(chart.title) {
             p.yl { (chart.y.label) }
             div.ys style={ "width:" (widest) "ch" } { @for tick in &drawing.y { span style={ "bottom:" (percent(tick.at)) } { (tick.text) } } }
-            div.room tabindex="0" role="application" aria-label={ (chart.title) ": arrow keys read it off" } {
+            div.room tabindex=[chart.has_cursor().then_some("0")] role=(if chart.has_cursor() { "application" } else { "img" }) aria-label=(label_of(chart)) {
                 svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } preserveAspectRatio="none" aria-hidden="true" {
                     path.across d=(drawing.y.iter().map(across).collect::<String>()) {}
                     @for mark in &drawing.marks { (marked(mark)) }
@@ -31,12 +31,17 @@ pub fn plot(id: &str, chart: &Chart, marks: &[Mark]) -> Markup {
                 }
                 @for mark in &drawing.marks { @if let Some(row) = mark.row { (label(mark, row)) } }
             }
-            div.xs.many[drawing.x.len() > NARROW].bars[chart.shape == Shape::Bars] style={ "--n:" (drawing.x.len()) } {
+            div.xs.many[drawing.x.len() > NARROW].bars[matches!(chart.shape, Shape::Bars | Shape::Boxes)] style={ "--n:" (drawing.x.len()) } {
                 @for tick in &drawing.x { span style={ "left:" (percent(tick.at)) } { (tick.text) } }
             }
             p.xl { (chart.x.label) }
         }
     }
+}
+
+fn label_of(chart: &Chart) -> String {
+    let hint = if chart.has_cursor() { ": arrow keys read it off" } else { "" };
+    format!("{}{hint}", chart.title)
 }
 
 fn percent(share: f64) -> String {
@@ -55,6 +60,11 @@ pub fn group(series: &Series) -> String {
 /// The CSS colour of a series.
 pub fn colour(series: &Series) -> String {
     series.variant.map_or_else(|| format!("var(--h{})", series.hue % 10), inline::colour)
+}
+
+/// The opacity of the cells of a series are drawn: the first weakest.
+pub fn shade(series: &Series) -> &'static str {
+    ["0.15", "0.35", "0.65", "1"].get(series.hue).copied().unwrap_or("1")
 }
 
 /// The way in which a series is drawn beside its colour: of all repeats or of one, and what tells two of one colour apart.
@@ -79,6 +89,11 @@ fn series(chart: &Chart, line: &Line) -> Markup {
         },
         Ink::Area(area) => path.area data-group=(group) style=(paint) d=(area) {},
         Ink::Bars(bars) => path.bar data-group=(group) style=(paint) d=(bars) {},
+        Ink::Box { body, lines } => g data-group=(group) style=(paint) {
+            path.box d=(body) {}
+            path.line d=(lines) {}
+        },
+        Ink::Cells(cells) => path.bar data-group=(group) style={ (paint) ";fill-opacity:" (shade(series)) } d=(cells) {},
     } }
 }
 

@@ -10,8 +10,8 @@ use results::read::ResultSet;
 use super::sentence::Detail;
 use super::{
     Cell, Chart, Content, FigureRow, Of, Part, Scale, Variant, View, clock, commands, courses,
-    curves, driven, effects, facts, figures, glossary, grids, headline, jobs, latency, layers,
-    machine, pictures, sentence, states, strips, throughput, trust, why,
+    curves, driven, effects, facts, figures, glossary, grids, headline, heat, jobs, latency,
+    layers, machine, pictures, sentence, states, strips, throughput, trust, why,
 };
 use crate::wording;
 use stats::Verdict;
@@ -28,7 +28,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
     let each: Vec<String> = by_job.iter().map(|chart| chart.id.clone()).collect();
     charts.extend(by_job);
     charts.extend(throughput::charts(set));
-    charts.extend(latency::charts(set));
+    charts.extend(latency::charts(set).into_iter().chain(heat::charts(set)));
     charts.extend(strips::charts(set, analysis, &rows));
     let threads = layers::threads(set);
     charts.extend(layers::charts(set, &threads));

@@ -54,7 +54,15 @@ pub enum Shape {
     Stacked,
     /// Bars beside each other at each place.
     Bars,
+    /// A box for each series, at its place: of its points the least, the first quartile, the lower end of the notch, the median, the upper
+    /// end of the notch, the third quartile, the greatest.
+    Boxes,
+    /// Cells of a grid: each point is the lower left corner of one; all are as wide as columns are apart, and [`CELL`] times as high as low.
+    Cells,
 }
+
+/// The upper end of a cell over its lower end.
+pub const CELL: f64 = std::f64::consts::SQRT_2;
 
 /// One axis.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -120,6 +128,11 @@ impl Chart {
     /// The variant that it is of alone, as its id begins.
     pub fn of_variant(&self) -> Option<usize> {
         self.id.split_once('-')?.0.parse().ok()
+    }
+
+    /// Tells whether a cursor reads it off: a box and a cell have no value at a moment.
+    pub fn has_cursor(&self) -> bool {
+        !matches!(self.shape, Shape::Boxes | Shape::Cells)
     }
 
     /// Tells whether there is anything to draw.

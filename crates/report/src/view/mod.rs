@@ -2,6 +2,7 @@
 //! Every renderer (page, terminal, JSON, CSV) reads nothing else, so they cannot disagree.
 
 mod alike;
+mod boxes;
 mod build;
 mod chart;
 mod clock;
@@ -15,6 +16,7 @@ mod figures;
 mod glossary;
 mod grids;
 mod headline;
+mod heat;
 mod jobs;
 mod latency;
 mod layers;
@@ -33,7 +35,7 @@ mod why;
 
 pub use alike::{Alike, alike};
 pub use build::view;
-pub use chart::{Axis, Chart, Part, Scale, Series, Shape};
+pub use chart::{Axis, CELL, Chart, Part, Scale, Series, Shape};
 pub use clock::{StageStart, of_several};
 pub use courses::{CourseRow, Mark};
 pub use effects::{EffectRow, told};

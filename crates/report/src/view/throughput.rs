@@ -9,9 +9,9 @@ use units::Unit;
 
 use super::clock::{Window, seconds, stage_axis, windows};
 use super::repeats::{Line, Look, median, with_median};
-use super::{Axis, Chart, Part, Scale, Shape, jobs};
+use super::{Axis, Chart, Part, Scale, Shape, boxes, jobs};
 
-/// One pair of charts for every operation of every measured stage.
+/// The charts of every operation of every measured stage.
 pub fn charts(set: &ResultSet) -> Vec<Chart> {
     let mut keys: Vec<Key> = keys(set).into_iter().collect();
     let order = set.manifest.plan.measured_stages();
@@ -19,11 +19,14 @@ pub fn charts(set: &ResultSet) -> Vec<Chart> {
     let stages: BTreeSet<_> = keys.iter().map(|k| &k.stage).collect();
     let mut charts = Vec::new();
     for key in &keys {
-        let of = of(key, stages.len() > 1);
+        let of = named(key, stages.len() > 1);
         // What moves nothing, a flush, has no throughput.
         let moved = throughput(set, key, &of);
         let moves = moved.y_range().is_none_or(|(_, most)| most > 0.0);
-        charts.push(if moves { moved } else { iops(set, key, &of) });
+        let over_time = if moves { moved } else { iops(set, key, &of) };
+        let boxes = boxes::of(&over_time);
+        charts.push(over_time);
+        charts.extend(boxes);
         charts.push(latency(set, key, &of));
     }
     charts.retain(Chart::has_points);
@@ -42,7 +45,7 @@ pub fn of_picture(set: &ResultSet, picture: &PictureFacts) -> Vec<Chart> {
     own.sort_by_key(|key| order.iter().position(|stage| *stage == key.stage));
     own.iter()
         .flat_map(|key| {
-            let of = of(key, stages.len() > 1);
+            let of = named(key, stages.len() > 1);
             match picture.show {
                 Show::IopsOverTime => {
                     let own = jobs::charts(set, Some(&key.stage), Some(&key.operation));
@@ -58,8 +61,8 @@ pub fn of_picture(set: &ResultSet, picture: &PictureFacts) -> Vec<Chart> {
         .collect()
 }
 
-/// An operation, with its stage where there are several.
-fn of(key: &Key, several: bool) -> String {
+/// Returns an operation, with its stage where there are several.
+pub(super) fn named(key: &Key, several: bool) -> String {
     if several {
         format!("{} in stage {}", key.operation, key.stage)
     } else {
@@ -69,12 +72,12 @@ fn of(key: &Key, several: bool) -> String {
 
 /// A stage's name and an operation.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    stage: String,
-    operation: String,
+pub(super) struct Key {
+    pub stage: String,
+    pub operation: String,
 }
 
-fn keys(set: &ResultSet) -> BTreeSet<Key> {
+pub(super) fn keys(set: &ResultSet) -> BTreeSet<Key> {
     let mut keys = BTreeSet::new();
     for cell in &set.cells {
         for (window, row) in intervals(cell) {
@@ -85,7 +88,7 @@ fn keys(set: &ResultSet) -> BTreeSet<Key> {
 }
 
 /// The interval rows of measured stages, each with its stage.
-fn intervals(cell: &CellData) -> impl Iterator<Item = (Window, &IntervalRow)> {
+pub(super) fn intervals(cell: &CellData) -> impl Iterator<Item = (Window, &IntervalRow)> {
     let windows = windows(cell);
     cell.rows.iter().filter_map(move |row| match row {
         Row::Interval(row) => {

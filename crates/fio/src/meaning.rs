@@ -1,0 +1,368 @@
+//! The meaning of a job's options, part by part.
+
+use crate::Problem;
+use crate::content;
+use crate::ini::{Entry, Section};
+use crate::job::{Job, Shape};
+use crate::options;
+use crate::value::{self, Size};
+
+/// Engines of fio's with the backend that each is here.
+const ENGINES: [(&str, &str); 8] = [
+    ("io_uring", "io_uring"),
+    ("libaio", "libaio"),
+    ("null", "null"),
+    ("psync", "sync"),
+    ("pvsync", "sync"),
+    ("pvsync2", "sync"),
+    ("sync", "sync"),
+    ("vsync", "sync"),
+];
+
+type Part = fn(&Section, &mut Job) -> Result<(), Problem>;
+
+/// The parts of a translation, each of which reads some options.
+const PARTS: [Part; 9] =
+    [engine, operations, block_sizes, places, ends, pace, durable, verified, content::content];
+
+/// Reads a job.
+///
+/// # Errors
+/// Every option that cannot be done, with its line.
+pub(crate) fn job(section: &Section) -> Result<Job, Vec<Problem>> {
+    let mut job = Job { jobs: 1, ..Job::default() };
+    let mut problems = Vec::new();
+    match options::known(section) {
+        Ok(notes) => job.notes = notes,
+        Err(all) => problems = all,
+    }
+    problems.extend(PARTS.iter().filter_map(|part| part(section, &mut job).err()));
+    problems.sort();
+    problems.dedup();
+    if problems.is_empty() { Ok(job) } else { Err(problems) }
+}
+
+fn truth(section: &Section, names: &[&str]) -> Result<bool, Problem> {
+    section.last(names).map_or(Ok(false), Entry::truth)
+}
+
+fn engine(section: &Section, job: &mut Job) -> Result<(), Problem> {
+    let name = section.last(&["ioengine"]);
+    let word = name.map_or("psync", Entry::text);
+    let Some((_, backend)) = ENGINES.iter().find(|(engine, _)| *engine == word) else {
+        let line = name.map_or(section.line, |entry| entry.line);
+        let known: Vec<_> = ENGINES.iter().map(|(engine, _)| *engine).collect();
+        let what = format!("ioengine={word} has no counterpart: take one of {}", known.join(", "));
+        return Err(Problem::new(line, what));
+    };
+    job.jobs = section.last(&["numjobs"]).map_or(Ok(1), Entry::number)?.max(1);
+    let depth = section.last(&["iodepth"]).map_or(Ok(1), Entry::number)?;
+    job.null = *backend == "null";
+    let depth = match *backend {
+        "sync" if depth > 1 => {
+            job.notes.push(format!("iodepth: {word} has one I/O in flight, as in fio"));
+            1
+        }
+        _ => depth.max(1),
+    };
+    if !job.null {
+        job.text("backend", *backend);
+    }
+    job.set("depth", depth.to_string(), Shape::Number);
+    if let Some(batch) = section.last(&["iodepth_batch", "iodepth_batch_submit"]) {
+        job.set("batch", batch.number()?.clamp(1, depth).to_string(), Shape::Number);
+    }
+    let last = section.last(&["direct", "buffered"]);
+    let direct = match last {
+        Some(entry) => entry.truth()? == (entry.name == "direct"),
+        None => false,
+    };
+    if !direct && !job.null {
+        job.set("direct", "false", Shape::Buffered);
+    }
+    if let Some(cpus) = section.last(&["cpus_allowed"]) {
+        job.text("cpus", cpus.text());
+    }
+    Ok(())
+}
+
+/// Operations by the words of `rw`: the ones that read, write, discard, and whether places are random.
+fn operations(section: &Section, job: &mut Job) -> Result<(), Problem> {
+    let entry = section.last(&["rw", "readwrite"]);
+    let word = entry.map_or("read", Entry::text);
+    let kinds: &[&str] = match word.trim_start_matches("rand") {
+        "read" => &["read"],
+        "write" => &["write"],
+        "trim" => &["discard"],
+        "rw" | "readwrite" => &["read", "write"],
+        "trimwrite" => &["discard", "write"],
+        _ => {
+            let line = entry.map_or(section.line, |entry| entry.line);
+            let takes = "read, write, randread, randwrite, rw, randrw, trim, randtrim or trimwrite";
+            return Err(Problem::new(line, format!("rw={word}: rw is here one of {takes}")));
+        }
+    };
+    let mut first = 50;
+    if let Some(mix) = section.last(&["rwmixread", "rwmixwrite"]) {
+        first = if mix.name == "rwmixread" { mix.percent()? } else { 100 - mix.percent()? };
+    }
+    let random = match section.last(&["percentage_random"]) {
+        Some(entry) => entry.percent()?,
+        None if word.starts_with("rand") => 100,
+        None => 0,
+    };
+    let mix = if kinds.len() == 1 { vec![100] } else { vec![first, 100 - first] };
+    let mut ops = Vec::new();
+    for (kind, share) in kinds.iter().zip(mix) {
+        let parts = [(format!("rand{kind}"), random), ((*kind).to_owned(), 100 - random)];
+        let parts = parts.into_iter().map(|(op, part)| (op, share as f64 * part as f64 / 100.0));
+        ops.extend(parts.filter(|(_, share)| *share > 0.0));
+    }
+    let has = |kind: &str| ops.iter().any(|(op, _)| op.ends_with(kind));
+    (job.reads, job.writes) = (has("read"), has("write"));
+    let text: Vec<_> = ops.iter().map(|(op, share)| format!("{op}={share}")).collect();
+    job.set("ops", text.join(","), Shape::Ops);
+    let random: Vec<_> =
+        ops.iter().map(|(op, _)| op.as_str()).filter(|op| op.starts_with("rand")).collect();
+    if random.is_empty() {
+        return Ok(());
+    }
+    let pattern = pattern(section, job)?;
+    if random.len() == ops.len() {
+        job.text("pattern", pattern);
+    } else {
+        let each: Vec<_> = random.iter().map(|op| format!("{op}.pattern={pattern}")).collect();
+        job.set("each", each.join(";"), Shape::Each);
+    }
+    Ok(())
+}
+
+/// The pattern of random places.
+fn pattern(section: &Section, job: &mut Job) -> Result<String, Problem> {
+    let Some(entry) = section.last(&["random_distribution"]) else {
+        let varied = section.last(&["bsrange", "blocksize_range", "bssplit"]).is_some();
+        let again = truth(section, &["norandommap"])? || truth(section, &["softrandommap"])?;
+        return Ok(if varied || again { "random" } else { "permutation" }.to_owned());
+    };
+    let takes = "random, zipf:THETA, pareto:H, normal:DEVIATION or zoned:SHARE/SIZE:...";
+    let (word, rest) = entry.text().split_once(':').unwrap_or((entry.text(), ""));
+    let number = |what: &str| {
+        let found = rest.parse::<f64>().ok().filter(|number| number.is_finite());
+        found.map(|_| format!("{what}:{rest}")).ok_or_else(|| entry.wrong(takes))
+    };
+    match word {
+        "random" if rest.is_empty() => return Ok("random".to_owned()),
+        "zipf" | "pareto" | "normal" => {}
+        "zoned" => {
+            let zones: Option<Vec<_>> = rest.split(':').map(|zone| zone.split_once('/')).collect();
+            let zones = zones.filter(|all| !all.is_empty()).ok_or_else(|| entry.wrong(takes))?;
+            let zones: Vec<_> =
+                zones.iter().map(|(share, size)| format!("{share}%/{size}%")).collect();
+            return Ok(format!("zones:{}", zones.join(",")));
+        }
+        _ => return Err(entry.wrong(takes)),
+    }
+    job.in_fio.push(match word {
+        "normal" => "fio's normal distribution is scattered by a hash: every part of the target is visited alike".to_owned(),
+        _ => format!("fio scatters {word} by a remainder: where the number of blocks is no power of two, 7 to 57 % of them can never be visited; here every block can"),
+    });
+    let name = if word == "normal" { format!("{}%", number(word)?) } else { number(word)? };
+    Ok(name)
+}
+
+/// The sizes of reads, of writes, of discards.
+fn block_sizes(section: &Section, job: &mut Job) -> Result<(), Problem> {
+    let names = ["bs", "blocksize", "bsrange", "blocksize_range", "bssplit"];
+    let sizes = match section.last(&names) {
+        None => vec!["4k".to_owned()],
+        Some(entry) => {
+            let one = |text: &str| {
+                block_size(text, &entry.name).ok_or_else(|| {
+                    entry.wrong("sizes (4k), ranges (4k-64k) or shares (4k/70:64k/30)")
+                })
+            };
+            entry.text().split(',').map(one).collect::<Result<Vec<_>, _>>()?
+        }
+    };
+    let size = |place: usize| sizes.get(place).or(sizes.last()).cloned().unwrap_or_default();
+    if sizes.iter().all(|one| *one == sizes[0]) {
+        job.text("block_size", size(0));
+    } else {
+        let ops = job.settings.iter().find(|one| one.key == "ops").map(|one| one.value.clone());
+        let ops = ops.unwrap_or_default();
+        let mut each = Vec::new();
+        for (op, _) in ops.split(',').filter_map(|op| op.split_once('=')) {
+            let place = ["read", "write", "discard"].iter().position(|kind| op.ends_with(kind));
+            each.push(format!("{op}.block_size={}", size(place.unwrap_or(0))));
+        }
+        match job.settings.iter_mut().find(|one| one.key == "each") {
+            Some(known) => known.value = format!("{};{}", known.value, each.join(";")),
+            None => job.set("each", each.join(";"), Shape::Each),
+        }
+    }
+    if let Some(align) = section.last(&["ba", "blockalign"]) {
+        job.text("align", value::bytes(align.bytes()?));
+    }
+    Ok(())
+}
+
+fn block_size(text: &str, name: &str) -> Option<String> {
+    let plain = |text: &str| value::size(text).filter(|size| *size > 0).map(value::bytes);
+    if name.ends_with("range") {
+        let (from, to) = text.split_once('-')?;
+        return Some(format!("{}..{}", plain(from)?, plain(to)?));
+    }
+    if name != "bssplit" {
+        return plain(text);
+    }
+    let parts: Vec<_> =
+        text.split(':').map(|part| part.split_once('/').unwrap_or((part, ""))).collect();
+    let given: Option<Vec<f64>> = parts
+        .iter()
+        .filter(|(_, share)| !share.is_empty())
+        .map(|(_, share)| share.parse().ok())
+        .collect();
+    let given = given?;
+    let open = parts.len() - given.len();
+    let rest = (100.0 - given.iter().sum::<f64>()) / open.max(1) as f64;
+    let one = |(size, share): &(&str, &str)| {
+        let share = if share.is_empty() { rest } else { share.parse().ok()? };
+        Some(format!("{}={share}", plain(size)?))
+    };
+    parts.iter().map(one).collect::<Option<Vec<_>>>().map(|all| all.join(","))
+}
+
+/// Files, devices, the part of each that is used.
+fn places(section: &Section, job: &mut Job) -> Result<(), Problem> {
+    if let Some(files) = section.last(&["nrfiles"])
+        && files.number()? > 1
+    {
+        return Err(Problem::new(
+            files.line,
+            "nrfiles has no counterpart: name the files with filename=A:B",
+        ));
+    }
+    let folder = section.last(&["directory"]).map(|entry| entry.text().to_owned());
+    let within = |name: &str| match &folder {
+        Some(folder) => format!("{}/{name}", folder.trim_end_matches('/')),
+        None => name.to_owned(),
+    };
+    if let Some(entry) = section.last(&["filename"]) {
+        let text = entry.text().replace("\\:", "\0");
+        job.named = text.split(':').map(|name| within(&name.replace('\0', ":"))).collect();
+        if job.named.iter().any(String::is_empty) {
+            return Err(entry.wrong("names, apart by colons"));
+        }
+    }
+    job.folder = folder;
+    let files = job.named.len().max(1) as u64;
+    job.size = match (section.last(&["filesize"]), section.last(&["size"])) {
+        (Some(entry), _) => Some(entry.size()?),
+        (None, Some(entry)) => Some(match entry.size()? {
+            Size::Bytes(bytes) => Size::Bytes(bytes / files),
+            percent @ Size::Percent(_) => percent,
+        }),
+        (None, None) => None,
+    };
+    if let Some(offset) = section.last(&["offset"]) {
+        job.text("offset", offset.size()?.text());
+    }
+    Ok(())
+}
+
+fn ends(section: &Section, job: &mut Job) -> Result<(), Problem> {
+    const SECOND: u64 = 1_000_000_000;
+    let runtime = section.last(&["runtime", "timeout"]);
+    let ramp = section.last(&["ramp_time"]).map(|entry| entry.nanos(SECOND)).transpose()?;
+    let based = truth(section, &["time_based"])?;
+    let time = runtime.map(|entry| entry.nanos(SECOND)).transpose()?.filter(|time| *time > 0);
+    if based && time.is_none() {
+        let line = section.last(&["time_based"]).map_or(section.line, |entry| entry.line);
+        return Err(Problem::new(line, "time_based needs a runtime: write runtime=60"));
+    }
+    if let Some(time) = time {
+        job.text("duration", value::nanos(time + ramp.unwrap_or(0)));
+    }
+    if let Some(ramp) = ramp.filter(|ramp| *ramp > 0) {
+        job.text("ramp", value::nanos(ramp));
+    }
+    if let Some(entry) = section.last(&["log_avg_msec", "log_hist_msec"])
+        && entry.number()? > 0
+    {
+        job.text("interval", value::nanos(entry.nanos(1_000_000)?));
+    }
+    let loops = section.last(&["loops"]).map_or(Ok(1), Entry::number)?.max(1);
+    job.ios = section.last(&["number_ios"]).map(Entry::number).transpose()?;
+    if based {
+        return Ok(());
+    }
+    match (section.last(&["io_size", "io_limit"]), job.size) {
+        (Some(entry), _) => job.bytes = Some(entry.bytes()?.saturating_mul(loops)),
+        (None, _) if job.makes_passes() => job.set("passes", loops.to_string(), Shape::Number),
+        (None, Some(Size::Bytes(bytes))) => {
+            let files = job.named.len().max(1) as u64;
+            job.bytes = Some(bytes.saturating_mul(files).saturating_mul(loops));
+        }
+        (None, _) if time.is_some() || job.ios.is_some() => {}
+        (None, _) => {
+            let what = "it has no end: random places come again and again; write runtime=60, or size in bytes";
+            return Err(Problem::new(section.line, what));
+        }
+    }
+    Ok(())
+}
+
+fn pace(section: &Section, job: &mut Job) -> Result<(), Problem> {
+    if let Some(entry) = section.last(&["rate", "rate_iops"]) {
+        let parts: Vec<_> = entry.text().split(',').filter(|part| !part.is_empty()).collect();
+        let [one] = parts[..] else {
+            return Err(entry.wrong("one rate here, of all operations together"));
+        };
+        let number = value::size(one).ok_or_else(|| entry.wrong("a rate"))?;
+        job.rate = Some((number, entry.name == "rate"));
+    }
+    if let Some(entry) = section.last(&["rate_process"]) {
+        match entry.text() {
+            "linear" => {}
+            "poisson" => job.open = true,
+            _ => return Err(entry.wrong("linear or poisson")),
+        }
+    }
+    if let Some(entry) = section.last(&["thinktime"]) {
+        let pause = entry.nanos(1_000)?;
+        let every = section.last(&["thinktime_blocks"]).map_or(Ok(1), Entry::number)?.max(1);
+        if pause > 0 {
+            let every = if every == 1 { String::new() } else { format!(":{every}") };
+            job.text("think", format!("{}{every}", value::nanos(pause)));
+        }
+    }
+    Ok(())
+}
+
+fn durable(section: &Section, job: &mut Job) -> Result<(), Problem> {
+    let Some(entry) = section.last(&["fsync", "fdatasync", "sync"]) else { return Ok(()) };
+    if !job.writes {
+        return Ok(());
+    }
+    let how = match (entry.name.as_str(), entry.text()) {
+        ("sync", "0" | "none") => return Ok(()),
+        ("sync", "1" | "" | "sync" | "dsync") => "dsync".to_owned(),
+        ("sync", _) => return Err(entry.wrong("none, sync or dsync")),
+        (name, _) => match entry.number()? {
+            0 => return Ok(()),
+            every => format!("{name}:{every}"),
+        },
+    };
+    job.text("sync", how);
+    Ok(())
+}
+
+fn verified(section: &Section, job: &mut Job) -> Result<(), Problem> {
+    let Some(entry) = section.last(&["verify"]) else { return Ok(()) };
+    let asked = section.last(&["do_verify"]).map_or(Ok(true), Entry::truth)?;
+    if asked && job.writes && entry.text() != "0" {
+        job.text("verify", if job.reads { "both" } else { "after" });
+        job.in_fio.push("fio's verify puts a header of its own into every block, so that no block is a duplicate of another; here content stays as asked".to_owned());
+    }
+    Ok(())
+}
