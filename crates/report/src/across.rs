@@ -124,7 +124,7 @@ fn block(rows: &[&AcrossRow], ink: &Ink) -> String {
 }
 
 /// `kernel: Linux 6.12.1, then Linux 6.18.2`.
-fn fact(fact: &Fact) -> String {
+pub(crate) fn fact(fact: &Fact) -> String {
     match (&fact.old, &fact.new) {
         (None, None) => fact.name.clone(),
         (old, new) => {
@@ -132,6 +132,45 @@ fn fact(fact: &Fact) -> String {
             format!("{} ({}, then {})", fact.name, known(old), known(new))
         }
     }
+}
+
+/// Columns of the same as CSV: keys of a comparison in [`json`].
+const CSV: [&str; 21] = [
+    "variant",
+    "metric",
+    "stage",
+    "operation",
+    "layer",
+    "unit",
+    "asked",
+    "threshold",
+    "base",
+    "new",
+    "ratio",
+    "low",
+    "high",
+    "difference",
+    "p",
+    "p_adjusted",
+    "verdict",
+    "n_base",
+    "n_new",
+    "n_compared",
+    "repeats_that_would_decide",
+];
+
+/// The same as CSV (RFC 4180), a line for each figure of each variant; what is not known is an empty field.
+pub fn csv(across: &Across) -> String {
+    let document = json(across, true);
+    let rows = document["comparisons"].as_array().into_iter().flatten();
+    let field = |value: &Value| match value {
+        Value::Null => String::new(),
+        Value::String(text) => crate::csv::quoted(text),
+        other => other.to_string(),
+    };
+    let line = |row: &Value| CSV.map(|key| field(&row[key])).join(",");
+    let lines: Vec<_> = std::iter::once(CSV.join(",")).chain(rows.map(line)).collect();
+    lines.join("\r\n") + "\r\n"
 }
 
 /// The same for scripts; it holds every figure. `complete`: both results are whole, and as their runs left them.

@@ -86,7 +86,7 @@ fn unit(unit: units::Unit) -> String {
 }
 
 /// A field that may hold commas, quotes or line breaks; a spreadsheet must not take it for a formula.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let guard = if text.starts_with(['=', '+', '-', '@']) { "'" } else { "" };
     if guard.is_empty() && !text.contains([',', '"', '\n', '\r']) {
         return text.to_owned();

@@ -1,7 +1,7 @@
-//! A result as a page, on a terminal, as JSON or CSV.
+//! A result as a page, on a terminal, as JSON, CSV or Markdown.
 //!
 //! [`view::view`] makes everything that a report says from a result, its analysis and its findings;
-//! [`html::page`], [`terminal::text`], [`json::json`] and [`csv::csv`] render that and nothing else, so they
+//! [`html::page`], [`terminal::text`], [`json::json`] and [`csv::csv`], [`markdown::result`] render that and nothing else, so they
 //! cannot disagree. Nothing here needs devices, rights or a network.
 #![forbid(unsafe_code)]
 
@@ -11,6 +11,7 @@ pub mod csv;
 mod drawing;
 pub mod html;
 pub mod json;
+pub mod markdown;
 pub mod sources;
 pub mod terminal;
 pub mod view;

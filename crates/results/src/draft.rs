@@ -6,6 +6,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
+use sys::passing::Watched;
 use tempfile::NamedTempFile;
 
 /// A file on its way to its place. Dropped before [`Draft::finish`], it leaves nothing behind.
@@ -70,6 +71,14 @@ impl Draft {
         match &self.to {
             To::Stream(file) => file,
             To::Beside { file, .. } => file.as_file(),
+        }
+    }
+
+    /// Lets SIGINT, SIGTERM and SIGHUP remove the file while what is returned lives: for a program that ends by them, without looking.
+    pub fn gone_on_signals(&self) -> Option<Watched> {
+        match &self.to {
+            To::Stream(_) => None,
+            To::Beside { file, .. } => Some(Watched::new(file.path())),
         }
     }
 

@@ -2,18 +2,17 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
-use tempfile::TempDir;
+use sys::passing::Passing;
 
-/// A directory that is being filled. Dropped, it is gone.
+/// A directory that is being filled. Dropped, or when a signal ends the program, it is gone.
 #[derive(Debug)]
 pub struct Folder {
     place: PathBuf,
-    dir: TempDir,
+    dir: Passing,
 }
 
 impl Folder {
@@ -23,10 +22,8 @@ impl Folder {
     /// When no directory can be made beside `place`.
     pub fn begin(place: &Path) -> io::Result<Self> {
         let beside = place.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let mut builder = tempfile::Builder::new();
         // Less the umask, as any directory that is made.
-        builder.prefix(".fathom-").permissions(fs::Permissions::from_mode(0o777));
-        let dir = builder.tempdir_in(beside.unwrap_or(Path::new(".")))?;
+        let dir = Passing::new_in(beside.unwrap_or(Path::new(".")), ".fathom-", 0o777)?;
         Ok(Self { place: place.to_owned(), dir })
     }
 
@@ -48,7 +45,7 @@ impl Folder {
             moved => moved.map_err(io::Error::from),
         }?;
         // What was moved is not removed.
-        let _ = self.dir.keep();
+        self.dir.keep();
         Ok(())
     }
 }

@@ -5,6 +5,8 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Component, Path, PathBuf};
 
+use sys::passing::Passing;
+
 use crate::folder::Folder;
 use crate::writer::MANIFEST;
 
@@ -32,6 +34,9 @@ pub enum PackError {
         /// What is wrong with it.
         what: String,
     },
+    /// The package cannot be written.
+    #[error("Cannot write the package")]
+    Unwritten(#[source] io::Error),
     /// The system refused.
     #[error("Cannot read or write {path}")]
     Io {
@@ -63,12 +68,14 @@ pub fn is_packed(path: &Path) -> bool {
 ///
 /// # Errors
 /// When a file cannot be read or the package not be written, and where there is something that is neither file nor directory.
-pub fn pack(dir: &Path, mut to: impl Write, mut on: impl FnMut(u64)) -> Result<(), PackError> {
+pub fn pack(dir: &Path, to: impl Write, mut on: impl FnMut(u64)) -> Result<(), PackError> {
     let mut files = Vec::new();
     files_in(dir, Path::new(""), &mut files)?;
     files.sort();
-    to.write_all(MARK).map_err(failed(dir))?;
-    let encoder = zstd::Encoder::new(to, LEVEL).map_err(failed(dir))?;
+    let refused = Cell::new(false);
+    let mut to = Target { inner: to, refused: &refused };
+    to.write_all(MARK).map_err(PackError::Unwritten)?;
+    let encoder = zstd::Encoder::new(to, LEVEL).map_err(PackError::Unwritten)?;
     let mut archive = tar::Builder::new(encoder);
     for name in files {
         let path = dir.join(&name);
@@ -82,15 +89,34 @@ pub fn pack(dir: &Path, mut to: impl Write, mut on: impl FnMut(u64)) -> Result<(
         header.set_cksum();
         // Of a file that grows meanwhile no more is taken than was said; one that shrinks would spoil what follows.
         let mut read = Counted { inner: file.take(bytes), bytes: 0 };
-        archive.append(&header, &mut read).map_err(failed(&path))?;
+        archive.append(&header, &mut read).map_err(|error| match refused.get() {
+            true => PackError::Unwritten(error),
+            false => failed(&path)(error),
+        })?;
         if read.bytes != bytes {
             return Err(failed(&path)(io::Error::other("it was changed while it was packed")));
         }
         on(bytes);
     }
-    let encoder = archive.into_inner().map_err(failed(dir))?;
-    let mut to = encoder.finish().map_err(failed(dir))?;
-    to.flush().map_err(failed(dir))
+    let encoder = archive.into_inner().map_err(PackError::Unwritten)?;
+    let mut to = encoder.finish().map_err(PackError::Unwritten)?;
+    to.flush().map_err(PackError::Unwritten)
+}
+
+/// A writer that tells whether it was refused anything: an archive does not say whose error it passes on.
+struct Target<'a, W> {
+    inner: W,
+    refused: &'a Cell<bool>,
+}
+
+impl<W: Write> Write for Target<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.inner.write(bytes).inspect_err(|_| self.refused.set(true))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush().inspect_err(|_| self.refused.set(true))
+    }
 }
 
 /// A reader that counts.
@@ -180,7 +206,12 @@ fn unpack_at_most(
         }
         let path = dir.join(&name);
         let folder = path.parent().unwrap_or(dir);
-        fs::create_dir_all(folder).map_err(failed(folder))?;
+        fs::create_dir_all(folder).map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
+                damaged(format!("it holds {} below a file", name.display()))
+            }
+            _ => failed(folder)(error),
+        })?;
         let mut file = File::create_new(&path).map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => damaged(format!("it holds {} twice", name.display())),
             _ => failed(&path)(error),
@@ -237,9 +268,9 @@ pub fn unpack_to(from: &Path, place: &Path, on: impl FnMut(u64)) -> Result<(), P
 }
 
 /// Unpacks a result for as long as the directory that is returned lives.
-pub(crate) fn unpacked(from: &Path) -> Result<tempfile::TempDir, PackError> {
-    let dir = tempfile::Builder::new().prefix("fathom-").tempdir();
-    let dir = dir.map_err(failed(&std::env::temp_dir()))?;
+pub(crate) fn unpacked(from: &Path) -> Result<Passing, PackError> {
+    let place = std::env::temp_dir();
+    let dir = Passing::new_in(&place, "fathom-", 0o700).map_err(failed(&place))?;
     unpack_at_most(from, dir.path(), MOST, |_| {})?;
     Ok(dir)
 }

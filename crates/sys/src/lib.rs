@@ -20,6 +20,7 @@ pub mod lifeline;
 pub mod made;
 pub mod meant;
 pub mod memory;
+pub mod passing;
 pub mod priority;
 pub mod reap;
 pub mod stamps;

@@ -58,6 +58,8 @@ impl Layout {
 pub struct Name {
     text: [u8; 12],
     len: u8,
+    index: u64,
+    kind: NameKind,
 }
 
 impl Name {
@@ -78,7 +80,17 @@ impl Name {
             rest /= 10;
         }
         text[11] = last.unwrap_or_default();
-        Self { text, len: if last.is_some() { 12 } else { 10 } }
+        Self { text, len: if last.is_some() { 12 } else { 10 }, index, kind }
+    }
+
+    /// Its index.
+    pub fn index(&self) -> u64 {
+        self.index
+    }
+
+    /// The kind of thing that it is the name of.
+    pub fn kind(&self) -> NameKind {
+        self.kind
     }
 
     /// The name as text.

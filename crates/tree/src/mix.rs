@@ -4,6 +4,9 @@ use units::QuantityError;
 
 use crate::{TreeError, TreeOp};
 
+/// The largest weight.
+const LARGEST: f64 = 1e9;
+
 /// Operations and their weights, in the order they were written. What counts is their proportion; what has weight 0 never runs.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Mix(Vec<(TreeOp, f64)>);
@@ -30,11 +33,13 @@ impl Mix {
         self.weights().any(|(own, weight)| own == op && weight > 0.0)
     }
 
+    /// Checks that the weights can be: none of them so large that their sum is none.
     pub(crate) fn validate(&self) -> Result<(), TreeError> {
-        let help = "write operations with weights, as in create=40,randread=40,delete=20";
+        let help =
+            "write operations with weights up to a billion, as in create=40,randread=40,delete=20";
         let error = |message: String| Err(TreeError::new("ops", message, help));
         for (at, (op, weight)) in self.0.iter().enumerate() {
-            if !(weight.is_finite() && *weight >= 0.0) {
+            if !(0.0..=LARGEST).contains(weight) {
                 return error(format!("the weight of {op} cannot be {weight}"));
             }
             if self.0[..at].iter().any(|(other, _)| other == op) {

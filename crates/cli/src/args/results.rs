@@ -24,6 +24,9 @@ pub struct ShowArgs {
     /// The result table as CSV.
     #[arg(long)]
     pub csv: bool,
+    /// The headline, the figures and what was found wrong as Markdown, for an issue or a mail; with --all every figure.
+    #[arg(long, conflicts_with_all = ["json", "csv", "layer_counters"])]
+    pub markdown: bool,
     #[command(flatten)]
     pub gates: Gates,
 }
@@ -124,11 +127,17 @@ pub struct CompareArgs {
     /// Directory of the second result.
     pub new: PathBuf,
     /// Show every figure, not just what the experiments ask.
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "csv"])]
     pub all: bool,
     /// JSON on standard output (docs/json.md); it holds every figure.
     #[arg(long)]
     pub json: bool,
+    /// Every figure as CSV.
+    #[arg(long, conflicts_with = "json")]
+    pub csv: bool,
+    /// The table as Markdown, for an issue or a mail.
+    #[arg(long, conflicts_with_all = ["json", "csv"])]
+    pub markdown: bool,
     /// End with exit code 1 when a verdict is one of these: better, worse, same, differs, unclear; comma separated.
     #[arg(long, value_name = "VERDICT,...", value_delimiter = ',', value_parser = super::gates::verdict)]
     pub fail_on: Vec<stats::Verdict>,

@@ -7,7 +7,7 @@ use report::across::{json as document, text};
 
 use crate::args::CompareArgs;
 use crate::failure::Failure;
-use crate::terminal::{Style, Text, answer, json, say_line, width};
+use crate::terminal::{Style, Text, answer, csv, json, say_line, width};
 
 pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     let (old, new) = (results::open(&args.old)?, results::open(&args.new)?);
@@ -23,6 +23,9 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     for result in [&old, &new] {
         let why = result.seal.broken().map(|what| format!("was changed: {what}"));
         let why = why.or_else(|| Some(format!("is incomplete: {}", result.incomplete.as_ref()?)));
+        let unsealed = (result.seal == results::Seal::None)
+            .then(|| "is not sealed: whether its files were changed is not known".to_owned());
+        let why = why.or(unsealed);
         if let Some(why) = why {
             say_line(
                 Style::of_stderr().note("warning:").and(format!("{} {why}", result.path.display())),
@@ -33,6 +36,10 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     let good = [&old, &new].iter().all(|one| one.seal.broken().is_none() && one.complete());
     if args.json {
         json(&serde_json::to_string_pretty(&document(&found, good)).map_err(Failure::data)?);
+    } else if args.csv {
+        csv(&report::across::csv(&found));
+    } else if args.markdown {
+        answer(&Text::as_it_is(&report::markdown::across(&found, args.all)));
     } else {
         answer(&Text::made(&text(&found, args.all, width(), Style::of_stdout().colour())));
     }

@@ -11,6 +11,7 @@ use sys::interrupt::Interrupt;
 use tree::TreeSpec;
 use units::show::grouped;
 use units::{Bytes, Nanos};
+use workload::LoadSpec;
 
 use super::load::{engine_failure, exit_code, mostly_failed, workload_failure};
 use crate::args::LoadArgs;
@@ -27,6 +28,7 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
         let message = format!("{}: {}", option(error.key), error.message);
         Failure::usage(message).with_help(error.help)
     })?;
+    times(args)?;
     let rest = foretold(&load.spec);
     let (shown, spec) = (load.directory.display(), &load.spec);
     if args.tree.dry_run {
@@ -60,6 +62,14 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
         say_line(Style::of_stderr().bad("error:").and(text));
     }
     Ok(ExitCode::from(exit_code(&summary)))
+}
+
+/// Checks times and amounts as those of any load.
+fn times(args: &LoadArgs) -> Result<(), Failure> {
+    let (interval, duration, ios) = (args.record.interval, args.stop.duration, args.stop.ios);
+    let jobs = args.pace.jobs;
+    let spec = LoadSpec { interval, duration, ios, jobs, ..LoadSpec::default() };
+    spec.validate().map_err(|error| workload_failure(&error))
 }
 
 /// The option that a key of the load is here.

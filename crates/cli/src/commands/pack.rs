@@ -40,7 +40,13 @@ pub fn pack(args: &PackArgs) -> Result<ExitCode, Failure> {
     }
     let mut share = Share::of("packing", packed::size(&args.result)?);
     let draft = output.begin()?;
-    packed::pack(&args.result, draft.file(), |bytes| share.more(bytes))?;
+    let gone = draft.gone_on_signals();
+    let written = packed::pack(&args.result, draft.file(), |bytes| share.more(bytes));
+    written.map_err(|error| match error {
+        PackError::Unwritten(error) => output.not_written(&error),
+        error => error.into(),
+    })?;
+    drop(gone);
     let file = draft.finish().map_err(|error| output.not_written(&error))?;
     let size = file.metadata().map_or(0, |found| found.len());
     drop(share);
@@ -98,6 +104,7 @@ impl From<PackError> for Failure {
         match error {
             PackError::Damaged { .. } => Self::data(error),
             PackError::Foreign(_) => Self::usage(error),
+            PackError::Unwritten(_) => Self::environment(error),
             PackError::Io { .. } => Self::environment(error),
         }
     }

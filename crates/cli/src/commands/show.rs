@@ -33,6 +33,8 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
         json(&serde_json::to_string_pretty(&report::json::json(&view)).map_err(Failure::data)?);
     } else if args.csv {
         csv(&report::csv::csv(&view));
+    } else if args.markdown {
+        answer(&Text::as_it_is(&report::markdown::result(&view, args.all)));
     } else {
         let colour = Style::of_stdout().colour();
         let text = if args.all { report::terminal::whole } else { report::terminal::text };
@@ -60,6 +62,7 @@ fn refuse_others(args: &ShowArgs) -> Result<(), Failure> {
         ("--all", args.all),
         ("--layer-counters", args.layer_counters),
         ("--json", args.json),
+        ("--markdown", args.markdown),
         ("--strict", args.gates.strict),
         ("--fail-on", !args.gates.fail_on.is_empty()),
     ];

@@ -82,3 +82,27 @@ fn the_program_that_comes_with_fio_reads_what_is_exported_for_it() {
     let counted: u64 = counts.filter_map(|count| count.trim().parse().ok()).max().unwrap();
     assert_eq!(value["jobs"][0][side]["total_ios"], counted);
 }
+
+#[test]
+fn a_result_and_a_comparison_are_told_as_markdown_and_as_csv() {
+    let (dir, out) = fresh();
+    expect(0, &["run", "vdo-vs-plain", "--simulate", "--repeat", "5", "--out", text(&out)]);
+    let other = dir.path().join("other");
+    expect(0, &["run", "vdo-vs-plain", "--simulate", "--repeat", "5", "--out", text(&other)]);
+    let told = expect(0, &["show", text(&out), "--markdown"]).out;
+    for word in
+        ["## vdo-vs-plain", "**vdo saves ", "| figure | plain, 95 % interval |", "▼ worse |"]
+    {
+        assert!(told.contains(word), "{word}: {told}");
+    }
+    assert!(!told.contains("\n\n\n"), "{told}");
+    let all = expect(0, &["show", text(&out), "--markdown", "--all"]).out;
+    assert!(all.lines().count() > told.lines().count());
+    let told = expect(0, &["compare", text(&out), text(&other), "--markdown"]).out;
+    assert!(told.starts_with("| variant | figure | first | second |"), "{told}");
+    let csv = expect(0, &["compare", text(&out), text(&other), "--csv"]).out;
+    let comparisons = json(&["compare", text(&out), text(&other), "--json"]);
+    let rows = comparisons["comparisons"].as_array().unwrap().len();
+    assert_eq!(csv.lines().count(), rows + 1, "{csv}");
+    assert!(csv.starts_with("variant,metric,stage,operation,layer,unit,asked,"), "{csv}");
+}

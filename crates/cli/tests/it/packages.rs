@@ -106,3 +106,75 @@ fn a_damaged_package_is_told_and_leaves_nothing_behind() {
     assert_eq!(refused.code, Some(4), "{}", refused.err);
     assert_eq!(fs::read_to_string(dir.path().join("mine")).unwrap(), "keep");
 }
+
+#[test]
+fn a_signal_in_the_midst_of_packing_reading_or_unpacking_leaves_nothing_behind() {
+    let (dir, out) = fresh();
+    expect(0, &["run", "vdo-vs-plain", "--simulate", "--repeat", "2", "--out", text(&out)]);
+    // Large enough to be interrupted: zeros pack well.
+    fs::File::create(out.join("large")).unwrap().set_len(2 << 30).unwrap();
+    let (place, scratch) = (dir.path().join("place"), dir.path().join("scratch"));
+    for folder in [&place, &scratch] {
+        fs::create_dir(folder).unwrap();
+    }
+    let packed = dir.path().join("large.fathom");
+    expect(0, &["pack", text(&out), "-o", text(&packed)]);
+    let names = |folder: &std::path::Path| fs::read_dir(folder).unwrap().count();
+    let packing = ["pack", text(&out), "-o", "new.fathom"];
+    for words in [&packing[..], &["show", text(&packed)], &["unpack", text(&packed)]] {
+        for signal in ["INT", "TERM", "HUP", "KILL"] {
+            let begun = || names(&place) + names(&scratch);
+            let mut child = Command::new(env!("CARGO_BIN_EXE_fathom"))
+                .args(words)
+                .current_dir(&place)
+                .env("TMPDIR", &scratch)
+                .stdout(std::process::Stdio::null())
+                .stderr(std::process::Stdio::null())
+                .spawn()
+                .unwrap();
+            while begun() == 0 && child.try_wait().unwrap().is_none() {
+                std::thread::yield_now();
+            }
+            let id = child.id().to_string();
+            assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
+            let ended = child.wait().unwrap();
+            assert!(!ended.success(), "{words:?} {signal} came too late");
+            if signal != "KILL" {
+                assert_eq!(begun(), 0, "{words:?} {signal}");
+            }
+        }
+        // What SIGKILL left the next one takes away, but a file of a package, which could be anybody's.
+        if words[0] == "pack" {
+            fs::read_dir(&place)
+                .unwrap()
+                .flatten()
+                .for_each(|one| fs::remove_file(one.path()).unwrap());
+        } else {
+            expect_in(&place, &scratch, words);
+            assert_eq!(names(&scratch), 0, "{words:?}");
+            let _ = fs::remove_dir_all(place.join("large"));
+            assert_eq!(names(&place), 0, "{words:?}");
+        }
+    }
+}
+
+fn expect_in(place: &std::path::Path, scratch: &std::path::Path, words: &[&str]) {
+    let done = Command::new(env!("CARGO_BIN_EXE_fathom"))
+        .args(words)
+        .current_dir(place)
+        .env("TMPDIR", scratch)
+        .output()
+        .unwrap();
+    // The large file is none of the result's.
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+#[test]
+fn a_file_below_a_file_is_damage_and_a_full_disk_is_told_of_the_package() {
+    let (dir, out) = fresh();
+    expect(0, &["run", "vdo-vs-plain", "--simulate", "--repeat", "2", "--out", text(&out)]);
+    let full = std::path::Path::new("/dev/full");
+    let said = fathom_in(dir.path(), &["pack", text(&out), "-o", text(full)]);
+    assert!(said.err.contains("/dev/full") && !said.err.contains("Cannot read"), "{}", said.err);
+    assert_ne!(said.code, Some(0));
+}

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use tree::{Answer, Name, NameKind, Step, TreeOp};
 
 use crate::tree::leaves::Leaves;
-use crate::tree::ours::{self, Failed};
+use crate::tree::ours::{self, Failed, Made};
 use crate::tree::writer::{Synced, Writer};
 
 /// Bytes of names that are read at a time.
@@ -31,20 +31,21 @@ pub(crate) struct Carried {
 pub(crate) struct Calls {
     leaves: Arc<Leaves>,
     writer: Writer,
+    made: Made,
 }
 
 impl Calls {
-    pub(crate) fn new(leaves: Arc<Leaves>, writer: Writer) -> Self {
-        Self { leaves, writer }
+    pub(crate) fn new(leaves: Arc<Leaves>, writer: Writer, made: Made) -> Self {
+        Self { leaves, writer, made }
     }
 
     /// Carries out an operation.
     pub(crate) fn carry_out(&mut self, step: &Step) -> Carried {
-        let Self { leaves, writer } = self;
+        let Self { leaves, writer, made } = self;
         writer.prepare(step);
         let mut answer = Answer::default();
         let begin_ns = writer.stamps.now_ns();
-        match call(leaves, writer, step, &mut answer) {
+        match call(leaves, (writer, made), step, &mut answer) {
             Ok(()) => answer.made = true,
             Err(Failed(errno)) => answer.errno = errno,
         }
@@ -56,7 +57,7 @@ impl Calls {
 
 fn call(
     leaves: &Leaves,
-    writer: &mut Writer,
+    (writer, made): (&mut Writer, &mut Made),
     step: &Step,
     answer: &mut Answer,
 ) -> Result<(), Failed> {
@@ -70,37 +71,40 @@ fn call(
     }
     match step.op {
         TreeOp::Create => {
-            let file = create(&at, name)?;
+            let file = create((&at, writer, made), &Name::new(step.index, NameKind::File))?;
             answer.made = true;
             writer.write(&file, step, answer)?;
             writer.sync(&file, step);
         }
         TreeOp::Write | TreeOp::Randwrite | TreeOp::Append => {
-            let file = own(&at, name, step)?;
+            let file = own(&at, made, step)?;
             writer.write(&file, step, answer)?;
             writer.sync(&file, step);
         }
         TreeOp::Read | TreeOp::Randread => writer.read(&open(&at, name)?, step, answer)?,
-        TreeOp::Truncate => fs::ftruncate(own(&at, name, step)?, step.amount)?,
+        TreeOp::Truncate => fs::ftruncate(own(&at, made, step)?, step.amount)?,
         TreeOp::Fallocate => {
-            let file = own(&at, name, step)?;
+            let file = own(&at, made, step)?;
             fs::fallocate(file, FallocateFlags::empty(), step.offset, step.amount)?;
         }
         TreeOp::Punch => {
             let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-            fs::fallocate(own(&at, name, step)?, hole, step.offset, step.amount)?;
+            fs::fallocate(own(&at, made, step)?, hole, step.offset, step.amount)?;
         }
         TreeOp::Fsync => fs::fsync(open(&at, name)?)?,
         TreeOp::Fdatasync => fs::fdatasync(open(&at, name)?)?,
         TreeOp::Stat => drop(fs::statat(&at, name, AtFlags::SYMLINK_NOFOLLOW)?),
-        TreeOp::Delete => delete(&at, writer, step)?,
+        TreeOp::Delete => delete(&at, (writer, made), step)?,
         TreeOp::Mkdir => {
             let name = Name::new(step.index, NameKind::Directory);
             fs::mkdirat(&at, name.as_str(), Mode::from_raw_mode(0o755))?;
+            writer.aside(|| made.note(&at, &name))?;
         }
         TreeOp::Rmdir => {
             let name = Name::new(step.index, NameKind::Directory);
+            writer.aside(|| made.other(&at, &name))?;
             fs::unlinkat(&at, name.as_str(), AtFlags::REMOVEDIR)?;
+            made.gone(NameKind::Directory, step.index);
         }
         TreeOp::Readdir => read_names(&at)?,
         TreeOp::Rename
@@ -109,7 +113,7 @@ fn call(
         | TreeOp::Reflink
         | TreeOp::CopyFileRange => {
             let second = step.second.unwrap_or(step.index);
-            call_on_two((leaves, writer), (&at, name), (step, second), answer)?;
+            call_on_two((leaves, writer, made), (&at, name), (step, second), answer)?;
         }
     }
     Ok(())
@@ -117,7 +121,7 @@ fn call(
 
 /// Carries out an operation on two names.
 fn call_on_two(
-    (leaves, writer): (&Leaves, &mut Writer),
+    (leaves, writer, made): (&Leaves, &mut Writer, &mut Made),
     (at, name): (impl AsFd, &str),
     (step, second): (&Step, u64),
     answer: &mut Answer,
@@ -126,21 +130,24 @@ fn call_on_two(
     let beside = |kind| Name::new(second, kind);
     match step.op {
         TreeOp::Rename => {
-            let there = beside(NameKind::File);
-            rename(writer, (at, name), (&to, there.as_str()), step)?;
+            rename((writer, made), at, (&to, &beside(NameKind::File)), step)?;
+            made.renamed(step.index, second);
         }
         TreeOp::Softlink => {
             // A link leads nowhere where there is no file.
             fs::statat(&at, name, AtFlags::SYMLINK_NOFOLLOW)?;
             let target = leaves.way(second, step.index) + name;
-            fs::symlinkat(target.as_str(), &to, beside(NameKind::Soft).as_str())?;
+            let soft = beside(NameKind::Soft);
+            fs::symlinkat(target.as_str(), &to, soft.as_str())?;
+            writer.aside(|| made.note(&to, &soft))?;
         }
         TreeOp::Hardlink => {
             fs::linkat(at, name, &to, beside(NameKind::Hard).as_str(), AtFlags::empty())?;
+            made.shared(step.index, second);
         }
         _ => {
             let from = open(&at, name)?;
-            let file = create(&to, beside(NameKind::File).as_str())?;
+            let file = create((&to, writer, made), &beside(NameKind::File))?;
             answer.made = true;
             if step.op == TreeOp::Reflink {
                 fs::ioctl_ficlone(&file, &from)?;
@@ -159,33 +166,40 @@ fn call_on_two(
 }
 
 /// Takes a name away, after those beside it: what fails in between leaves the file.
-fn delete(at: impl AsFd, writer: &mut Writer, step: &Step) -> Result<(), Failed> {
+fn delete(
+    at: impl AsFd,
+    (writer, made): (&mut Writer, &mut Made),
+    step: &Step,
+) -> Result<(), Failed> {
     let [file, soft, hard] =
         [NameKind::File, NameKind::Soft, NameKind::Hard].map(|kind| Name::new(step.index, kind));
     let (soft, hard) = (step.soft.then_some(soft), (step.other_links > 0).then_some(hard));
     writer.aside(|| {
-        ours::file(&at, file.as_str(), step.links)?;
-        soft.iter().try_for_each(|soft| ours::soft_link(&at, soft.as_str()))?;
-        hard.iter().try_for_each(|hard| ours::file(&at, hard.as_str(), step.other_links))
+        made.file(&at, &file, step.links)?;
+        soft.iter().try_for_each(|soft| made.other(&at, soft))?;
+        hard.iter().try_for_each(|hard| made.file(&at, hard, step.other_links))
     })?;
     for name in soft.iter().chain(&hard).chain([&file]) {
         fs::unlinkat(&at, name.as_str(), AtFlags::empty())?;
+        made.gone(name.kind(), step.index);
     }
     Ok(())
 }
 
 /// Gives a file another name, which takes the place of the file that has it by the books, and of nothing else.
 fn rename(
-    writer: &mut Writer,
-    (at, name): (impl AsFd, &str),
-    (to, there): (impl AsFd, &str),
+    (writer, made): (&mut Writer, &Made),
+    at: impl AsFd,
+    (to, there): (impl AsFd, &Name),
     step: &Step,
 ) -> Result<(), Failed> {
     let is_taken = step.other_links > 0;
+    let name = Name::new(step.index, NameKind::File);
     writer.aside(|| {
-        ours::file(&at, name, step.links)?;
-        if is_taken { ours::file(&to, there, step.other_links) } else { Ok(()) }
+        made.file(&at, &name, step.links)?;
+        if is_taken { made.file(&to, there, step.other_links) } else { Ok(()) }
     })?;
+    let (name, there) = (name.as_str(), there.as_str());
     if is_taken {
         return Ok(fs::renameat(at, name, to, there)?);
     }
@@ -201,9 +215,16 @@ fn rename(
 }
 
 /// Makes a file that must not be there.
-fn create(at: impl AsFd, name: &str) -> Result<OwnedFd, Errno> {
+fn create(
+    (at, writer, made): (impl AsFd, &mut Writer, &mut Made),
+    name: &Name,
+) -> Result<OwnedFd, Errno> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | SINGLE;
-    fs::openat(at, name, flags, Mode::from_raw_mode(0o644))
+    let file = fs::openat(at, name.as_str(), flags, Mode::from_raw_mode(0o644))?;
+    // The load's own look at what it made is no part of making it.
+    let found = writer.aside(|| fs::fstat(&file))?;
+    made.made(name.kind(), name.index(), &found);
+    Ok(file)
 }
 
 /// Opens a file to be read.
@@ -211,10 +232,11 @@ fn open(at: impl AsFd, name: &str) -> Result<OwnedFd, Errno> {
     fs::openat(at, name, OFlags::RDONLY | SINGLE, Mode::empty())
 }
 
-/// Opens a file to be changed: it has to be one, and to have the names that the books say, or else it is not the one that was made.
-fn own(at: impl AsFd, name: &str, step: &Step) -> Result<OwnedFd, Failed> {
-    let file = fs::openat(at, name, OFlags::WRONLY | SINGLE, Mode::empty())?;
-    ours::is_file(&fs::fstat(&file)?, step.links)?;
+/// Opens a file to be changed: it has to be the very one that was made, with the names that the books say.
+fn own(at: impl AsFd, made: &Made, step: &Step) -> Result<OwnedFd, Failed> {
+    let name = Name::new(step.index, NameKind::File);
+    let file = fs::openat(at, name.as_str(), OFlags::WRONLY | SINGLE, Mode::empty())?;
+    made.is_file((NameKind::File, step.index), &fs::fstat(&file)?, step.links)?;
     Ok(file)
 }
 

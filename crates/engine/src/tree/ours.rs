@@ -2,8 +2,10 @@
 
 use std::os::fd::AsFd;
 
+use rustc_hash::FxHashMap;
 use rustix::fs::{self, AtFlags, FileType, Stat};
 use rustix::io::Errno;
+use tree::{Name, NameKind};
 
 use crate::record::NOT_OURS;
 
@@ -22,23 +24,127 @@ impl From<Errno> for Failed {
     }
 }
 
-/// Checks what was found: a regular file with as many names as the books say, or else it is not the one that was made.
-pub(crate) fn is_file(found: &Stat, links: u32) -> Result<(), Failed> {
-    let is_file = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
-    // The count has another type on other machines.
-    let is_linked = u32::try_from(found.st_nlink).is_ok_and(|found| found == links);
-    if is_file && is_linked { Ok(()) } else { Err(Failed::NOT_OURS) }
+/// The identity of what a worker made under a name: a part of the inode's number, never 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Mark(u32);
+
+impl Mark {
+    fn of(found: &Stat) -> Self {
+        let inode = found.st_ino;
+        Self(((inode ^ (inode >> 32)) as u32).max(1))
+    }
 }
 
-/// Checks a name that is to be taken away.
-pub(crate) fn file(at: impl AsFd, name: &str, links: u32) -> Result<(), Failed> {
-    is_file(&look(at, name)?, links)
+/// The marks of everything that a worker made and has not taken away, by the index of its name.
+pub(crate) struct Made {
+    worker: u64,
+    workers: u64,
+    /// Of files, 0 where there is none, in the order of the worker's own indices.
+    files: Vec<u32>,
+    /// Of hard links and of soft links.
+    links: FxHashMap<(NameKind, u64), Mark>,
 }
 
-/// Checks a soft link that is to be taken away.
-pub(crate) fn soft_link(at: impl AsFd, name: &str) -> Result<(), Failed> {
-    let is_link = FileType::from_raw_mode(look(at, name)?.st_mode) == FileType::Symlink;
-    if is_link { Ok(()) } else { Err(Failed::NOT_OURS) }
+impl Made {
+    /// Makes the marks of a worker that has made nothing yet, and owns `names` indices, every `workers`-th from its own number on.
+    pub(crate) fn new(worker: u32, workers: u32, names: u32) -> Self {
+        let (worker, workers) = (worker.into(), u64::from(workers.max(1)));
+        Self { worker, workers, files: vec![0; names as usize], links: FxHashMap::default() }
+    }
+
+    fn place(&self, index: u64) -> usize {
+        (index.saturating_sub(self.worker) / self.workers) as usize
+    }
+
+    fn get(&self, kind: NameKind, index: u64) -> Option<Mark> {
+        match kind {
+            NameKind::File => {
+                self.files.get(self.place(index)).copied().filter(|mark| *mark > 0).map(Mark)
+            }
+            _ => self.links.get(&(kind, index)).copied(),
+        }
+    }
+
+    fn set(&mut self, kind: NameKind, index: u64, mark: Option<Mark>) {
+        let place = self.place(index);
+        match (kind, mark) {
+            (NameKind::File, mark) => {
+                if let Some(known) = self.files.get_mut(place) {
+                    *known = mark.map_or(0, |mark| mark.0);
+                }
+            }
+            (_, Some(mark)) => drop(self.links.insert((kind, index), mark)),
+            (_, None) => drop(self.links.remove(&(kind, index))),
+        }
+    }
+
+    /// Notes what was just made under a name, as it was found.
+    pub(crate) fn made(&mut self, kind: NameKind, index: u64, found: &Stat) {
+        self.set(kind, index, Some(Mark::of(found)));
+    }
+
+    /// Looks at what was just made under a name, and notes it.
+    pub(crate) fn note(&mut self, at: impl AsFd, name: &Name) -> Result<(), Failed> {
+        self.made(name.kind(), name.index(), &look(at, name.as_str())?);
+        Ok(())
+    }
+
+    /// Notes that the file of `index` has a hard link beside the name of `second`.
+    pub(crate) fn shared(&mut self, index: u64, second: u64) {
+        let mark = self.get(NameKind::File, index);
+        self.set(NameKind::Hard, second, mark);
+    }
+
+    /// Notes that a file has the name of `second` now.
+    pub(crate) fn renamed(&mut self, index: u64, second: u64) {
+        let mark = self.get(NameKind::File, index);
+        self.set(NameKind::File, index, None);
+        self.set(NameKind::File, second, mark);
+    }
+
+    /// Notes that a name is gone.
+    pub(crate) fn gone(&mut self, kind: NameKind, index: u64) {
+        self.set(kind, index, None);
+    }
+
+    /// Checks what was found under the name of a file: a regular file with as many names as the books say, and the very one that was made.
+    pub(crate) fn is_file(
+        &self,
+        (kind, index): (NameKind, u64),
+        found: &Stat,
+        links: u32,
+    ) -> Result<(), Failed> {
+        let is_file = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
+        // The count has another type on other machines.
+        let is_linked = u32::try_from(found.st_nlink).is_ok_and(|found| found == links);
+        self.is_own(is_file && is_linked, (kind, index), found)
+    }
+
+    fn is_own(
+        &self,
+        fits: bool,
+        (kind, index): (NameKind, u64),
+        found: &Stat,
+    ) -> Result<(), Failed> {
+        let own = self.get(kind, index) == Some(Mark::of(found));
+        if fits && own { Ok(()) } else { Err(Failed::NOT_OURS) }
+    }
+
+    /// Checks a name that is to be taken away.
+    pub(crate) fn file(&self, at: impl AsFd, name: &Name, links: u32) -> Result<(), Failed> {
+        self.is_file((name.kind(), name.index()), &look(at, name.as_str())?, links)
+    }
+
+    /// Checks a soft link or a directory that is to be taken away.
+    pub(crate) fn other(&self, at: impl AsFd, name: &Name) -> Result<(), Failed> {
+        let found = look(at, name.as_str())?;
+        let kind = match name.kind() {
+            NameKind::Directory => FileType::Directory,
+            _ => FileType::Symlink,
+        };
+        let fits = FileType::from_raw_mode(found.st_mode) == kind;
+        self.is_own(fits, (name.kind(), name.index()), &found)
+    }
 }
 
 /// Fails as a call does that takes away a name that is not there; a name that is there all the same is somebody else's.

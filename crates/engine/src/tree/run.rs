@@ -28,6 +28,7 @@ use crate::tally::Shape;
 use crate::tree::calls::Calls;
 use crate::tree::leaves::Leaves;
 use crate::tree::load::TreeLoad;
+use crate::tree::ours::Made;
 use crate::tree::place::Root;
 use crate::tree::rest::{PATIENCE, Rest, foretold};
 use crate::tree::worker::{Ended, Limits, Why, Worker};
@@ -175,6 +176,7 @@ impl Parts<'_> {
             let (recorder, reader) = interval_recorder::pair(self.shape());
             readers.push(reader);
             let writer = Writer::new(self.contents.source(number), self.stamps.clone());
+            let made = Made::new(number, spec.workers, spec.names_of(number));
             let worker = Worker {
                 index: number as usize,
                 limits: Limits {
@@ -186,7 +188,7 @@ impl Parts<'_> {
                 status: status.clone(),
                 stamps: self.stamps.clone(),
                 stream,
-                calls: Calls::new(self.leaves.clone(), writer),
+                calls: Calls::new(self.leaves.clone(), writer, made),
                 recorder,
                 places,
                 rest: Rest::new(spec, number),

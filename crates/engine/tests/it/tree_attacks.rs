@@ -1,6 +1,7 @@
 //! Loads of file trees beside somebody who makes, exchanges and moves names in the directory, or ends the load early.
 
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
 use std::process::Command;
@@ -84,6 +85,43 @@ fn names_of_somebody_else_are_neither_removed_nor_replaced() {
         let errors = &summary.operations[name].errors;
         assert!(errors.contains_key("not ours"), "{name}: {errors:?}");
     }
+}
+
+#[test]
+fn a_file_of_somebody_else_that_takes_a_name_of_the_tree_keeps_its_content_and_its_name() {
+    let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut spec = spec(
+        "create=5,write=20,append=20,truncate=20,read=10,delete=5,rename=5,hardlink=5,softlink=5",
+        40,
+        1,
+    );
+    (spec.levels, spec.size) = (0, Size::Fixed(4096));
+    let load = load(folder.path(), spec, seconds(2));
+    let mut foreign = Vec::new();
+    let (summary, ..) = run_with(&load, |event, _| {
+        if !matches!(event, Event::Intervals { .. }) || !foreign.is_empty() {
+            return;
+        }
+        // Regular files with one name, as those of the tree are; each is held, whatever becomes of its name.
+        for index in 0..20 {
+            let mine = outside.path().join(index.to_string());
+            fs::write(&mine, format!("payroll of November, {index}")).unwrap();
+            let held = fs::File::open(&mine).unwrap();
+            let taken = folder.path().join(Name::new(index, NameKind::File).as_str());
+            fs::rename(&mine, &taken).unwrap();
+            foreign.push((held, taken));
+        }
+    });
+    let summary = summary.unwrap();
+    assert_eq!(foreign.len(), 20);
+    for (index, (mut held, path)) in foreign.into_iter().enumerate() {
+        let (mut text, ino) = (String::new(), held.metadata().unwrap().ino());
+        held.read_to_string(&mut text).unwrap();
+        assert_eq!(text, format!("payroll of November, {index}"));
+        assert_eq!(fs::metadata(&path).map(|found| found.ino()).ok(), Some(ino), "{index}");
+    }
+    let told = ["append", "truncate", "write"].map(|name| &summary.operations[name].errors);
+    assert!(told.iter().all(|errors| errors.contains_key("not ours")), "{told:?}");
 }
 
 #[test]

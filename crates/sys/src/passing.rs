@@ -1,0 +1,179 @@
+//! Directories that live as long as the program: whatever ends it, they are gone, at the latest when the next one is made.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, Once, PoisonError};
+
+use rustix::fs::{FlockOperation, flock};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+/// How many names are tried.
+const TRIES: u32 = 1_000;
+
+static LIVING: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+static ON_SIGNALS: Once = Once::new();
+
+/// A directory that is removed when it is dropped, and when SIGINT, SIGTERM or SIGHUP end the program. What SIGKILL leaves the next one
+/// removes that is made beside it: a directory of this program is locked while it is used.
+#[derive(Debug)]
+pub struct Passing {
+    path: PathBuf,
+    /// Holds the lock.
+    _held: File,
+    keep: bool,
+}
+
+impl Passing {
+    /// Makes a directory in `folder`, whose name begins with `prefix`, with these permissions less the umask.
+    ///
+    /// # Errors
+    /// When none can be made or locked there.
+    pub fn new_in(folder: &Path, prefix: &str, mode: u32) -> io::Result<Self> {
+        remove_left(folder, prefix);
+        ON_SIGNALS.call_once(|| {
+            if let Ok(signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) {
+                let _ =
+                    std::thread::Builder::new().name("passing".into()).spawn(|| end_on(signals));
+            }
+        });
+        let mut builder = fs::DirBuilder::new();
+        builder.mode(mode);
+        for number in 0..TRIES {
+            let path = folder.join(format!("{prefix}{}-{number}", std::process::id()));
+            // From here on a signal removes it, too.
+            living(|all| all.push(path.clone()));
+            match builder.create(&path) {
+                Ok(()) => {
+                    let held = File::open(&path)?;
+                    flock(held.as_fd(), FlockOperation::NonBlockingLockExclusive)?;
+                    return Ok(Self { path, _held: held, keep: false });
+                }
+                Err(error) => {
+                    living(|all| all.retain(|one| *one != path));
+                    if error.kind() != io::ErrorKind::AlreadyExists {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    /// Returns its place.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Leaves it where it is, or was moved to.
+    pub fn keep(mut self) {
+        self.keep = true;
+    }
+}
+
+impl Drop for Passing {
+    fn drop(&mut self) {
+        living(|all| all.retain(|one| *one != self.path));
+        if !self.keep {
+            let _ = fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+/// A file that SIGINT, SIGTERM or SIGHUP remove before they end the program; dropped, it is left alone.
+#[derive(Debug)]
+pub struct Watched(PathBuf);
+
+impl Watched {
+    /// Begins to watch over a file.
+    pub fn new(path: &Path) -> Self {
+        watch();
+        living(|all| all.push(path.to_owned()));
+        Self(path.to_owned())
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        living(|all| all.retain(|one| *one != self.0));
+    }
+}
+
+/// Waits for signals from now on.
+fn watch() {
+    ON_SIGNALS.call_once(|| {
+        if let Ok(signals) = Signals::new([SIGINT, SIGTERM, SIGHUP]) {
+            let _ = std::thread::Builder::new().name("passing".into()).spawn(|| end_on(signals));
+        }
+    });
+}
+
+fn living<T>(work: impl FnOnce(&mut Vec<PathBuf>) -> T) -> T {
+    work(&mut LIVING.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Waits for a signal, removes what lives, and ends the program as the signal does.
+fn end_on(mut signals: Signals) {
+    for signal in signals.forever() {
+        // Nobody makes another one meanwhile.
+        living(|all| {
+            for path in all.drain(..) {
+                let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
+            }
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+        });
+    }
+}
+
+/// Removes directories of this user that a program left which does not live any more: nobody holds their lock.
+fn remove_left(folder: &Path, prefix: &str) {
+    let own = rustix::process::geteuid().as_raw();
+    let ours = |name: &str| {
+        let rest = name.strip_prefix(prefix).and_then(|rest| rest.split_once('-'));
+        rest.is_some_and(|(pid, number)| {
+            [pid, number].iter().all(|part| part.bytes().all(|b| b.is_ascii_digit()))
+        })
+    };
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let (name, path) = (entry.file_name(), entry.path());
+        let is_own = entry.metadata().is_ok_and(|found| found.is_dir() && found.uid() == own);
+        if is_own
+            && name.to_str().is_some_and(ours)
+            && let Ok(held) = File::open(&path)
+            && flock(held.as_fd(), FlockOperation::NonBlockingLockExclusive).is_ok()
+        {
+            let _ = fs::set_permissions(&path, fs::Permissions::from_mode(0o700));
+            let _ = fs::remove_dir_all(&path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_goes_with_its_owner_and_one_that_was_left_with_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = || fs::read_dir(folder.path()).unwrap().count();
+        let one = Passing::new_in(folder.path(), "fathom-", 0o700).unwrap();
+        fs::write(one.path().join("a"), "1").unwrap();
+        let other = Passing::new_in(folder.path(), "fathom-", 0o755).unwrap();
+        assert_eq!(names(), 2, "one that is held stays");
+        drop(one);
+        assert_eq!(names(), 1);
+        // As SIGKILL leaves it, beside what is none of ours.
+        fs::create_dir(folder.path().join("fathom-1-0")).unwrap();
+        for foreign in ["fathom-", "fathom-x-1", "fathom-notes", "fathom-1"] {
+            fs::create_dir(folder.path().join(foreign)).unwrap();
+        }
+        let third = Passing::new_in(folder.path(), "fathom-", 0o755).unwrap();
+        assert_eq!(names(), 6, "the one that was left is gone");
+        other.keep();
+        drop(third);
+        assert_eq!(names(), 5);
+    }
+}
