@@ -1,4 +1,4 @@
-//! Job files of fio: what they say, line by line, and the loads that do it.
+//! Job files of fio: what they say, line by line, and the loads that do it; and what fio said, as a result.
 //!
 //! Every option of a job file is either done, or has no effect on what is measured and is noted, or is a [`Problem`] that names its line. None is
 //! passed over in silence. The meaning of an option follows fio's documentation; what fio really does where that is something else stands
@@ -7,6 +7,7 @@
 
 mod content;
 mod groups;
+pub mod import;
 mod ini;
 mod job;
 mod meaning;

@@ -1,4 +1,4 @@
-//! The arguments of `fathom fio`.
+//! The arguments of `fathom fio` and `fathom import`.
 
 use std::path::PathBuf;
 
@@ -33,4 +33,24 @@ pub struct FioArgs {
     /// JSON lines on standard output as of fathom load, the summary of each load last; with --dry-run one object.
     #[arg(long)]
     pub json: bool,
+}
+
+/// `fathom import`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+A name is a variant, each further file under it a repeat; the first name is the base of comparisons. Percentiles of several jobs need json+, whose
+bins are added up; of plain json there is what fio tells of a single job. Logs of fio's are not read. The order of the runs is that of their time:
+alternate the variants, and run each five times or more, for a verdict.
+
+Examples:
+  fio job.fio --output-format=json+ --output=a.json
+  fathom import a.json --out one
+  fathom import plain=p1.json plain=p2.json vdo=v1.json vdo=v2.json --out both; fathom report both -o both.html")]
+pub struct ImportArgs {
+    /// Output of fio --output-format=json+, or json.
+    #[arg(required = true, value_name = "[NAME=]FILE")]
+    pub files: Vec<String>,
+    /// Directory of the result; it must not exist.
+    #[arg(long, value_name = "DIR", value_parser = super::made())]
+    pub out: PathBuf,
 }

@@ -30,7 +30,7 @@ pub use disk::{
 };
 pub use estimate::EstimateArgs;
 pub use explain::ExplainArgs;
-pub use fio::FioArgs;
+pub use fio::{FioArgs, ImportArgs};
 pub use gates::Gates;
 pub use lab::{GuestArgs, LabCommand, LabRunArgs, LabShellArgs};
 pub use load::{LoadArgs, TargetArg};
@@ -75,6 +75,8 @@ pub enum Command {
     Load(Box<LoadArgs>),
     /// Run a job file of fio's, and say what fio does otherwise than it says.
     Fio(FioArgs),
+    /// Make a result of what fio said, to be shown and compared as any other.
+    Import(ImportArgs),
     /// Show a result on the terminal.
     Show(ShowArgs),
     /// Make one self-contained page of results.

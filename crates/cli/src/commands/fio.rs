@@ -1,4 +1,4 @@
-//! `fathom fio`: job files of fio, as loads.
+//! `fathom fio` and `fathom import`: job files of fio as loads, its output as a result.
 
 use std::io::Read;
 use std::path::Path;
@@ -8,7 +8,7 @@ use clap::Parser;
 use fio::{FioLoad, Problem, Target};
 use serde_json::json;
 
-use crate::args::{Cli, Command, FioArgs};
+use crate::args::{Cli, Command, FioArgs, ImportArgs};
 use crate::failure::Failure;
 use crate::terminal::{Line, Style, Text, answer, json, say, say_line};
 
@@ -45,6 +45,41 @@ pub fn run(args: &FioArgs) -> Result<ExitCode, Failure> {
             return Ok(code);
         }
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The longest output of fio's that is read, bytes.
+const LONGEST_OUTPUT: u64 = 1 << 30;
+
+pub fn import(args: &ImportArgs) -> Result<ExitCode, Failure> {
+    let place = args.out.display();
+    if args.out.symlink_metadata().is_ok() {
+        let help = "name another directory with --out";
+        return Err(Failure::refused(format!("{place} exists")).with_help(help));
+    }
+    let mut runs = Vec::new();
+    for word in &args.files {
+        // A file may have = in its name: one that is there is meant as it is written.
+        let (name, path) = match word.split_once('=') {
+            Some((name, path)) if !Path::new(word).exists() && !name.is_empty() => (name, path),
+            _ => ("fio", word.as_str()),
+        };
+        let refused =
+            |error: std::io::Error| Failure::usage(format!("Cannot read {path}: {error}"));
+        let text = sys::input::read_text(Path::new(path), LONGEST_OUTPUT).map_err(refused)?;
+        let run = fio::import::read_json(&text).map_err(|what| {
+            Failure::data(format!("{path} is no output of fio's that can be read: {what}"))
+                .with_help("run fio with --output-format=json+ --output=FILE")
+        })?;
+        runs.push((name.to_owned(), path.into(), run));
+    }
+    let count = runs.len();
+    let made = fio::import::result(runs, crate::args::words()).map_err(Failure::usage)?;
+    fio::import::write(&made, &args.out).map_err(Failure::environment)?;
+    let files = if count == 1 { "file" } else { "files" };
+    say(&format!(
+        "{place} made of {count} {files}; show, report, compare, trend, doctor and export take it"
+    ));
     Ok(ExitCode::SUCCESS)
 }
 

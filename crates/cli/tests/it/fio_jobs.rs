@@ -96,3 +96,65 @@ fn a_job_file_with_mistakes_runs_nothing_and_names_each_line() {
     piped.stdin.take().unwrap().write_all(b"[a]\nsize=1m\n").unwrap();
     assert!(piped.wait_with_output().unwrap().status.success());
 }
+
+/// Runs fio on nothing and returns the file of what it said.
+fn of_fio(dir: &std::path::Path, name: &str, words: &[&str]) -> String {
+    let file = dir.join(name);
+    let done = Command::new("fio")
+        .args([
+            "--ioengine=null",
+            "--size=64m",
+            "--bs=4k",
+            "--name=a",
+            "--rw=randrw",
+            "--output-format=json+",
+        ])
+        .arg(format!("--output={}", file.display()))
+        .args(words)
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    text(&file).to_owned()
+}
+
+#[test]
+fn what_fio_said_is_shown_compared_and_exported_as_any_result() {
+    let (dir, out) = fresh();
+    let mut words = Vec::new();
+    for repeat in 0..2 {
+        for (variant, jobs) in [("one", "--numjobs=1"), ("two", "--numjobs=2")] {
+            let file = of_fio(dir.path(), &format!("{variant}{repeat}.json"), &[jobs]);
+            words.push(format!("{variant}={file}"));
+        }
+    }
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    expect(0, &[&["import"], &words[..], &["--out", text(&out)]].concat());
+    let shown = json(&["show", text(&out), "--json"]);
+    assert_eq!((&shown["complete"], &shown["seal"]), (&true.into(), &"whole".into()), "{shown}");
+    // The figures are fio's.
+    let said: serde_json::Value =
+        serde_json::from_slice(&fs::read(dir.path().join("one0.json")).unwrap()).unwrap();
+    let to = dir.path().join("tables");
+    expect(0, &["export", text(&out), "--to", text(&to), "--format", "jsonl"]);
+    let rows = fs::read_to_string(to.join("operations.jsonl")).unwrap();
+    let rows: Vec<serde_json::Value> =
+        rows.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let read = rows.iter().find(|row| row["operation"] == "randread" && row["cell"] == 0).unwrap();
+    assert_eq!(read["ios"], said["jobs"][0]["read"]["total_ios"]);
+    assert_eq!(read["bytes"], said["jobs"][0]["read"]["io_bytes"]);
+    // fio cuts a histogram into classes of up to 1.6 %.
+    let p99 = said["jobs"][0]["read"]["clat_ns"]["percentile"]["99.000000"].as_f64().unwrap();
+    assert!((read["latency_p99_ns"].as_f64().unwrap() / p99 - 1.0).abs() < 0.05, "{read} {p99}");
+    // Of two jobs there is one figure, of all.
+    let two = rows.iter().find(|row| row["variant"] == "two" && row["operation"] == "randread");
+    assert!(two.unwrap()["ios"].as_u64() > read["ios"].as_u64());
+    expect(0, &["report", text(&out), "-o", text(&dir.path().join("page.html"))]);
+    assert!(expect(0, &["show", text(&out), "--markdown"]).out.contains("IOPS of randread"));
+    // What is none of fio's is refused.
+    fs::write(dir.path().join("x.json"), "{\"a\": 1}").unwrap();
+    let other = dir.path().join("other");
+    let refused = fathom_in(dir.path(), &["import", "x.json", "--out", text(&other)]);
+    assert_eq!(refused.code, Some(5), "{}", refused.err);
+    assert!(refused.err.contains("not fio's") && !other.exists(), "{}", refused.err);
+    assert_eq!(fathom_in(dir.path(), &["import", "x.json", "--out", text(&out)]).code, Some(4));
+}
