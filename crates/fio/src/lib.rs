@@ -8,6 +8,7 @@
 mod content;
 mod groups;
 pub mod import;
+pub mod imported;
 mod ini;
 mod job;
 mod meaning;

@@ -74,8 +74,8 @@ pub fn import(args: &ImportArgs) -> Result<ExitCode, Failure> {
         runs.push((name.to_owned(), path.into(), run));
     }
     let count = runs.len();
-    let made = fio::import::result(runs, crate::args::words()).map_err(Failure::usage)?;
-    fio::import::write(&made, &args.out).map_err(Failure::environment)?;
+    let made = fio::imported::result(runs, crate::args::words()).map_err(Failure::usage)?;
+    fio::imported::write(&made, &args.out).map_err(Failure::environment)?;
     let files = if count == 1 { "file" } else { "files" };
     say(&format!(
         "{place} made of {count} {files}; show, report, compare, trend, doctor and export take it"

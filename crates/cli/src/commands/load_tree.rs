@@ -66,9 +66,11 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
 
 /// Checks times and amounts as those of any load.
 fn times(args: &LoadArgs) -> Result<(), Failure> {
-    let (interval, duration, ios) = (args.record.interval, args.stop.duration, args.stop.ios);
-    let jobs = args.pace.jobs;
-    let spec = LoadSpec { interval, duration, ios, jobs, ..LoadSpec::default() };
+    let (interval, ios, jobs) = (args.record.interval, args.stop.ios, args.pace.jobs);
+    // What is not of a tree is as good as any.
+    let ops = "read=100".parse().unwrap_or_default();
+    let duration = args.stop.duration.or(Some(DURATION));
+    let spec = LoadSpec { ops, interval, duration, ios, jobs, ..LoadSpec::default() };
     spec.validate().map_err(|error| workload_failure(&error))
 }
 

@@ -110,6 +110,10 @@ fn what_cannot_be_loaded_as_a_tree_is_refused_with_the_option_and_the_remedy() {
     for (more, code, said) in [
         (&["--ops", "create=0"][..], 2, "no operation has a weight above 0"),
         (&["--ops", "creat=40,delete=60"], 2, "did you mean 'create'?"),
+        (&["--ops", "create=1e308,delete=1e308"], 2, "the weight of create cannot be"),
+        (&["--ops", OPS, "--interval", "1us"], 2, "interval is 1us"),
+        (&["--ops", OPS, "--interval", "0s"], 2, "interval is 0"),
+        (&["--ops", OPS, "--duration", "9000h"], 2, "duration is"),
         (&["--ops", "flush=100"], 2, "There is no operation 'flush' on a file tree"),
         (&["--ops", "rmdir=1"], 2, "there is no mkdir"),
         (&["--ops", OPS, "--jobs", "501"], 2, "--jobs: 501 workers"),

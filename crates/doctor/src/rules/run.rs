@@ -250,7 +250,7 @@ pub(crate) fn order_not_drawn(result: &ResultSet, analysis: &Analysis) -> Vec<Fi
         rule: "order_not_drawn".into(),
         severity: Severity::Note,
         subject: None,
-        message: "The order within each repeat was not drawn: an earlier version ran the variants forwards and backwards in turn.".into(),
+        message: "The order within each repeat was not drawn: an earlier version, or whoever ran another program, chose it.".into(),
         evidence: "The figures are compared by the method of today, which takes the order for drawn. A disturbance that comes every \
                    four runs would fall on one variant alone."
             .into(),

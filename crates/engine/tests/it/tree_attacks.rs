@@ -120,8 +120,8 @@ fn a_file_of_somebody_else_that_takes_a_name_of_the_tree_keeps_its_content_and_i
         assert_eq!(text, format!("payroll of November, {index}"));
         assert_eq!(fs::metadata(&path).map(|found| found.ino()).ok(), Some(ino), "{index}");
     }
-    let told = ["append", "truncate", "write"].map(|name| &summary.operations[name].errors);
-    assert!(told.iter().all(|errors| errors.contains_key("not ours")), "{told:?}");
+    let errors = ["append", "truncate", "write"].map(|name| &summary.operations[name].errors);
+    assert!(errors.iter().all(|one| one.contains_key("not ours")), "{errors:?}");
 }
 
 #[test]

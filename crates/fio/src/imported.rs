@@ -1,0 +1,306 @@
+//! What fio said as a result of Fathom, to be shown and compared as any other.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use results::checksums::Seal;
+use results::model::{
+    Accelerator, AskedMetric, CellEntry, CellRecord, CellState, LayerFacts, MachineFacts, Manifest,
+    PlanFacts, Row, SCHEMA, StageData, StageEdge, StageFacts, StageRecord, StageTraits, StepRecord,
+    VariantFacts,
+};
+use results::sink::{DirSink, SinkError};
+use results::transcript::TranscriptEntry;
+use results::writer::{self, CellWriter};
+use results::{CellData, ResultSet};
+use serde_json::Value;
+use units::Seed;
+
+use crate::import::{FioRun, Group};
+
+/// The relative difference that does not matter in what is asked.
+const THRESHOLD: f64 = 0.03;
+
+/// A run with the variant that it is of and the file that it comes from.
+pub type Named = (String, PathBuf, FioRun);
+
+/// Makes a result of runs: each name is a variant, each further run under it a repeat, in the order of time.
+///
+/// # Errors
+/// Where runs of one result have other groups of jobs than its first.
+pub fn result(runs: Vec<Named>, command: Vec<String>) -> Result<ResultSet, String> {
+    let mut runs = runs;
+    let mut variants: Vec<String> = Vec::new();
+    for (name, ..) in &runs {
+        if !variants.contains(name) {
+            variants.push(name.clone());
+        }
+    }
+    runs.sort_by_key(|(.., run)| run.ended_ms);
+    let (_, first_file, first) = runs.first().ok_or("there is no run")?.clone();
+    let names =
+        |run: &FioRun| run.groups.iter().map(|group| group.name.clone()).collect::<Vec<_>>();
+    for (_, file, run) in &runs {
+        if names(run) != names(&first) {
+            let (a, b) = (names(run).join(", "), names(&first).join(", "));
+            let (file, first) = (file.display(), first_file.display());
+            return Err(format!(
+                "{file} has the jobs {a}, {first} has {b}: they are no runs of one experiment"
+            ));
+        }
+    }
+    let epoch_ms = runs.iter().map(|(.., run)| began_ms(run)).min().unwrap_or(0);
+    let seed = Seed(epoch_ms.max(1));
+    let run_id = format!("fio-{:08x}", Seed(epoch_ms).derive(&variants.join("|")).0 as u32);
+    let mut repeats: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut cells = Vec::new();
+    for (index, (variant, file, run)) in runs.iter().enumerate() {
+        let repeat = repeats.entry(variant).or_default();
+        *repeat += 1;
+        let began_ns = (began_ms(run) - epoch_ms) * 1_000_000;
+        cells.push(cell((index, variant, *repeat), (file, run), (&run_id, seed, began_ns)));
+    }
+    let repeat = repeats.values().copied().max().unwrap_or(1);
+    let started = cells.len();
+    let manifest = manifest(&first, (variants, repeat), (run_id, seed, epoch_ms), &cells, command);
+    debug_assert_eq!(started, manifest.cells.len());
+    let transcript = cells.iter().filter_map(|cell| entry(cell.record.as_ref()?)).collect();
+    Ok(ResultSet {
+        path: PathBuf::from("fio"),
+        manifest,
+        experiment_toml: Some(format!(
+            "# Made of output of {}; it cannot be run again by Fathom.\n",
+            first.version
+        )),
+        cells,
+        transcript,
+        lab_files: BTreeMap::new(),
+        proofs: Vec::new(),
+        incomplete: None,
+        seal: Seal::None,
+    })
+}
+
+fn began_ms(run: &FioRun) -> u64 {
+    let length: u64 = run.groups.iter().map(|group| group.duration_ns / 1_000_000).sum();
+    run.ended_ms.saturating_sub(length)
+}
+
+fn cell(
+    (index, variant, repeat): (usize, &str, u32),
+    (file, run): (&Path, &FioRun),
+    (run_id, seed, began_ns): (&str, Seed, u64),
+) -> CellData {
+    let entry = CellEntry {
+        index,
+        variant: variant.to_owned(),
+        repeat,
+        folder: results::cell_folder(index, variant, repeat),
+        state: CellState::Done,
+        reason: None,
+        disturbed_percent: None,
+        host: None,
+    };
+    let seed = seed.of_repeat(repeat);
+    let (mut at_ns, mut rows, mut stages) = (began_ns, Vec::new(), Vec::new());
+    for (index, group) in run.groups.iter().enumerate() {
+        let end_ns = at_ns + group.duration_ns;
+        let edge = |ended, at_ns| {
+            Row::Stage(StageEdge {
+                stage: index,
+                name: group.name.clone(),
+                measured: true,
+                ended,
+                at_ns,
+            })
+        };
+        rows.extend([edge(false, at_ns), edge(true, end_ns)]);
+        stages.push(StageRecord {
+            index,
+            kind: "load".to_owned(),
+            traits: Some(StageTraits::of(StageData::Load)),
+            name: group.name.clone(),
+            measured: true,
+            start_ns: at_ns,
+            end_ns: Some(end_ns),
+            load: Some(group.load(seed)),
+            command: None,
+            fill: None,
+            state: None,
+            layers: BTreeMap::new(),
+            machine: BTreeMap::new(),
+            error: None,
+        });
+        at_ns = end_ns;
+    }
+    let step = StepRecord {
+        about: format!("read what {} said", run.version),
+        command: file.display().to_string(),
+        undo: false,
+        start_ns: began_ns,
+        duration_ns: 0,
+        error: None,
+    };
+    let record = CellRecord {
+        run_id: Some(run_id.to_owned()),
+        index,
+        variant: variant.to_owned(),
+        repeat,
+        seed,
+        state: CellState::Done,
+        reason: None,
+        start_ns: began_ns,
+        end_ns: Some(at_ns),
+        steps: vec![step],
+        stages,
+        layers: BTreeMap::new(),
+        facts: BTreeMap::new(),
+        leftovers: Some(Vec::new()),
+        notices: Vec::new(),
+        ran_on: MachineFacts::default(),
+        machine: None,
+    };
+    CellData::new(entry, Some(record), rows)
+}
+
+fn entry(record: &CellRecord) -> Option<TranscriptEntry> {
+    let step = record.steps.first()?;
+    Some(TranscriptEntry {
+        at_ns: step.start_ns,
+        cell: Some(record.index),
+        about: step.about.clone(),
+        action: step.command.clone(),
+        ..TranscriptEntry::default()
+    })
+}
+
+fn manifest(
+    first: &FioRun,
+    (variants, repeat): (Vec<String>, u32),
+    (run_id, seed, epoch_ms): (String, Seed, u64),
+    cells: &[CellData],
+    command: Vec<String>,
+) -> Manifest {
+    let last = cells.iter().filter_map(|cell| cell.record.as_ref()?.end_ns).max().unwrap_or(0);
+    Manifest {
+        schema: SCHEMA,
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        run_id,
+        command,
+        started_utc: utc(epoch_ms),
+        ended_utc: Some(utc(epoch_ms + last / 1_000_000)),
+        resumed: Vec::new(),
+        devices: BTreeMap::new(),
+        seed,
+        accelerator: Accelerator::None,
+        accelerator_reason: None,
+        simulated: false,
+        plan: plan(first, &variants, repeat),
+        plan_document: Value::Null,
+        host: MachineFacts::default(),
+        guest: None,
+        lab: None,
+        cells: cells.iter().map(|cell| cell.entry.clone()).collect(),
+        outcome: Some("complete".to_owned()),
+        stopped: None,
+    }
+}
+
+/// Returns a plan that nobody composed: what fio said of its options.
+fn plan(first: &FioRun, variants: &[String], repeat: u32) -> PlanFacts {
+    let device = |group: &Group| LayerFacts {
+        layer: "device".to_owned(),
+        name: group.options.get("filename").cloned().unwrap_or_else(|| "files of fio".to_owned()),
+        settings: BTreeMap::new(),
+        on: BTreeMap::new(),
+        computed: Vec::new(),
+    };
+    let stage = |group: &Group| {
+        let said = group.options.iter().map(|(name, value)| match value.as_str() {
+            "" => name.clone(),
+            value => format!("{name}={value}"),
+        });
+        StageFacts {
+            kind: "load".to_owned(),
+            traits: Some(StageTraits::of(StageData::Load)),
+            name: group.name.clone(),
+            measured: true,
+            about: said.collect::<Vec<_>>().join(" "),
+            load: Value::Object(serde_json::Map::new()),
+            rounds: Value::Null,
+            targets: Vec::new(),
+            target_bytes: None,
+            io_bytes: None,
+            synced: None,
+            sweep: None,
+            figures: BTreeMap::new(),
+        }
+    };
+    let variant = |name: &String| VariantFacts {
+        name: name.clone(),
+        stack: first.groups.first().map(device).into_iter().collect(),
+        stages: first.groups.iter().map(stage).collect(),
+        levels: BTreeMap::new(),
+        machine: BTreeMap::new(),
+    };
+    let asked = |(stage, operation): (&str, &str), metric: &str| AskedMetric {
+        metric: metric.to_owned(),
+        stage: (first.groups.len() > 1).then(|| stage.to_owned()),
+        operation: Some(operation.to_owned()),
+        layer: None,
+        threshold: THRESHOLD,
+    };
+    let mut questions = Vec::new();
+    for group in &first.groups {
+        for operation in group.operations.keys() {
+            let of = (group.name.as_str(), operation.as_str());
+            questions.extend(["iops", "latency_p99_ns"].map(|metric| asked(of, metric)));
+        }
+    }
+    let names = first.groups.iter().map(|group| group.name.clone()).collect::<Vec<_>>();
+    PlanFacts {
+        experiment: names.join("-"),
+        about: format!("Measured by {}, read by Fathom", first.version),
+        source: None,
+        repeat,
+        sequential: None,
+        // Whoever ran fio chose the order.
+        order_drawn: false,
+        variants: variants.iter().map(variant).collect(),
+        questions,
+        expectations: Vec::new(),
+        reported: Vec::new(),
+        pictures: Vec::new(),
+        factors: Vec::new(),
+        scale: None,
+        scaled: Vec::new(),
+    }
+}
+
+fn utc(ms: u64) -> String {
+    let at = i64::try_from(ms).ok().and_then(|ms| jiff::Timestamp::from_millisecond(ms).ok());
+    at.map_or_else(String::new, |at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+}
+
+/// Writes a result into a directory that is not there yet, and seals it.
+///
+/// # Errors
+/// When the directory is there, or cannot be written.
+pub fn write(result: &ResultSet, root: &Path) -> Result<(), SinkError> {
+    let mut sink = DirSink::create(root)?;
+    writer::write_manifest(&mut sink, &result.manifest)?;
+    if let Some(toml) = &result.experiment_toml {
+        writer::write_experiment(&mut sink, toml)?;
+    }
+    for entry in &result.transcript {
+        writer::append_transcript(&mut sink, entry)?;
+    }
+    for cell in &result.cells {
+        let to = CellWriter::new(&cell.entry.folder);
+        to.rows(&mut sink, &cell.rows)?;
+        if let Some(record) = &cell.record {
+            to.record(&mut sink, record)?;
+        }
+    }
+    results::checksums::write(sink.way())
+}
