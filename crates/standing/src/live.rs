@@ -31,6 +31,9 @@ pub enum LiveError {
     /// The kernel knows no device of that number.
     #[error("{0} is a node of a device that is gone")]
     Gone(PathBuf),
+    /// A device of no size: a loop device without a file, a drive without a medium.
+    #[error("{0} is a device with nothing in it: its size is 0")]
+    Empty(PathBuf),
     /// A path whose file system is on no block device.
     #[error(
         "{path} lies on a file system of kind {kind} ({source_name}), which stands on no block device of this machine"
@@ -58,7 +61,7 @@ impl LiveError {
     pub fn help(&self) -> &'static str {
         match self {
             Self::Nothing(_) => "lsblk lists the devices, findmnt what is mounted where",
-            Self::Gone(_) => "lsblk lists the devices that there are",
+            Self::Gone(_) | Self::Empty(_) => "lsblk lists the devices that there are",
             Self::NoDevice { .. } => {
                 "name the block device itself, or a path on a file system that lies on one; in a container ask on its host"
             }
@@ -81,7 +84,8 @@ pub fn find(path: &Path) -> Result<Top, LiveError> {
     let real = path.canonicalize().map_err(failed)?;
     if let Some(number) = sys::block::number(&real).map_err(failed)? {
         let name = name_of(number).ok_or_else(|| LiveError::Gone(path.to_owned()))?;
-        return Ok(Top::Device(name));
+        let empty = text(&sysfs(&name).join("size")).is_ok_and(|size| size.trim_end() == "0");
+        return if empty { Err(LiveError::Empty(path.to_owned())) } else { Ok(Top::Device(name)) };
     }
     let table = table_of_mounts();
     let Some(mount) = mount_of(&table, &real) else {

@@ -80,7 +80,7 @@ pub enum Command {
     Pack(PackArgs),
     /// Make a directory of a packed result.
     Unpack(UnpackArgs),
-    /// Say what this machine can do, what is wrong with a result and what limits it, or what a plan cannot show.
+    /// Say what this machine can do, what is wrong with a result and what limits it, what a plan cannot show, or what a stack that you have suffers from.
     Doctor(DoctorArgs),
     /// Print what an experiment would do: commands, time, bytes. Touches nothing.
     Explain(ExplainArgs),

@@ -39,3 +39,22 @@ fn a_disk_of_this_machine_is_a_node_with_a_queue() {
     let node = stack.node(&name).unwrap_or_else(|| panic!("{name}: {read:?}"));
     assert!(node.bytes.is_some() && stack.machine.cpus.is_some(), "{node:?}");
 }
+
+#[test]
+fn a_loop_device_without_a_file_is_told_to_be_empty() {
+    let entries = std::fs::read_dir("/sys/class/block").into_iter().flatten().flatten();
+    let empty = entries.map(|entry| entry.path()).find(|at| {
+        let size = std::fs::read_to_string(at.join("size")).unwrap_or_default();
+        size.trim_end() == "0" && at.to_string_lossy().contains("/loop")
+    });
+    let device = empty.map(|at| Path::new("/dev").join(at.file_name().unwrap()));
+    let Some(device) = device.filter(|device| device.exists()) else {
+        println!("SKIP a_loop_device_without_a_file_is_told_to_be_empty: there is none");
+        return;
+    };
+    match find(&device) {
+        Err(LiveError::Empty(_)) => {}
+        // Somebody else may have taken it meanwhile.
+        other => assert!(matches!(other, Ok(Top::Device(_))), "{other:?}"),
+    }
+}
