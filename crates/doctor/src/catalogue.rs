@@ -2,7 +2,7 @@
 
 use layers::{Rule, Threshold};
 
-use crate::{before, common};
+use crate::{before, common, standing};
 
 /// When a rule looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -11,6 +11,8 @@ pub enum When {
     Before,
     /// After it, at its result.
     After,
+    /// Without a run, at a stack that a machine has.
+    Standing,
 }
 
 impl When {
@@ -19,6 +21,16 @@ impl When {
         match self {
             Self::Before => "before",
             Self::After => "after",
+            Self::Standing => "standing",
+        }
+    }
+
+    /// The same as the end of a heading.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Before => "before a run",
+            Self::After => "after a run",
+            Self::Standing => "on a machine, without a run",
         }
     }
 }
@@ -48,11 +60,14 @@ pub struct RuleAbout {
 pub fn rules() -> Vec<RuleAbout> {
     let before = before::RULES.iter().map(|rule| about(rule, None, When::Before));
     let after = common::RULES.iter().map(|rule| about(rule, None, When::After));
-    let mut all: Vec<RuleAbout> = before.chain(after).collect();
+    let standing = standing::RULES.iter().map(|rule| about(rule, None, When::Standing));
+    let mut all: Vec<RuleAbout> = before.chain(after).chain(standing).collect();
     for kind in layers::kinds() {
         let when = |before| if before { When::Before } else { When::After };
         let own = kind.rules.iter();
         all.extend(own.map(|rule| about(rule, Some(kind.name), when(rule.is_before()))));
+        let own = kind.standing_rules.iter();
+        all.extend(own.map(|rule| about(rule, Some(kind.name), When::Standing)));
     }
     all.sort_by_key(|rule| (rule.layer.is_some(), rule.layer, rule.when));
     all

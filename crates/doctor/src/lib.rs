@@ -11,9 +11,9 @@ mod limits;
 mod planned;
 mod rules;
 mod share;
+mod sorted;
+mod standing;
 mod trial;
-
-use std::cmp::Reverse;
 
 use analysis::Analysis;
 use layers::Rule;
@@ -21,8 +21,11 @@ use results::model::{Finding, PlanFacts, TimeRange};
 use results::read::ResultSet;
 use units::Nanos;
 
+use sorted::sort;
+
 pub use catalogue::{RuleAbout, When, rules};
 pub use limits::{Limits, SHOWN, also, joined, limits};
+pub use standing::{alarming, examine_standing, is_about_reading};
 pub use trial::{MOST_ROUNDS, Next, Suspect, next, round, suspects};
 
 /// Everything that the rules find in `result`: worst first, bottlenecks by how much they explain.
@@ -71,12 +74,4 @@ fn place(result: &ResultSet, range: TimeRange) -> Option<String> {
 
 fn of_plan<C>(rule: &Rule<C>, subject: Option<String>, noticed: layers::Observation) -> Finding {
     Finding { subject, ..rule.finding("", noticed) }
-}
-
-fn sort(findings: &mut [Finding]) {
-    let explained = |finding: &Finding| finding.explains_percent.unwrap_or(-1.0);
-    findings.sort_by(|a, b| {
-        let severity = Reverse(a.severity).cmp(&Reverse(b.severity));
-        severity.then(explained(b).total_cmp(&explained(a)))
-    });
 }

@@ -9,7 +9,8 @@ use crate::counter::{Overview, place_of};
 use crate::figures::{Endpoints, FigureFacts, Followed, Window};
 use crate::objects::{Fact, Objects};
 use crate::recorded::Recorded;
-use crate::rule::LayerRule;
+use crate::rule::{LayerRule, StandingRule};
+use crate::standing::Standing;
 use crate::{Key, Layer, ParseError, Parsed, Place, SettingError, Twin};
 
 /// The figure that says what a layer is for.
@@ -139,6 +140,10 @@ pub struct Kind {
     pub followed: &'static [Followed],
     /// The doctor's rules about it.
     pub rules: &'static [LayerRule],
+    /// The forms in which it stands on a machine, and what is read of them there.
+    pub standing: &'static [Standing],
+    /// The doctor's rules about it that need no run.
+    pub standing_rules: &'static [StandingRule],
     /// Commands that bring a volume which the reader has made himself to other settings; none where there are none, or where it has to be
     /// made anew.
     pub commands: fn(&BTreeMap<String, String>, &[Changed]) -> Vec<String>,
@@ -192,6 +197,8 @@ impl Kind {
             overview: None,
             followed: &[],
             rules: &[],
+            standing: &[],
+            standing_rules: &[],
             commands: |_, _| Vec::new(),
         }
     }

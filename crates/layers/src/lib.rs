@@ -35,6 +35,7 @@ mod recorded;
 mod registry;
 mod rule;
 mod settings;
+pub mod standing;
 pub mod step;
 mod thin;
 mod twin;
@@ -67,8 +68,8 @@ pub use registry::{
     kinds, measured, metric, metrics, objects, parse, register, thread,
 };
 pub use rule::{
-    Check, LayerRule, MeasuredStage, Observation, PlannedFacts, Rule, RuleFacts, Span, Threshold,
-    ThresholdTest, figure,
+    Check, LayerRule, MeasuredStage, Observation, PlannedFacts, Rule, RuleFacts, Span,
+    StandingRule, Threshold, ThresholdTest, figure,
 };
 pub use settings::SettingError;
 pub use twin::{Twin, TwinAnswer, Writes};

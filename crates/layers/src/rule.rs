@@ -13,6 +13,7 @@ use units::Unit;
 
 use crate::figures::{LOAD_END, LOAD_START, SHORTEST_S};
 use crate::planned::PlannedStage;
+use crate::standing::StandingFacts;
 
 /// A rule. What its predicate is a function of differs: a layer's looks at one cell or plan, a common one at the whole result.
 #[derive(Clone, Copy)]
@@ -81,6 +82,12 @@ pub enum Check {
 
 /// A rule of a layer.
 pub type LayerRule = Rule<Check>;
+
+/// The predicate of a rule about a node of a stack that a machine has.
+pub type StandingCheck = fn(&StandingFacts, ThresholdTest) -> Option<Observation>;
+
+/// A rule that needs no run: it looks at each node of a stack that a machine has.
+pub type StandingRule = Rule<StandingCheck>;
 
 /// The threshold of a rule as its predicate gets it; a rule without one has none to pass.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -91,7 +91,7 @@ pub enum Command {
     Unpack(UnpackArgs),
     /// Write a result as files that other programs read: CSV, JSON lines, Parquet, HdrHistogram's logs, fio's JSON.
     Export(ExportArgs),
-    /// Say what this machine can do, what is wrong with a result and what limits it, or what a plan cannot show.
+    /// Say what this machine can do, what is wrong with a result and what limits it, what a plan cannot show, or what a stack that you have suffers from.
     Doctor(DoctorArgs),
     /// Print what an experiment would do: commands, time, bytes. Touches nothing.
     Explain(ExplainArgs),

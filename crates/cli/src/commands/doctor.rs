@@ -1,9 +1,11 @@
-//! `fathom doctor`: what this machine can do, what a result suffers from and what limits it, or what a plan cannot show.
+//! `fathom doctor`: what this machine can do, what a result suffers from and what limits it, what a plan cannot show, or what a stack that
+//! stands suffers from.
 
 mod findings;
 mod machine;
 mod prove;
 mod rules;
+mod standing;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -22,6 +24,17 @@ pub fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     let Some(subject) = &args.subject else {
         return show(&machine::capabilities(), args.json, machine::text);
     };
+    if let Some(source) = standing::source(subject) {
+        if args.all || args.scale.is_some() || args.prove.is_some() {
+            let error = format!(
+                "{subject} is a stack, and --all, --scale and --prove are of results and experiments"
+            );
+            return Err(
+                Failure::usage(error).with_help("leave them out: all that is found is said")
+            );
+        }
+        return standing::run(&source, args.json);
+    }
     match experiment(subject)? {
         Some(source) => of_plan(args, &source),
         None => of_result(args, Path::new(subject)),

@@ -89,6 +89,8 @@ mod simulated;
 #[cfg(test)]
 mod standard_output;
 #[cfg(test)]
+mod standing;
+#[cfg(test)]
 mod table;
 #[cfg(test)]
 mod terminal;

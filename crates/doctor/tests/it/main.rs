@@ -8,3 +8,5 @@ mod content;
 mod page;
 #[cfg(test)]
 mod rules;
+#[cfg(test)]
+mod standing;

@@ -10,7 +10,7 @@ fn tables() -> String {
             let layer = rule.layer.map_or("Any layer".to_owned(), |layer| format!("`{layer}`"));
             let head =
                 "| rule | says | reads | fires | source |\n| --- | --- | --- | --- | --- |\n";
-            text.push_str(&format!("\n### {layer}, {} a run\n\n{head}", rule.when.word()));
+            text.push_str(&format!("\n### {layer}, {}\n\n{head}", rule.when.words()));
         }
         let fires = rule.threshold.map_or_else(String::new, |threshold| threshold.to_string());
         let row = [rule.text, rule.reads, &fires, rule.source].join(" | ");

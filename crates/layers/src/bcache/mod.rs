@@ -7,6 +7,7 @@ mod parsers;
 mod raise;
 mod rules;
 mod setup;
+mod standing;
 
 use crate::kind::{Headline, InputKind, Kind, LayerNeeds, Parser, needed};
 use crate::objects::{Listing, Objects};
@@ -60,6 +61,8 @@ pub(crate) const KIND: Kind = Kind {
     figures: catalogue::figures,
     counters: catalogue::COUNTERS,
     rules: rules::RULES,
+    standing: standing::FORMS,
+    standing_rules: standing::RULES,
     ..Kind::new(
         NAME,
         "A slow device with what was used last on a fast one: bcache.",

@@ -13,6 +13,7 @@ use crate::kind::{Kind, LayerNeeds, Parser};
 use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan, Restart};
 use crate::probe::{Probe, Source};
 use crate::settings::{SettingError, Settings, on_off};
+use crate::standing::{Recognised, Standing};
 
 /// The smallest device that mkfs.btrfs 6 takes, rounded up.
 const SMALLEST: Bytes = Bytes(128 << 20);
@@ -82,6 +83,7 @@ pub(crate) const KIND: Kind = Kind {
         guest_files: &[],
     },
     figures: counters::figures,
+    standing: &[Standing::new(Recognised::FileSystem("btrfs"))],
     ..Kind::new(
         "btrfs",
         "A btrfs file system: loads go to files in it, commands work in it.",

@@ -5,6 +5,7 @@ mod names;
 mod parsers;
 mod rules;
 mod setup;
+mod standing;
 
 use self::names::{ESSIV, NAME, TABLE, XTS};
 use crate::kind::{Kind, LayerNeeds, Parser};
@@ -31,6 +32,8 @@ pub(crate) const KIND: Kind = Kind {
         guest_files: &[],
     },
     rules: rules::RULES,
+    standing: standing::FORMS,
+    standing_rules: standing::RULES,
     ..Kind::new(
         NAME,
         "An encrypted device: dm-crypt, with a key that is made for the run.",

@@ -12,6 +12,7 @@ use crate::kind::{Kind, LayerNeeds, Parser};
 use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan, Restart};
 use crate::probe::{Probe, Source};
 use crate::settings::{SettingError, Settings, on_off};
+use crate::standing::{Recognised, Standing};
 use crate::{ParseError, Parsed};
 
 /// Parser of the file system's directory in sysfs.
@@ -75,6 +76,7 @@ pub(crate) const KIND: Kind = Kind {
         guest_files: &[],
     },
     figures: filesystem::figures,
+    standing: &[Standing::new(Recognised::FileSystem("ext4"))],
     ..Kind::new(
         "ext4",
         "An ext4 file system: loads go to files in it, commands work in it.",

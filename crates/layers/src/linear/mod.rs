@@ -13,6 +13,7 @@ use crate::layer::{Layer, Offer, Place, RaisePlan, Restart};
 use crate::lvm::{self, Group, GroupTwin};
 use crate::probe::NamedDevice;
 use crate::settings::{SettingError, Settings, size_text};
+use crate::standing::{Recognised, Standing};
 use crate::step::Step;
 use crate::twin::Twin;
 
@@ -40,6 +41,7 @@ pub(crate) const KIND: Kind = Kind {
         by_hand: &[],
         guest_files: crate::lvm::GUEST_FILES,
     },
+    standing: &[Standing::new(Recognised::Target("linear"))],
     ..Kind::new(
         "linear",
         "A plain logical volume: passes every block through.",

@@ -9,6 +9,7 @@ mod parsers;
 mod raise;
 mod rules;
 mod setup;
+mod standing;
 
 use crate::kind::{FillLevel, Headline, Kind, LayerNeeds, Parser, PartEffect};
 use crate::lvm::{tier, tier_actions};
@@ -47,6 +48,8 @@ pub(crate) const KIND: Kind = Kind {
     counting: figures::counted,
     overview: Some(counters::OVERVIEW),
     rules: rules::RULES,
+    standing: standing::FORMS,
+    standing_rules: standing::RULES,
     ..Kind::new(
         NAME,
         "A volume on a slow device with its hot blocks on a fast one: dm-cache, made by lvm2.",

@@ -7,6 +7,7 @@ mod names;
 mod parsers;
 mod rules;
 mod setup;
+mod standing;
 
 use crate::kind::{FillLevel, Headline, Kind, LayerNeeds, Parser};
 use crate::lvm;
@@ -48,6 +49,8 @@ pub(crate) const KIND: Kind = Kind {
     counters: catalogue::COUNTERS,
     overview: Some(catalogue::OVERVIEW),
     rules: rules::RULES,
+    standing: standing::FORMS,
+    standing_rules: standing::RULES,
     ..Kind::new(
         NAME,
         "A thin volume: takes space of its pool when it is first written, and shares it with snapshots; made by lvm2.",

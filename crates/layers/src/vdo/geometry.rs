@@ -22,6 +22,11 @@ fn index(memory_bytes: u64, sparse: bool) -> Geometry {
     Geometry { memory: IndexMemory::at_least(memory_bytes).unwrap_or(largest), sparse }
 }
 
+/// Blocks that an index with so much memory remembers.
+pub(super) fn window(index_memory: u64, sparse: bool) -> u64 {
+    index(index_memory, sparse).window_blocks()
+}
+
 /// Whole slabs in a pool of `pool_bytes`, as if there were no most.
 pub(super) fn slabs(pool_bytes: u64, slab_bytes: u64, index_memory: u64, sparse: bool) -> u64 {
     let outside = space::outside_slabs(index(index_memory, sparse));

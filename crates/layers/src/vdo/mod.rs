@@ -17,8 +17,10 @@ mod names;
 mod overview;
 mod parsers;
 mod raise;
+mod report;
 mod rules;
 mod setup;
+mod standing;
 mod states;
 mod tables;
 mod texts;
@@ -36,7 +38,7 @@ use crate::loads::MACHINE_CPU_PER_IO;
 use crate::lvm;
 use crate::objects::{Fact, FactSource};
 
-use names::{CONFIG, DATA, INSTANCE, NAME, STATS, STATUS, TABLE, TAIL};
+use names::{CONFIG, DATA, INSTANCE, NAME, REPORT, STATS, STATUS, TABLE, TAIL};
 
 pub(crate) const KIND: Kind = Kind {
     inputs: &[
@@ -55,6 +57,7 @@ pub(crate) const KIND: Kind = Kind {
         Parser { id: CONFIG, read: parsers::parse_config },
         Parser { id: INSTANCE, read: parsers::parse_instance },
         Parser { id: TABLE, read: parsers::parse_table },
+        Parser { id: REPORT, read: report::parse },
     ],
     absence: lvm::ABSENCE,
     objects: lvm::OBJECTS,
@@ -133,6 +136,8 @@ pub(crate) const KIND: Kind = Kind {
     overview: Some(overview::OVERVIEW),
     followed: &[figures::METADATA],
     rules: rules::RULES,
+    standing: standing::FORMS,
+    standing_rules: standing::RULES,
     commands: commands::commands,
     ..Kind::new(
         NAME,

@@ -11,6 +11,8 @@ pub(super) const CONFIG: &str = "vdo.config";
 /// Parser of the statistics message that gives the instance's number only, as text `instance`.
 pub(super) const INSTANCE: &str = "vdo.instance";
 
+/// Parser of what vdostats printed of a volume, the table or the list: fields of the statistics message as far as they are told.
+pub(super) const REPORT: &str = "vdo.report";
 /// Parser of the line of its table: each setting in it as text, by the name that an experiment calls it.
 pub(super) const TABLE: &str = "vdo.table";
 

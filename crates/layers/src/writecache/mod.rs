@@ -7,6 +7,7 @@ mod names;
 mod parsers;
 mod rules;
 mod setup;
+mod standing;
 
 use crate::kind::{FillLevel, Headline, Kind, LayerNeeds, Parser};
 use crate::lvm;
@@ -43,6 +44,8 @@ pub(crate) const KIND: Kind = Kind {
     counters: catalogue::COUNTERS,
     overview: Some(catalogue::OVERVIEW),
     rules: rules::RULES,
+    standing: standing::FORMS,
+    standing_rules: standing::RULES,
     ..Kind::new(
         NAME,
         "A volume on a slow device whose writes go to a fast one first: dm-writecache, made by lvm2.",

@@ -12,6 +12,7 @@ use crate::kind::{Kind, LayerNeeds, Parser};
 use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan, Restart};
 use crate::probe::{Probe, Source};
 use crate::settings::{SettingError, Settings, on_off};
+use crate::standing::{Recognised, Standing};
 use crate::{ParseError, Parsed};
 
 /// Parser of the file system's own `stats` in sysfs.
@@ -80,6 +81,7 @@ pub(crate) const KIND: Kind = Kind {
         guest_files: &[],
     },
     figures: filesystem::figures,
+    standing: &[Standing::new(Recognised::FileSystem("xfs"))],
     ..Kind::new(
         "xfs",
         "An XFS file system: loads go to files in it, commands work in it.",

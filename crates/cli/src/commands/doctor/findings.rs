@@ -42,7 +42,8 @@ pub fn of_plan(findings: &[Finding], style: Style) -> Text {
     text
 }
 
-fn one(text: &mut Text, finding: &Finding, style: Style) {
+/// Adds a finding.
+pub fn one(text: &mut Text, finding: &Finding, style: Style) {
     let score = finding.explains_percent.map(|percent| format!("{percent:>4.0} %"));
     let word = match (finding.severity, score) {
         (Severity::Error, _) => style.bad("error"),

@@ -37,7 +37,7 @@ fn text(rules: &[RuleAbout], style: Style) -> Text {
         if group != Some(own) {
             group = Some(own);
             let layer = rule.layer.unwrap_or("any layer");
-            text.line(style.good(&format!("{layer}, {} a run", rule.when.word())));
+            text.line(style.good(&format!("{layer}, {}", rule.when.words())));
         }
         let threshold = rule.threshold.map_or_else(String::new, |t| format!(", {t}"));
         text.line(style.note(&format!("  {:<24}", rule.id)).and(rule.text));

@@ -1,0 +1,89 @@
+//! Rules that need no run, over a stack that a machine has; and what was looked at, and what was not, so that silence means something.
+
+mod rules;
+
+use layers::StandingRule;
+use layers::standing::{Node, StandingFacts, StandingStack};
+use results::model::{Finding, Severity};
+
+use crate::sorted::sort;
+
+pub use rules::alarming;
+
+/// The rules about any node.
+pub(crate) const RULES: &[StandingRule] = rules::RULES;
+/// The ids of the two findings that say what the others rest on.
+pub(crate) const LOOKED_AT: &str = "looked_at";
+pub(crate) const NOT_READ: &str = "not_read";
+
+/// Everything that the rules find in a stack that stands, worst first; then what was looked at, and what could not be read. `of` says of which
+/// machine.
+pub fn examine_standing(stack: &StandingStack, of: &str) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = Vec::new();
+    for node in &stack.nodes {
+        let facts = StandingFacts { node, stack };
+        let own = layers::kind(&node.kind).map_or(&[][..], |kind| kind.standing_rules);
+        for rule in own.iter().chain(RULES) {
+            findings.extend(check(rule, &facts));
+        }
+    }
+    sort(&mut findings);
+    findings.push(looked_at(stack, of, own_rules(stack)));
+    if !stack.missing.is_empty() {
+        findings.push(not_read(stack));
+    }
+    findings
+}
+
+/// Tells whether a finding says what was looked at or not, and is not about the stack itself.
+pub fn is_about_reading(finding: &Finding) -> bool {
+    [LOOKED_AT, NOT_READ].contains(&finding.rule.as_str())
+}
+
+fn check(rule: &StandingRule, facts: &StandingFacts) -> Option<Finding> {
+    let noticed = (rule.check)(facts, rule.threshold_test())?;
+    let mut finding = rule.finding(&facts.node.name, noticed);
+    finding.evidence = format!("{} (read: {})", finding.evidence, rule.reads);
+    Some(finding)
+}
+
+/// How many rules were held against the stack.
+fn own_rules(stack: &StandingStack) -> usize {
+    let of = |node: &Node| {
+        RULES.len() + layers::kind(&node.kind).map_or(0, |kind| kind.standing_rules.len())
+    };
+    stack.nodes.iter().map(of).sum()
+}
+
+fn looked_at(stack: &StandingStack, of: &str, rules: usize) -> Finding {
+    let nodes = stack.nodes.iter().map(|node| format!("{} ({})", node.name, node.kind));
+    Finding {
+        rule: LOOKED_AT.to_owned(),
+        severity: Severity::Note,
+        message: format!(
+            "{} nodes of {of} were looked at, by {rules} checks that need no run.",
+            stack.nodes.len()
+        ),
+        evidence: nodes.collect::<Vec<_>>().join(", "),
+        remedy: "What only a load shows, an experiment shows: fathom catalogue lists them."
+            .to_owned(),
+        ..Finding::default()
+    }
+}
+
+fn not_read(stack: &StandingStack) -> Finding {
+    let takes_root = stack.missing.iter().any(|why| why.contains("root"));
+    let remedy = if takes_root {
+        "Try it as root: rules that need what is missing said nothing."
+    } else {
+        "Rules that need what is missing said nothing."
+    };
+    Finding {
+        rule: NOT_READ.to_owned(),
+        severity: Severity::Note,
+        message: format!("{} things could not be read.", stack.missing.len()),
+        evidence: stack.missing.join("; "),
+        remedy: remedy.to_owned(),
+        ..Finding::default()
+    }
+}

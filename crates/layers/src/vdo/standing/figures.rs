@@ -1,0 +1,34 @@
+//! Figures of a volume that several rules read, from whichever text tells them.
+
+use crate::standing::Node;
+
+/// Space used, of what metadata leave, percent: by the statistics, else by the status line or vdostats, which count metadata as used.
+pub(super) fn used_percent(node: &Node) -> Option<f64> {
+    let own = || {
+        let overhead = node.number("overheadBlocksUsed")?;
+        let room = node.number("physicalBlocks")? - overhead;
+        (room > 0.0).then_some(100.0 * node.number("dataBlocksUsed")? / room)
+    };
+    own()
+        .or_else(|| node.percent("used_blocks", "total_blocks"))
+        .or_else(|| node.number("use_percent"))
+}
+
+/// Space saved of what is stored, percent: zero blocks count, as vdostats counts them.
+pub(super) fn saving_percent(node: &Node) -> Option<f64> {
+    let own = || {
+        let logical = node.number("logicalBlocksUsed").filter(|blocks| *blocks > 0.0)?;
+        Some(100.0 * (logical - node.number("dataBlocksUsed")?) / logical)
+    };
+    own().or_else(|| node.number("saving_percent"))
+}
+
+/// The setting of a number of threads of one kind; 0 where the table does not name it and the kernel's default is none.
+pub(super) fn threads(node: &Node, key: &str) -> Option<f64> {
+    node.setting("logical_size")?;
+    node.count(key).or(match key {
+        "bio_threads" => Some(4.0),
+        "cpu_threads" | "ack_threads" => Some(1.0),
+        _ => Some(0.0),
+    })
+}

@@ -1,0 +1,20 @@
+//! Stacks that machines have: texts about them are gathered from this machine ([`live`]) or from a sosreport ([`sos`]), and made a stack of
+//! nodes by the layers' own parsers ([`stack`]). No block device is opened, and nothing is written; `/dev/mapper/control` is asked for tables,
+//! status and statistics.
+#![forbid(unsafe_code)]
+
+mod archive;
+mod draw;
+pub mod live;
+mod lsblk;
+mod mount;
+mod node;
+mod procfs;
+mod recorded;
+pub mod sos;
+mod stack;
+
+pub use draw::{drawing, to_paste};
+pub use mount::Mount;
+pub use recorded::{Block, Recorded, Text, Top};
+pub use stack::stack;
