@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod across;
+mod cache_courses;
 mod comparisons;
 mod counters;
 mod courses;
@@ -24,6 +25,7 @@ use results::read::ResultSet;
 use places::Devices;
 
 pub use across::{Across, AcrossRow, Fact, across};
+pub use cache_courses::{CacheCourse, CacheMoment, CacheSpell, CacheWord, spells};
 pub use comparisons::{MetricComparison, RunApart, asks};
 pub use courses::{Change, EndGrowth, RunCourse};
 pub use effects::{FactorEffect, FactorEffects, LevelChange, level_number, own_name};
@@ -60,6 +62,8 @@ pub struct Analysis {
     pub comparisons: Vec<MetricComparison>,
     /// Effects of each factor in what is asked, where factors were crossed.
     pub effects: Vec<FactorEffects>,
+    /// The course of each cache over time.
+    pub caches: Vec<CacheCourse>,
     /// Expectations and their outcomes.
     pub expectations: Vec<Expectation>,
     /// Figures that the source reported, beside those that were found here.
@@ -90,6 +94,7 @@ pub fn analyse(result: &ResultSet) -> Analysis {
             looks(result).as_deref(),
         ),
         effects: effects::effects(plan, &variants),
+        caches: cache_courses::courses(result),
         expectations: expectations::check_expectations(plan, &variants),
         reported: reported::beside(plan, &variants),
         stages: stages.into_iter().map(str::to_owned).collect(),

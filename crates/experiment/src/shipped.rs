@@ -31,6 +31,7 @@ pub const SHIPPED: &[Shipped] = &[
         name: "request-splitting",
         text: include_str!("../../../experiments/request-splitting.toml"),
     },
+    Shipped { name: "thin-states", text: include_str!("../../../experiments/thin-states.toml") },
     Shipped {
         name: "vdo-allocation",
         text: include_str!("../../../experiments/vdo-allocation.toml"),

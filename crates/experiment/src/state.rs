@@ -1,6 +1,6 @@
 //! `do = "state"`: a layer is brought to a state that its kind declares (`fresh`, `steady`, `full`), and that is proven by its figures.
 
-use layers::{Growth, Kind, Place, Proof, State, StateMethod, criterion, machine};
+use layers::{Kind, Place, Proof, Round, State, StateMethod, criterion, machine};
 use results::model::{Criterion, StageData};
 use toml::Spanned;
 use units::Key;
@@ -186,9 +186,13 @@ fn told(criterion: Criterion, stack: &StackPlan) -> Criterion {
 /// Returns what proves a state, in words.
 pub(crate) fn describe(plan: &StatePlan) -> String {
     let all: Vec<String> = plan.criteria.iter().map(criterion::describe).collect();
-    let round = plan.round.as_ref().map_or_else(String::new, |Growth { metric, by }| {
-        let by = layers::metric(metric).map_or_else(|| by.to_string(), |m| m.unit.show(*by));
-        format!("; a round is {by} of {metric}")
-    });
+    let round = match &plan.round {
+        None => String::new(),
+        Some(Round::Time { seconds }) => format!("; a round is {seconds} s"),
+        Some(Round::Growth { metric, by }) => {
+            let by = layers::metric(metric).map_or_else(|| by.to_string(), |m| m.unit.show(*by));
+            format!("; a round is {by} of {metric}")
+        }
+    };
     format!("{} is {} when {}{round}", plan.layer, plan.state, all.join(", "))
 }

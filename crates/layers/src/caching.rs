@@ -1,6 +1,10 @@
-//! Figures that mean the same in every kind of cache: defined once, so that layers of one name compare across variants.
+//! Figures and states that mean the same in every kind of cache: defined once, so that layers of one name compare across variants.
 
+use results::model::{Criterion, Requirement};
 use units::{Basis, Better, Metric, Test, Unit};
+
+use crate::kind::{State, StateMethod};
+use crate::layer::{Place, Proof, Round};
 
 /// Share of I/Os that the cache answered.
 pub(crate) const HIT: Metric = Metric {
@@ -32,6 +36,17 @@ pub(crate) const USED: Metric = Metric {
     help: "How much of the cache holds blocks. One that is full of blocks nobody wants is slower than an empty one.",
 };
 
+/// Share of the cache that was empty before and holds blocks now, percent.
+pub(crate) const NEW: Metric = Metric {
+    id: "new_percent",
+    name: "new in the cache",
+    unit: Unit::Percent,
+    better: Better::Neither,
+    basis: Basis::Counter,
+    test: Test::Paired,
+    help: "How much of the cache was empty in the beginning and holds blocks in the end. So much of it, at least, holds what was read or written meanwhile, and nothing older.",
+};
+
 /// Data that only the cache holds, bytes.
 pub(crate) const DIRTY: Metric = Metric {
     id: "dirty_bytes",
@@ -42,3 +57,123 @@ pub(crate) const DIRTY: Metric = Metric {
     test: Test::Paired,
     help: "Data that the cache has and the slow device has not.",
 };
+
+/// Percent of an empty cache that may hold blocks: the machine itself looks at a device that has come up.
+const EMPTY: f64 = 5.0;
+/// Percent of a cache that counts as full.
+const FULL: f64 = 99.0;
+/// Percent of a cache full of junk that must have come in with the junk: all but what an empty one may hold, and a little.
+const JUNK: f64 = 90.0;
+/// Points by which the share of read hits of a warm cache may change from round to round, percent of itself.
+const STILL: f64 = 2.0;
+
+/// The states of a cache that its speed depends on; an empty one comes about in a way of its own.
+pub(crate) const fn states(empty: StateMethod) -> [State; 3] {
+    [
+        State {
+            name: "empty",
+            about: "The cache holds nothing but what the machine itself read of the device.",
+            by: empty,
+        },
+        State {
+            name: "warmed",
+            about: "The cache holds what a load reads, as far as it will: the share of read hits changes no more. Give the load that is measured later (by).",
+            by: StateMethod::Load {
+                metric: READ_HIT.id,
+                at_least: 1.0,
+                load: "ops = { randread = 100 }\npattern = \"zipf:1.2\"\ndepth = 16",
+            },
+        },
+        State {
+            name: "junk",
+            about: "The cache is full of other data: of what is read of the second half of the volume, unless another range is said (by). It has to be empty before; what is measured later reads elsewhere.",
+            by: StateMethod::Load {
+                metric: USED.id,
+                at_least: FULL,
+                load: "ops = { randread = 100 }\npattern = \"permutation\"\nblock_size = \"64k\"\ndepth = 8\noffset = \"50%\"\nsize = \"50%\"",
+            },
+        },
+    ]
+}
+
+/// Returns what proves a state of the cache at `at`, which does nothing by itself for longer than `period_s` seconds.
+pub(crate) fn proof(at: &Place, state: &str, period_s: u64) -> Proof {
+    let own = |metric: Metric, must| Criterion {
+        layer: at.name.to_owned(),
+        metric: metric.id.to_owned(),
+        must,
+    };
+    match state {
+        "empty" => Proof { criteria: vec![own(USED, Requirement::BeAtMost(EMPTY))], round: None },
+        "warmed" => Proof {
+            criteria: vec![own(READ_HIT, Requirement::StayWithin(STILL))],
+            round: Some(Round::Time { seconds: period_s }),
+        },
+        // What fills an empty cache is what this load read: the counters see no older block that could be left.
+        "junk" => Proof {
+            criteria: vec![
+                own(USED, Requirement::BeAtLeast(FULL)),
+                own(NEW, Requirement::BeAtLeast(JUNK)),
+            ],
+            round: None,
+        },
+        _ => Proof::default(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// Every kind that is a cache with states, with a layer of it at a place.
+    fn proofs(state: &str) -> Vec<(&'static crate::Kind, Proof)> {
+        let inputs = BTreeMap::new();
+        let at = Place { name: "c", run_tag: "0badcafe", inputs: &inputs };
+        let own = crate::kinds().iter().filter(|kind| kind.cache.is_some());
+        own.map(|kind| (kind, (kind.parse)(&toml::Table::new()).unwrap().proof(&at, state)))
+            .collect()
+    }
+
+    #[test]
+    fn every_state_of_a_cache_is_proven_by_figures_that_its_kind_has() {
+        for (kind, _) in proofs("empty") {
+            let has = |id: &str| kind.metrics.iter().any(|metric| metric.id == id);
+            let course = kind.cache.unwrap();
+            assert!([course.hits, course.used].iter().chain(course.moves).all(|id| has(id)));
+            assert_eq!(kind.states.len(), 3, "{}", kind.name);
+            for state in kind.states {
+                for (other, proof) in proofs(state.name) {
+                    assert!(!proof.criteria.is_empty(), "{} of {}", state.name, other.name);
+                    for criterion in proof.criteria {
+                        assert!(criterion.layer == "c" && has(&criterion.metric), "{criterion:?}");
+                    }
+                }
+            }
+        }
+        assert!(proofs("tired").iter().all(|(_, proof)| *proof == Proof::default()));
+    }
+
+    #[test]
+    fn a_cache_that_was_full_before_is_not_proven_to_hold_what_a_load_read() {
+        for (kind, proof) in proofs("junk") {
+            let met = |used: f64, new: f64| {
+                proof.criteria.iter().all(|criterion| {
+                    let value = if criterion.metric == USED.id { used } else { new };
+                    criterion.must.is_met(None, Some(value))
+                })
+            };
+            assert!(met(99.0, 95.0), "{}", kind.name);
+            assert!(!met(100.0, 0.0) && !met(80.0, 80.0), "{}", kind.name);
+        }
+    }
+
+    #[test]
+    fn a_cache_is_warm_when_it_stands_still_for_longer_than_smq_waits() {
+        let rounds: BTreeMap<&str, Option<Round>> =
+            proofs("warmed").into_iter().map(|(kind, proof)| (kind.name, proof.round)).collect();
+        assert_eq!(rounds["lvmcache"], Some(Round::Time { seconds: 70 }));
+        assert_eq!(rounds["bcache"], Some(Round::Time { seconds: 10 }));
+    }
+}

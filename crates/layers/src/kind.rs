@@ -116,6 +116,8 @@ pub struct Kind {
     pub metrics: &'static [Metric],
     /// Things of it that can be filled, each with the metric that says how full it is.
     pub fills: &'static [FillLevel],
+    /// Figures that tell how a cache goes on, where it is one.
+    pub cache: Option<CacheFigures>,
     /// States that it can be brought to: `do = "state"`.
     pub states: &'static [State],
     /// Actions that it can do while it stands, beside changing settings.
@@ -185,6 +187,7 @@ impl Kind {
             headline: None,
             metrics: &[],
             fills: &[],
+            cache: None,
             states: &[],
             actions: &[],
             change: None,
@@ -293,6 +296,17 @@ pub struct Absence {
     pub gone: &'static [&'static str],
     /// Words by which it says that it cannot even look: where they stand, words of absence do not count.
     pub held: &'static [&'static str],
+}
+
+/// Ids of the figures of a cache that tell whether it is cold, warm, full of junk or stalled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CacheFigures {
+    /// Share of I/Os that it answered.
+    pub hits: &'static str,
+    /// Share of it that holds blocks.
+    pub used: &'static str,
+    /// What came in or went out.
+    pub moves: &'static [&'static str],
 }
 
 /// Something of a layer that can be filled.

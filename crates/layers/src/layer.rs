@@ -88,17 +88,26 @@ pub struct Asked<'a> {
 pub struct Proof {
     /// Criteria that must hold of it, and of what is below it.
     pub criteria: Vec<Criterion>,
-    /// Growth of a counter that ends a round, as criteria about rounds count them; `None`: each round of the load is one.
-    pub round: Option<Growth>,
+    /// The end of a round, as criteria about rounds count them; `None`: each round of the load is one.
+    pub round: Option<Round>,
 }
 
-/// So much growth of a counter of a layer.
+/// The end of a round in which a layer is looked at.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Growth {
-    /// Id of the metric.
-    pub metric: String,
-    /// By how much.
-    pub by: f64,
+#[serde(rename_all = "snake_case")]
+pub enum Round {
+    /// So much growth of a counter of the layer.
+    Growth {
+        /// Id of the metric.
+        metric: String,
+        /// By how much.
+        by: f64,
+    },
+    /// So much time.
+    Time {
+        /// How much.
+        seconds: u64,
+    },
 }
 
 /// The plan of an action of a layer, not executed.

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{
-    Evidence, Expectation, FactorEffect, FactorEffects, LevelChange, MetricComparison, Reported,
-    ReportedRow, RunCourse,
+    CacheSpell, Evidence, Expectation, FactorEffect, FactorEffects, LevelChange, MetricComparison,
+    Reported, ReportedRow, RunCourse,
 };
 use results::model::{
     AskedContent, CONTENT_SHARES, ContentFigure, ExpectedFigure, VerifyFigures, WrongKind,
@@ -13,7 +13,8 @@ use serde_json::{Map, Value, json};
 use stats::{Difference, Verdict};
 
 use crate::view::{
-    Cause, Cell, Content, CourseRow, Figure, FigureRow, Of, Scope, Sequential, Variant, View, Why,
+    CacheRow, Cause, Cell, Content, CourseRow, Figure, FigureRow, Of, Scope, Sequential, Variant,
+    View, Why,
 };
 
 /// Version of the form of this document; grows with every change that a script could trip over. Keys that
@@ -38,6 +39,7 @@ pub fn json(view: &View) -> Value {
         "comparisons": comparisons.collect::<Vec<_>>(),
         "factors": view.effects.iter().map(|row| effects(&row.found)).collect::<Vec<_>>(),
         "courses": view.courses.iter().map(|row| course(view, row)).collect::<Vec<_>>(),
+        "caches": view.caches.iter().map(|row| cache(view, row)).collect::<Vec<_>>(),
         "expectations": view.expectations.iter().map(expectation).collect::<Vec<_>>(),
         "reported": view.reported.iter().map(reported).collect::<Vec<_>>(),
         "states": view.states,
@@ -82,6 +84,20 @@ fn effects(found: &FactorEffects) -> Value {
         "spread": found.spread,
         "method": found.method,
         "effects": found.effects.iter().map(effect).collect::<Vec<_>>(),
+    })
+}
+
+/// Returns when a cache was cold, warm, full of junk or stalled.
+fn cache(view: &View, row: &CacheRow) -> Value {
+    let spell = |spell: &CacheSpell| json!({"is": spell.word.word(), "from_s": spell.from_s, "to_s": spell.to_s});
+    json!({
+        "variant": view.variants.get(row.course.variant).map(|variant| &variant.name),
+        "layer": row.course.layer,
+        "stage": row.course.stage,
+        "metric": row.course.metric,
+        "best": row.course.best,
+        "spells": row.course.spells.iter().map(spell).collect::<Vec<_>>(),
+        "text": row.text,
     })
 }
 

@@ -94,6 +94,10 @@ fn written(
         out.push_str(&line);
         out.push('\n');
     }
+    for cache in &view.caches {
+        out.push_str(&wrapped(&cache.text, width, "    "));
+        out.push('\n');
+    }
     out.push_str(&jobs::table(view, width, &ink));
     for (name, text) in &view.driven {
         let line = wrapped(&format!("{name}: {text}"), width, "    ");

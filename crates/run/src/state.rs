@@ -1,7 +1,7 @@
 //! Check that a layer is in the state that a stage is to bring it to: the criteria of the state, held against what is read.
 
 use experiment::{CellPlan, StatePlan};
-use layers::{Growth, ROUND_END, criterion};
+use layers::{ROUND_END, Round, criterion};
 use results::model::{Criterion, CriterionResult, SampleRow, StateFigures};
 
 use crate::figures;
@@ -9,8 +9,8 @@ use crate::figures;
 /// The criteria of a stage, and what was read of them so far.
 pub(crate) struct Criteria {
     figures: Option<StateFigures>,
-    /// Growth that ends a round; each reading ends one where it is `None`.
-    round: Option<Growth>,
+    /// The end of a round; each reading ends one where it is `None`.
+    round: Option<Round>,
     /// Start of the current round, nanoseconds since the run's epoch; 0 before the first reading.
     since_ns: u64,
 }
@@ -38,18 +38,25 @@ impl Criteria {
         let since_ns = self.since_ns;
         let layer = self.figures.as_ref().map(|figures| figures.layer.clone()).unwrap_or_default();
         let grown = |metric: &str| figures::since_round(plan, &layer, metric, samples, since_ns);
-        if !self.ends_round(grown) {
+        let ends = samples.iter().filter(|row| row.mark.as_deref() == Some(ROUND_END));
+        let now_ns = ends.map(|row| row.at_ns).max().unwrap_or(since_ns);
+        if !self.ends_round(now_ns, grown) {
             return;
         }
         self.judge(|criterion| figures::judged(plan, criterion, samples, since_ns));
-        let ends = samples.iter().filter(|row| row.mark.as_deref() == Some(ROUND_END));
-        self.since_ns = ends.map(|row| row.at_ns).max().unwrap_or(since_ns);
+        self.since_ns = now_ns;
     }
 
-    /// Tells whether what counts rounds has grown by enough. The first reading ends none, and is where the first one begins.
-    fn ends_round(&self, grown: impl Fn(&str) -> Option<f64>) -> bool {
-        let Some(Growth { metric, by }) = &self.round else { return true };
-        self.since_ns == 0 || grown(metric).is_some_and(|grown| grown >= *by)
+    /// Tells whether what counts rounds has grown by enough until `now_ns`. The first reading ends none, and is where the first one begins.
+    fn ends_round(&self, now_ns: u64, grown: impl Fn(&str) -> Option<f64>) -> bool {
+        self.since_ns == 0
+            || match &self.round {
+                None => true,
+                Some(Round::Time { seconds }) => now_ns - self.since_ns >= seconds * 1_000_000_000,
+                Some(Round::Growth { metric, by }) => {
+                    grown(metric).is_some_and(|grown| grown >= *by)
+                }
+            }
     }
 
     fn judge(&mut self, value: impl Fn(&Criterion) -> Option<f64>) {
@@ -109,12 +116,24 @@ mod tests {
 
     #[test]
     fn a_round_goes_on_until_enough_was_written() {
-        let round = Some(Growth { metric: "bios_in_write".into(), by: 100.0 });
+        let round = Some(Round::Growth { metric: "bios_in_write".into(), by: 100.0 });
         let criteria = |since_ns| Criteria { figures: None, round: round.clone(), since_ns };
-        assert!(criteria(0).ends_round(|_| None), "nothing was read before");
-        assert!(!criteria(1).ends_round(|_| Some(99.0)) && !criteria(1).ends_round(|_| None));
-        assert!(criteria(1).ends_round(|metric| (metric == "bios_in_write").then_some(100.0)));
-        assert!(Criteria { round: None, ..criteria(1) }.ends_round(|_| None));
+        assert!(criteria(0).ends_round(9, |_| None), "nothing was read before");
+        assert!(!criteria(1).ends_round(9, |_| Some(99.0)) && !criteria(1).ends_round(9, |_| None));
+        assert!(criteria(1).ends_round(9, |metric| (metric == "bios_in_write").then_some(100.0)));
+        assert!(Criteria { round: None, ..criteria(1) }.ends_round(9, |_| None));
+    }
+
+    #[test]
+    fn a_round_of_time_ends_with_the_reading_that_is_so_much_later() {
+        let of_time = |since_ns| Criteria {
+            figures: None,
+            round: Some(Round::Time { seconds: 70 }),
+            since_ns,
+        };
+        assert!(of_time(0).ends_round(1, |_| None), "nothing was read before");
+        assert!(!of_time(1_000_000_000).ends_round(70_999_999_999, |_| None));
+        assert!(of_time(1_000_000_000).ends_round(71_000_000_000, |_| None));
     }
 
     fn steady() -> Criteria {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use layers::Growth;
+use layers::Round;
 use layers::step::Step;
 use results::model::{Criterion, PickedFacts};
 use serde::{Deserialize, Serialize};
@@ -84,8 +84,8 @@ pub struct StatePlan {
     pub state: String,
     /// Criteria that must hold then.
     pub criteria: Vec<Criterion>,
-    /// Growth of a counter that ends a round, for criteria about rounds; `None`: each round of the load is one.
-    pub round: Option<Growth>,
+    /// The end of a round, for criteria about rounds; `None`: each round of the load is one.
+    pub round: Option<Round>,
     /// Consequence when the state is not reached.
     pub otherwise: Otherwise,
 }

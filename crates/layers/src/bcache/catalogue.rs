@@ -20,6 +20,17 @@ pub(super) static METRICS: &[Metric] = &[
         test: Test::Paired,
         help: "Buckets that hold what is dirty, or are being filled. Clean blocks do not count: their buckets can be had at any time.",
     },
+    caching::USED,
+    caching::NEW,
+    Metric {
+        id: "cache_written_bytes",
+        name: "written to the cache",
+        unit: Unit::Bytes,
+        better: Better::Neither,
+        basis: Basis::Counter,
+        test: Test::Paired,
+        help: "Bytes written to the cache, its metadata and journal among them. With nothing but reads it is what came into the cache.",
+    },
     caching::DIRTY,
     Metric {
         id: "own_count_percent",
@@ -39,15 +50,20 @@ pub(super) const READS: [&str; 4] =
 /// Every figure of the catalogue; `None` where a marked sample is missing.
 pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
     let grown = |probe: &str, field: &str| grew(&facts.ends(probe)?, field);
-    let end = |probe: &str| facts.ends(probe)?.end("value");
+    let end = |probe: &str, field: &str| facts.ends(probe)?.end(field);
+    // Nothing says how many buckets hold blocks, but how many do not.
+    let unused = facts.ends("buckets").and_then(|ends| ends.growth("unused"));
     let percent = |part, whole| ratio(part, whole).map(|share| 100.0 * share);
     let read = grown("legs", "whole_read_bytes");
     let hit = || Some((read? - grown("legs", "origin_read_bytes")?).max(0.0));
     let own = READS.iter().map(|field| grown("stats", field)).sum::<Option<f64>>();
     [
         ("read_hit_percent", percent(hit(), read)),
-        ("bound_percent", end("available").map(|available| 100.0 - available)),
-        ("dirty_bytes", end("dirty")),
+        ("bound_percent", end("available", "value").map(|available| 100.0 - available)),
+        ("used_percent", end("buckets", "unused").map(|unused| 100.0 - unused)),
+        ("new_percent", unused.map(|grew| (-grew).max(0.0))),
+        ("cache_written_bytes", grown("legs", "cache_written_bytes")),
+        ("dirty_bytes", end("dirty", "value")),
         ("own_count_percent", percent(own, grown("legs", "whole_reads"))),
     ]
     .map(|(id, value)| (id.to_owned(), value))
@@ -70,6 +86,12 @@ pub(super) const COUNTERS: &[&[Metric]] = &[
     },
     counters! { "available":
         "value", Percent, Level, "Buckets of the set that hold neither dirty data nor metadata and can be given out.";
+    },
+    counters! { "buckets":
+        "unused", Percent, Level, "Buckets that hold nothing, as bcache rounds it.";
+        "clean", Percent, Level, "Buckets of clean blocks.";
+        "dirty", Percent, Level, "Buckets of dirty blocks.";
+        "metadata", Percent, Level, "Buckets of metadata.";
     },
     counters! { "legs":
         "whole_reads", Count, Counter, "Reads of the cached device.";
@@ -122,7 +144,7 @@ pub(super) const CHARTS: &[Chart] = &[
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::super::parsers::{parse_legs, parse_stats};
+    use super::super::parsers::{parse_buckets, parse_legs, parse_stats};
     use super::*;
     use crate::figures::given::sample;
     use crate::figures::{STAGE_END, STAGE_START, Window};
@@ -132,7 +154,10 @@ mod tests {
     fn every_number_of_a_real_one_is_a_counter_and_every_counter_is_there() {
         let stats = parse_stats(include_str!("recorded/stats_total")).unwrap().numbers;
         let legs = parse_legs(include_str!("recorded/legs")).unwrap().numbers;
-        for (group, fields) in [(COUNTERS[0], &stats), (COUNTERS[3], &legs)] {
+        let buckets = parse_buckets(include_str!("recorded/priority_stats")).unwrap().numbers;
+        for (group, fields) in
+            [(COUNTERS[0], &stats), (COUNTERS[3], &buckets), (COUNTERS[4], &legs)]
+        {
             let known: BTreeSet<&str> = group.iter().map(|c| place_of(c).1).collect();
             assert_eq!(fields.keys().map(String::as_str).collect::<BTreeSet<_>>(), known);
         }
@@ -146,7 +171,9 @@ mod tests {
                 ("whole_reads", read),
                 ("whole_read_bytes", 4096.0 * read),
                 ("origin_read_bytes", 1024.0 * read),
+                ("cache_written_bytes", 1024.0 * read),
             ];
+            rows.push(sample(at, "c.buckets", mark, &[("unused", 90.0 - read / 2.0)]));
             rows.push(sample(at, "c.legs", mark, &legs));
             rows.push(sample(at, "c.stats", mark, &READS.map(|field| (field, read / 8.0))));
             rows.push(sample(at, "c.available", mark, &[("value", 75.0)]));
@@ -160,6 +187,9 @@ mod tests {
             ("own_count_percent", 50.0),
             ("bound_percent", 25.0),
             ("dirty_bytes", 512.0),
+            ("used_percent", 60.0),
+            ("new_percent", 50.0),
+            ("cache_written_bytes", 102_400.0),
         ] {
             assert_eq!(found[id], Some(value), "{id}");
         }

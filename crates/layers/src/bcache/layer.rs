@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use super::names::device;
 use super::raise::{self, CHANGEABLE, says, write};
 use super::setup::Setup;
-use crate::kind::{ActionKind, PartEffect};
-use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan};
+use crate::caching;
+use crate::kind::{ActionKind, PartEffect, State, StateMethod};
+use crate::layer::{ActionPlan, Asked, Layer, Place, Proof, RaisePlan};
 use crate::settings::{SettingError, size_text};
 use crate::step::Step;
 
@@ -29,6 +30,11 @@ pub(super) const ACTIONS: &[ActionKind] = &[
         PartEffect::Brings(CACHED),
     ),
 ];
+
+/// States that it can be brought to; an attached cache still counts as full of what it held before.
+pub(super) const STATES: &[State] = &caching::states(StateMethod::Nothing);
+/// Every miss goes into the cache at once: a short time shows whether it still warms up.
+const PERIOD_S: u64 = 10;
 
 impl Layer for Setup {
     fn settings(&self) -> BTreeMap<String, String> {
@@ -55,6 +61,10 @@ impl Layer for Setup {
 
     fn changeable(&self) -> &'static [&'static str] {
         CHANGEABLE
+    }
+
+    fn proof(&self, at: &Place, state: &str) -> Proof {
+        caching::proof(at, state, PERIOD_S)
     }
 
     fn act(&self, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {

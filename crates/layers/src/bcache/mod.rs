@@ -9,10 +9,10 @@ mod rules;
 mod setup;
 mod standing;
 
-use crate::kind::{Headline, InputKind, Kind, LayerNeeds, Parser, needed};
+use crate::kind::{CacheFigures, FillLevel, Headline, InputKind, Kind, LayerNeeds, Parser, needed};
 use crate::objects::{Listing, Objects};
 
-use names::{CACHE, DEVICE, LEGS, NAME, ORIGIN, STATS, VALUE};
+use names::{BUCKETS, CACHE, DEVICE, LEGS, NAME, ORIGIN, STATS, VALUE};
 
 pub(crate) const KIND: Kind = Kind {
     inputs: &[
@@ -25,12 +25,14 @@ pub(crate) const KIND: Kind = Kind {
         Parser { id: VALUE, read: parsers::parse_value },
         Parser { id: STATS, read: parsers::parse_stats },
         Parser { id: LEGS, read: parsers::parse_legs },
+        Parser { id: BUCKETS, read: parsers::parse_buckets },
     ],
     recorded: &[
         (DEVICE, include_str!("recorded/holders")),
         (VALUE, include_str!("recorded/values")),
         (STATS, include_str!("recorded/stats_total")),
         (LEGS, include_str!("recorded/legs")),
+        (BUCKETS, include_str!("recorded/priority_stats")),
     ],
     // The device before the set: the end of the set is the end of its device, but not the other way round.
     objects: &[
@@ -48,6 +50,13 @@ pub(crate) const KIND: Kind = Kind {
     refuses_nowait: true,
     headline: Some(Headline { metric: "read_hit_percent", words: None, does: None }),
     metrics: catalogue::METRICS,
+    fills: &[FillLevel { of: "cache", metric: "used_percent", part: Some(layer::CACHED) }],
+    cache: Some(CacheFigures {
+        hits: "read_hit_percent",
+        used: "used_percent",
+        moves: &["cache_written_bytes"],
+    }),
+    states: layer::STATES,
     actions: layer::ACTIONS,
     charts: catalogue::CHARTS,
     needs: LayerNeeds {

@@ -10,6 +10,8 @@ pub(super) const DEVICE: &str = "bcache.device";
 pub(super) const VALUE: &str = "bcache.value";
 /// Parser of the directory of bcache's own counts.
 pub(super) const STATS: &str = "bcache.stats";
+/// Parser of what the buckets of the cache hold.
+pub(super) const BUCKETS: &str = "bcache.buckets";
 /// Parser of block statistics: of the cached device, and of the two that it stands on.
 pub(super) const LEGS: &str = "bcache.legs";
 

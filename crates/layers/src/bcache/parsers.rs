@@ -1,6 +1,6 @@
 //! Parsers of bcache's attributes, and of the block statistics beside them.
 
-use super::names::{CACHE, DEVICE, ORIGIN, STATS, WHOLE};
+use super::names::{BUCKETS, CACHE, DEVICE, ORIGIN, STATS, WHOLE};
 use crate::machine::parse_diskstats;
 use crate::{ParseError, Parsed};
 
@@ -37,6 +37,20 @@ pub(super) fn parse_stats(text: &str) -> Result<Parsed, ParseError> {
         let found = line.split_once(' ').and_then(|(name, value)| Some((name, number(value)?)));
         let (name, value) = found.ok_or_else(|| ParseError::form(STATS, "no number", line))?;
         parsed.numbers.insert(name.to_owned(), Some(value));
+    }
+    Ok(parsed)
+}
+
+/// Lines `Name: N%` of `priority_stats`: percent of the buckets that hold nothing, clean blocks, dirty ones and metadata.
+pub(super) fn parse_buckets(text: &str) -> Result<Parsed, ParseError> {
+    let share = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+        let number = line.and_then(|rest| rest.trim().strip_suffix('%')?.parse().ok());
+        number.ok_or_else(|| ParseError::form(BUCKETS, "no shares of buckets", text))
+    };
+    let mut parsed = Parsed::default();
+    for name in ["Unused", "Clean", "Dirty", "Metadata"] {
+        parsed.numbers.insert(name.to_lowercase(), Some(share(name)?));
     }
     Ok(parsed)
 }
@@ -84,6 +98,14 @@ mod tests {
         assert_eq!((one.numbers["devices"], one.texts["node"].as_str()), (Some(1.0), "bcache3"));
         assert_eq!(parse_device("").unwrap().numbers["devices"], Some(0.0));
         assert!(parse_device("bcache0\nbcache1\n").is_err());
+    }
+
+    #[test]
+    fn buckets_are_told_apart_by_what_they_hold() {
+        let buckets = parse_buckets(include_str!("recorded/priority_stats")).unwrap().numbers;
+        let all: f64 = buckets.values().flatten().sum();
+        assert!(buckets.len() == 4 && (95.0..=100.0).contains(&all), "{buckets:?}");
+        assert!(parse_buckets("Unused: 1%\nClean: many").is_err());
     }
 
     #[test]

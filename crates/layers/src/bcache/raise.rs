@@ -1,6 +1,6 @@
 //! The steps that raise a cached device, change it, and what is sampled of it.
 
-use super::names::{CACHE, DEVICE, LEGS, ORIGIN, STATS, VALUE, WHOLE, device, set};
+use super::names::{BUCKETS, CACHE, DEVICE, LEGS, ORIGIN, STATS, VALUE, WHOLE, device, set};
 use super::parsers::printed;
 use super::setup::{KEYS, Setup};
 use crate::key::Key;
@@ -193,5 +193,9 @@ fn probes(at: &Place, whole: &str) -> Vec<Probe> {
         ("available", file(format!("{set}/cache_available_percent")), VALUE),
         ("legs", Source::Diskstats { devices: devices.into() }, LEGS),
     ];
-    all.map(|(what, source, parser)| Probe::each_second(at.name, what, source, parser)).into()
+    let all = all.map(|(what, source, parser)| Probe::each_second(at.name, what, source, parser));
+    // The kernel sorts all buckets for it.
+    let path = format!("{set}/cache0/priority_stats");
+    let buckets = Probe::each_second(at.name, "buckets", file(path), BUCKETS);
+    all.into_iter().chain([Probe { every_ms: 5000, ..buckets }]).collect()
 }

@@ -35,15 +35,26 @@ pub(crate) const ACTIONS: &[ActionKind] = &[
         loses: false,
         part: Some(PartEffect::Brings(CACHED)),
     },
+    ActionKind {
+        name: "empty",
+        about: "Writes dirty blocks back, takes the cache away and puts an empty one there.",
+        keys: &[],
+        alone: false,
+        loses: false,
+        part: Some(PartEffect::Needs(CACHED)),
+    },
 ];
 
 /// The steps of an action; `attach` puts the cache in front of the volume.
-pub(crate) fn act(group: &Group, action: &str, attach: impl FnOnce() -> Vec<Step>) -> ActionPlan {
-    let steps = match action {
+pub(crate) fn act(group: &Group, action: &str, attach: impl Fn() -> Vec<Step>) -> ActionPlan {
+    let split = || group.split("take the cache away from the volume", VOLUME);
+    // What removes it is owed already, since it was first attached.
+    let again = || attach().into_iter().map(|step| Step { undo: Vec::new(), ..step }).collect();
+    let steps: Vec<Step> = match action {
         "restart" => group.restart(VOLUME),
-        "split" => vec![group.split("take the cache away from the volume", VOLUME)],
-        // What removes it is owed already, since it was first attached.
-        _ => attach().into_iter().map(|step| Step { undo: Vec::new(), ..step }).collect(),
+        "split" => vec![split()],
+        "empty" => [split()].into_iter().chain(again()).collect(),
+        _ => again(),
     };
     ActionPlan { steps, bytes: None }
 }

@@ -28,6 +28,7 @@ pub(super) static METRICS: &[Metric] = &[
         "Writes to blocks that were in the cache, of all writes. Writes of whole chunks that go straight into the cache are counted neither as hits nor as misses.",
     ),
     caching::USED,
+    caching::NEW,
     caching::DIRTY,
     counter("promotions", "promotions", Unit::Count, "Chunks that were copied into the cache."),
     counter("demotions", "demotions", Unit::Count, "Chunks that were thrown out of the cache."),

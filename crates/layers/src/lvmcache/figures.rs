@@ -21,12 +21,14 @@ pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
     let (reads, writes) = (sum(read_hits, read_misses), sum(write_hits, write_misses));
     let (hits, all) = (sum(read_hits, write_hits), sum(reads, writes));
     let chunk_bytes = end("chunk_sectors").map(|sectors| sectors * 512.0);
+    let filled = ends.and_then(|ends| ends.growth("used_chunks"));
     let bytes = |chunks: Option<f64>| Some(chunks? * chunk_bytes?);
     [
         ("hit_percent", percent(ratio(hits, all))),
         ("read_hit_percent", percent(ratio(read_hits, reads))),
         ("write_hit_percent", percent(ratio(write_hits, writes))),
         ("used_percent", percent(ratio(end("used_chunks"), end("chunks")))),
+        ("new_percent", percent(ratio(filled.map(|chunks| chunks.max(0.0)), end("chunks")))),
         ("dirty_bytes", bytes(end("dirty_chunks"))),
         ("promotions", grew("promotions")),
         ("demotions", grew("demotions")),
@@ -89,6 +91,21 @@ mod tests {
         assert_eq!(figures["used_percent"], Some(50.0));
         assert_eq!(figures["dirty_bytes"], Some(131_072.0));
         assert_eq!(figures["promotions"], Some(0.0));
+    }
+
+    #[test]
+    fn new_in_the_cache_is_what_was_empty_before() {
+        let mut rows = [status(1, STAGE_START, 0.0, 0.0), status(9, STAGE_END, 0.0, 0.0)];
+        let new = |rows: &[SampleRow]| {
+            let window = Window::of_stage(rows, 0, 10, 11);
+            let facts = FigureFacts { layer: "cache", window: &window, achieved: None, ios: None };
+            figures(&facts)["new_percent"]
+        };
+        assert_eq!(new(&rows), Some(0.0));
+        rows[1].fields.insert("used_chunks".into(), Some(9.0));
+        assert_eq!(new(&rows), Some(40.0));
+        rows[1].fields.insert("used_chunks".into(), Some(2.0));
+        assert_eq!(new(&rows), Some(0.0), "another cache came");
     }
 
     #[test]

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use super::raise;
 use super::setup::Setup;
-use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan, Restart};
+use crate::caching;
+use crate::kind::{State, StateMethod};
+use crate::layer::{ActionPlan, Asked, Layer, Place, Proof, RaisePlan, Restart};
 use crate::lvm::Group;
 use crate::lvm::tier::{INPUTS, VOLUME};
 use crate::lvm::tier_actions;
@@ -13,6 +15,11 @@ use crate::step::Step;
 
 /// Settings that change while the volume runs.
 const CHANGEABLE: &[&str] = &["mode", "policy", "migration_threshold"];
+
+/// States that it can be brought to.
+pub(super) const STATES: &[State] = &caching::states(StateMethod::Action("empty"));
+/// Longer than smq waits, which moves nothing between two of its periods of 60 s once it has freed half of a full cache.
+const PERIOD_S: u64 = 70;
 
 impl Layer for Setup {
     fn settings(&self) -> BTreeMap<String, String> {
@@ -52,6 +59,10 @@ impl Layer for Setup {
         Some(Group::of(at, &INPUTS.map(|input| input.name)).again())
     }
 
+    fn proof(&self, at: &Place, state: &str) -> Proof {
+        caching::proof(at, state, PERIOD_S)
+    }
+
     fn act(&self, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {
         let group = Group::of(at, &INPUTS.map(|input| input.name));
         Ok(tier_actions::act(&group, asked.action, || raise::attached(self, at, &group)))
@@ -82,6 +93,11 @@ mod tests {
         let steps = Setup::read(&text.parse().unwrap()).unwrap().act(&place(&inputs), &asked);
         let again: Vec<_> = steps.unwrap().steps.iter().map(|step| step.action.show()).collect();
         assert!(again.len() == 4 && shown.join("\n").contains(&again.join("\n")), "{again:?}");
+        let asked = Asked { action: "empty", ..asked };
+        let empty = Setup::read(&text.parse().unwrap()).unwrap().act(&place(&inputs), &asked);
+        let empty: Vec<_> = empty.unwrap().steps.iter().map(|step| step.action.show()).collect();
+        assert!(empty[0].starts_with("lvm lvconvert --yes --splitcache "), "{empty:?}");
+        assert_eq!(empty[1..], again);
     }
 
     fn inputs(cache: u64) -> BTreeMap<String, Offer> {

@@ -11,7 +11,7 @@ mod rules;
 mod setup;
 mod standing;
 
-use crate::kind::{FillLevel, Headline, Kind, LayerNeeds, Parser, PartEffect};
+use crate::kind::{CacheFigures, FillLevel, Headline, Kind, LayerNeeds, Parser, PartEffect};
 use crate::lvm::{tier, tier_actions};
 use crate::{lvm, machine};
 
@@ -32,6 +32,12 @@ pub(crate) const KIND: Kind = Kind {
     headline: Some(Headline { metric: "hit_percent", words: None, does: None }),
     metrics: catalogue::METRICS,
     fills: &[FillLevel { of: "cache", metric: "used_percent", part: Some(tier_actions::CACHED) }],
+    states: layer::STATES,
+    cache: Some(CacheFigures {
+        hits: "read_hit_percent",
+        used: "used_percent",
+        moves: &["promotions", "demotions"],
+    }),
     actions: tier_actions::ACTIONS,
     change: Some(PartEffect::Needs(tier_actions::CACHED)),
     charts: catalogue::CHARTS,

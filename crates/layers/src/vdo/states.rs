@@ -7,7 +7,7 @@ use super::geometry;
 use super::names::DATA;
 use super::setup::Setup;
 use crate::kind::{State, StateMethod};
-use crate::layer::{Growth, Place, Proof};
+use crate::layer::{Place, Proof, Round};
 use crate::lvm;
 use crate::machine::RUN_BYTES;
 use crate::settings::{SettingError, size_text};
@@ -67,7 +67,7 @@ pub(super) const STATES: &[State] = &[
 /// Returns what proves a state of a volume.
 pub(super) fn proof(setup: &Setup, at: &Place, state: &str) -> Proof {
     let addresses = setup.volume_bytes(at) / geometry::BLOCK;
-    let round = (state == "steady").then(|| Growth {
+    let round = (state == "steady").then(|| Round::Growth {
         metric: "bios_in_write".into(),
         by: (addresses as f64 / ROUNDS_OF_ALL).ceil(),
     });
@@ -217,9 +217,11 @@ mod tests {
         let inputs = on_device("{device.data}", 7 << 30);
         let at = Place { name: "vdo", run_tag: "0badcafe", inputs: &inputs };
         let setup = Setup::read(&"logical_size = \"3G\"".parse().unwrap()).unwrap();
-        let round = setup.proof(&at, "steady").round.unwrap();
-        assert_eq!((&*round.metric, round.by), ("bios_in_write", 196_608.0));
-        assert!(KIND.metrics.iter().any(|known| known.id == round.metric));
+        let Some(Round::Growth { metric, by }) = setup.proof(&at, "steady").round else {
+            panic!("no growth ends a round")
+        };
+        assert_eq!((&*metric, by), ("bios_in_write", 196_608.0));
+        assert!(KIND.metrics.iter().any(|known| known.id == metric));
         assert_eq!(setup.proof(&at, "full").round, None);
     }
 

@@ -74,16 +74,23 @@ fn part(index: usize, view: &View, part: Part) -> Markup {
     }
 }
 
+/// Text that tells how to read the marks of a cache.
+const CACHES: &str = " A broken line marks where a cache becomes warm (it hits as much as any run of the stage did, and no more), full of junk (full, and it hits less), \
+                      cold (not full, and it hits less) or stalled (it hits less, and nothing comes in or goes out for 10 s).";
+
 fn figure(index: usize, view: &View, chart: &Chart) -> Markup {
     let courses = view.courses.iter().filter(|course| course.is_in(&chart.id));
     let notes: Vec<&str> = courses.filter_map(|course| course.text.as_deref()).collect();
+    let caches: Vec<_> = view.caches.iter().filter(|cache| cache.is_in(&chart.id)).collect();
     let marks = marks(view, chart);
     html! {
         figure.chart {
             figcaption { (chart.title) }
             p.reading { (chart.reading) @if !notes.is_empty() && !marks.is_empty() { " A broken line marks where throughput changes." }
+                @if !caches.is_empty() { (CACHES) }
                 @if of_several(&chart.x) && !marks.is_empty() { " A broken line marks where a stage begins." } }
             @for note in notes { p.note { (note) } }
+            @for cache in caches { p.note { (cache.text) } }
             (legend(chart))
             (plot(&format!("r{index}-{}", chart.id), chart, &marks))
             @match chart.shape {

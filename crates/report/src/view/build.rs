@@ -9,9 +9,9 @@ use results::read::ResultSet;
 
 use super::sentence::Detail;
 use super::{
-    Cell, Chart, Content, FigureRow, Of, Part, Scale, Variant, View, clock, commands, courses,
-    curves, driven, effects, facts, figures, glossary, grids, headline, heat, jobs, latency,
-    layers, machine, pictures, sentence, states, strips, throughput, trust, why,
+    Cell, Chart, Content, FigureRow, Of, Part, Scale, Variant, View, caches, clock, commands,
+    courses, curves, driven, effects, facts, figures, glossary, grids, headline, heat, jobs,
+    latency, layers, machine, pictures, sentence, states, strips, throughput, trust, why,
 };
 use crate::wording;
 use stats::Verdict;
@@ -21,8 +21,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
     let plan = &set.manifest.plan;
     let rows = figures::rows(analysis, plan);
     let variants = variants(set, analysis);
-    let mut findings = findings.to_vec();
-    findings.sort_by_key(|f| Reverse(f.severity));
+    let findings = gravest_first(findings);
     let mut charts = curves::charts(plan, &rows);
     let by_job = jobs::charts(set, None, None);
     let each: Vec<String> = by_job.iter().map(|chart| chart.id.clone()).collect();
@@ -69,6 +68,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         grids: grids::grids(plan, &rows),
         effects,
         courses: courses::courses(analysis),
+        caches: caches::caches(analysis, &variants),
         jobs: jobs::rows(analysis),
         expectations: analysis.expectations.clone(),
         reported: analysis.reported.clone(),
@@ -88,6 +88,12 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         variants,
         figures: rows,
     }
+}
+
+fn gravest_first(findings: &[Finding]) -> Vec<Finding> {
+    let mut findings = findings.to_vec();
+    findings.sort_by_key(|finding| Reverse(finding.severity));
+    findings
 }
 
 /// Jobs are seen first of no more variants.

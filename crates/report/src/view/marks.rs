@@ -1,4 +1,4 @@
-//! Marks in charts: changes of throughput, starts of stages, and disturbed cells.
+//! Marks in charts: changes of throughput, what caches become, starts of stages, and disturbed cells.
 
 use super::clock::{StageStart, of_several};
 use super::{Chart, CourseRow, Mark, View, strips};
@@ -11,7 +11,12 @@ pub fn marks(view: &View, chart: &Chart) -> Vec<Mark> {
     let changes = view.courses.iter().filter(|course| course.is_in(&chart.id));
     let changes = changes.filter_map(CourseRow::mark);
     let marks = changes.chain(strips::marks(&view.cells, &chart.id));
-    marks.chain(starts(view, chart)).collect()
+    let of_caches = view.caches.iter().filter(|cache| cache.is_in(&chart.id));
+    let of_caches = of_caches.flat_map(|cache| {
+        let starts = view.starts.get(cache.course.variant).map_or(&[][..], Vec::as_slice);
+        cache.marks(&chart.id, starts)
+    });
+    marks.chain(of_caches).chain(starts(view, chart)).collect()
 }
 
 /// Returns where the stages begin, in a chart over several: of all variants whose lines it has, as long as they are few.

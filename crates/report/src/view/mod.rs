@@ -4,6 +4,7 @@
 mod alike;
 mod boxes;
 mod build;
+mod caches;
 mod chart;
 mod clock;
 mod commands;
@@ -35,6 +36,7 @@ mod why;
 
 pub use alike::{Alike, alike};
 pub use build::view;
+pub use caches::CacheRow;
 pub use chart::{Axis, CELL, Chart, Part, Scale, Series, Shape};
 pub use clock::{StageStart, of_several};
 pub use courses::{CourseRow, Mark};
@@ -109,6 +111,8 @@ pub struct View {
     pub effects: Vec<EffectRow>,
     /// The course of throughput within the runs.
     pub courses: Vec<CourseRow>,
+    /// The course of caches: cold, warm, full of junk, stalled.
+    pub caches: Vec<CacheRow>,
     /// The expectations, with their outcomes.
     pub expectations: Vec<Expectation>,
     /// Figures that the experiment's source reported, beside those found here.
