@@ -8,7 +8,7 @@ use layers::{MACHINE_CPU_PER_IO, SLOWEST_JOB};
 use results::histogram;
 use results::model::{
     CellRecord, ContentFigure, LatencySummary, LayerFigures, LoadSummary, OperationSummary,
-    StageRecord, counted_operations,
+    Outcomes, StageRecord, TreeFacts, counted_operations,
 };
 use results::read::CellData;
 
@@ -160,17 +160,19 @@ fn of_stages(stages: &[&StageRecord], mixed: bool) -> Vec<Value> {
     }
     let machine = stages.iter().filter(|stage| stage.load.is_some()).map(|stage| &stage.machine);
     let mut whole = cpu(&loads, machine);
-    // Jobs of several loads are not the same ones.
-    if let [load] = &loads[..]
-        && !load.jobs.is_empty()
-    {
-        whole.push((SLOWEST_JOB, load.slowest_job_percent()));
+    // Jobs of several loads are not the same ones, and neither are trees.
+    if let [load] = &loads[..] {
+        if !load.jobs.is_empty() {
+            whole.push((SLOWEST_JOB, load.slowest_job_percent()));
+        }
+        whole.extend(of_tree(load));
     }
     // Of a load with one operation the CPU time and the jobs are that operation's.
     let mut names = counted_operations(operations.keys());
     if let (Some(name), None, false) = (names.next(), names.next(), mixed) {
         let of = Of::Operation(name.clone());
-        let own = |id: &str| id.ends_with(CPU_PER_IO) || id == SLOWEST_JOB;
+        let own =
+            |id: &str| id.ends_with(CPU_PER_IO) || id == SLOWEST_JOB || layers::measured(id).trees;
         let own = whole.iter().filter(|(id, _)| own(id));
         values.extend(own.map(|(id, v)| (of.clone(), (*id).to_owned(), *v)));
     }
@@ -234,10 +236,32 @@ pub(crate) fn of_jobs(cells: &[&CellData], apart: bool) -> BTreeMap<Scope, BTree
     all.into_iter().map(|(scope, jobs)| (scope, of_job(jobs))).collect()
 }
 
+/// Figures of a load of a tree as a whole; nothing of other loads.
+fn of_tree(load: &LoadSummary) -> Vec<(&'static str, Option<f64>)> {
+    if load.operations.values().all(|operation| operation.attempted.is_none()) {
+        return Vec::new();
+    }
+    let names = counted_operations(load.operations.keys());
+    let done: u64 = names.filter_map(|name| load.operations.get(name)).map(|own| own.ios).sum();
+    let at_end = |of: fn(&TreeFacts) -> u64| load.tree.as_ref().map(|tree| of(tree) as f64);
+    vec![
+        ("operations_per_s", per_second(done, load.duration_ns)),
+        ("tree_files", at_end(|tree| tree.files)),
+        ("tree_directories", at_end(|tree| tree.directories)),
+        ("tree_bytes", at_end(|tree| tree.bytes)),
+    ]
+}
+
+fn per_second(n: u64, nanos: u64) -> Option<f64> {
+    (nanos > 0).then(|| n as f64 / (nanos as f64 / 1e9))
+}
+
 /// One operation over several loads.
 #[derive(Default)]
 struct Total {
     ios: u64,
+    /// The outcomes that only operations on a tree have.
+    outcomes: Option<Outcomes>,
     bytes: u64,
     errors: u64,
     nanos: u64,
@@ -264,6 +288,13 @@ impl Total {
         self.bytes += operation.bytes;
         self.errors += operation.errors.values().sum::<u64>();
         self.nanos += duration_ns;
+        if let Some(attempted) = operation.attempted {
+            let all = self.outcomes.get_or_insert_default();
+            all.attempted += attempted;
+            all.expected +=
+                operation.expected_errors.iter().flat_map(BTreeMap::values).sum::<u64>();
+            all.skipped += operation.skipped.unwrap_or_default();
+        }
         self.latency = operation.latency;
         let next = histogram::merge(operation.histogram.as_deref()).ok().flatten();
         let all = self.latencies.take();
@@ -286,13 +317,20 @@ impl Total {
     }
 
     fn metrics(&self) -> impl Iterator<Item = (&'static str, Option<f64>)> {
-        let per_second = |n: u64| (self.nanos > 0).then(|| n as f64 / (self.nanos as f64 / 1e9));
+        let rate = |n: u64| per_second(n, self.nanos);
+        let of_tree = self.outcomes.map(|all| {
+            [
+                ("attempted_per_s", rate(all.attempted)),
+                ("expected_errors", Some(all.expected as f64)),
+                ("skipped", Some(all.skipped as f64)),
+            ]
+        });
         // The summary of a single stage is what the load itself measured.
         let merged = || self.latencies.as_ref().and_then(histogram::summary);
         let latency = if self.parts == 1 { self.latency } else { merged() };
         [
-            ("iops", per_second(self.ios)),
-            ("throughput_bytes_per_s", per_second(self.bytes)),
+            ("iops", rate(self.ios)),
+            ("throughput_bytes_per_s", rate(self.bytes)),
             ("errors", Some(self.errors as f64)),
             ("latency_mean_ns", latency.map(|l| l.mean_ns)),
             ("latency_min_ns", latency.map(|l| l.min_ns as f64)),
@@ -302,6 +340,7 @@ impl Total {
             ("latency_max_ns", latency.map(|l| l.max_ns as f64)),
         ]
         .into_iter()
+        .chain(of_tree.into_iter().flatten())
         .chain(self.bandwidths.as_ref().map(|all| (IO_BANDWIDTH, median(all))))
     }
 }

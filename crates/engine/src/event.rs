@@ -1,6 +1,6 @@
 //! Events that a load tells while it runs.
 
-use results::model::{IntervalRow, JobRow};
+use results::model::{IntervalRow, JobRow, Population};
 use units::Bytes;
 
 /// One thing that a load tells while it runs, in order.
@@ -68,6 +68,8 @@ pub struct Progress {
     pub remaining_ns: Option<u64>,
     /// CPU time per I/O since the last rows, microseconds; `None` where it cannot be known.
     pub cpu_per_io_us: Option<f64>,
+    /// The file tree that is loaded, as it was at the end of the last interval; `None` of other loads.
+    pub tree: Option<Population>,
 }
 
 impl Progress {
@@ -84,7 +86,7 @@ impl Progress {
         let fraction = by_time.into_iter().chain(by_bytes).reduce(f64::max);
         let remaining_ns =
             fraction.filter(|&f| f > 0.0).map(|f| (elapsed_ns as f64 * (1.0 - f) / f) as u64);
-        Self { elapsed_ns, fraction, remaining_ns, cpu_per_io_us: None }
+        Self { elapsed_ns, fraction, remaining_ns, cpu_per_io_us: None, tree: None }
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
+use results::model::Population;
+
 /// Why a load ends before its duration, bytes or passes are reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StopReason {
@@ -27,6 +29,10 @@ pub(crate) struct WorkerProgress {
     pub bytes: AtomicU64,
     /// I/Os in flight.
     pub in_flight: AtomicU64,
+    /// The operations on a tree among those that ended that CPU time is told for each of.
+    pub costly: AtomicU64,
+    /// Files of its part of a tree, and their bytes, at the end of an interval.
+    pub tree: (AtomicU64, AtomicU64),
 }
 
 /// Start, halt, and what every worker has done so far.
@@ -105,6 +111,19 @@ impl LoadStatus {
     /// Bytes over all workers.
     pub(crate) fn bytes(&self) -> u64 {
         self.gauges.iter().map(|g| g.bytes.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Operations on a tree that CPU time is told for each of, over all workers.
+    pub(crate) fn costly(&self) -> u64 {
+        self.gauges.iter().map(|g| g.costly.load(Ordering::Relaxed)).sum()
+    }
+
+    /// The tree of all workers.
+    pub(crate) fn population(&self) -> Population {
+        let sum = |of: fn(&WorkerProgress) -> &AtomicU64| {
+            self.gauges.iter().map(|g| of(g).load(Ordering::Relaxed)).sum()
+        };
+        Population { files: sum(|g| &g.tree.0), bytes: sum(|g| &g.tree.1) }
     }
 
     /// I/Os in flight over all workers.

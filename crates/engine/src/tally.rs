@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
-use results::model::{IntervalRow, OperationSummary};
+use results::model::{IntervalRow, OperationSummary, Outcomes};
 
 use crate::error::EngineError;
 use crate::record::{Buckets, Completion, Errors, Worst};
@@ -80,6 +80,11 @@ impl OpTally {
         self.latency.total()
     }
 
+    /// Operations on a tree that were tried, whatever came of them.
+    fn attempted(&self) -> u64 {
+        self.ios() + self.errors.total() + self.expected.total()
+    }
+
     fn merge(&mut self, other: &Self) {
         self.latency.merge(&other.latency);
         self.bytes += other.bytes;
@@ -122,7 +127,6 @@ impl OpTally {
         let bandwidths = self.bandwidth.as_ref().map(Buckets::histogram).transpose()?;
         let is_one =
             self.bandwidth.is_none() && !outcomes && ios > 0 && self.bytes.is_multiple_of(ios);
-        let attempted = ios + self.errors.total() + self.expected.total();
         Ok(OperationSummary {
             io_bytes: (is_one && self.bytes > 0).then(|| self.bytes / ios),
             bandwidths: bandwidths.as_ref().and_then(encoded),
@@ -136,7 +140,7 @@ impl OpTally {
             submission: short(self.split.as_ref().map(|s| &s.0))?,
             completion: short(self.split.as_ref().map(|s| &s.1))?,
             lateness: short(self.lateness.as_ref())?,
-            attempted: outcomes.then_some(attempted),
+            attempted: outcomes.then(|| self.attempted()),
             expected_errors: outcomes.then(|| self.expected.by_name()),
             skipped: outcomes.then_some(self.skipped),
         })
@@ -253,6 +257,11 @@ impl Tally {
                 ios: latency.len(),
                 bytes: tally.bytes,
                 errors: tally.errors.total(),
+                outcomes: self.shape.outcomes.then(|| Outcomes {
+                    attempted: tally.attempted(),
+                    expected: tally.expected.total(),
+                    skipped: tally.skipped,
+                }),
                 latency: results::histogram::summary(&latency),
                 histogram: encoded(&latency),
             })

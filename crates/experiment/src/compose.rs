@@ -12,7 +12,6 @@ use crate::diagnostic::Diagnostic;
 use crate::factors::Factor;
 use crate::file::File;
 use crate::graph::{self, StackPlan};
-use crate::load::operations;
 use crate::machine;
 use crate::pictures::{self, Picture};
 use crate::plan::{CellPlan, DevicePlan, Machine, Needs, Plan};
@@ -270,7 +269,7 @@ fn distinct(variants: &[Vec<Stage>]) -> Vec<Stage> {
     let figures = |stage: &Stage| -> Vec<String> {
         stage.task.picked().into_iter().flatten().map(str::to_owned).collect()
     };
-    let operations = |stage: &Stage| (stage.task.load().map(operations), figures(stage));
+    let operations = |stage: &Stage| (stage.task.operations(), figures(stage));
     let mut all: Vec<Stage> = Vec::new();
     for stage in variants.iter().flatten() {
         let same = |other: &Stage| {

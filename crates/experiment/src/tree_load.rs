@@ -117,6 +117,14 @@ fn mistake(error: &tree::TreeError, places: &Places) -> Diagnostic {
 }
 
 impl StageTask for Tree {
+    fn operations(&self) -> Vec<String> {
+        self.spec.operations().iter().map(ToString::to_string).collect()
+    }
+
+    fn is_of_tree(&self) -> bool {
+        true
+    }
+
     fn plan(&self, stage: &StageHead, on: &mut Planner) -> Result<Vec<StagePlan>, Diagnostic> {
         let target = targets::directory(stage, &on.stack)?;
         let LoadSpec { content, duration, ios, interval, .. } = self.load.clone();

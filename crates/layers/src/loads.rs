@@ -117,3 +117,71 @@ pub(crate) static METRICS: &[Metric] = &[
         help: "CPU time of the load's own threads per completed I/O, flushes left out of the count but not of the time; the layers' kernel threads are not in it.",
     },
 ];
+
+const fn of_tree(id: &'static str, name: &'static str, unit: Unit, help: &'static str) -> Metric {
+    let (better, basis, test) = (Better::Neither, Basis::Level, Test::Paired);
+    Metric { id, name, unit, better, basis, test, help }
+}
+
+/// Metrics that only an operation on a tree of files has.
+pub(crate) static OF_TREE_OPERATIONS: &[Metric] = &[
+    Metric {
+        basis: Basis::Counter,
+        ..of_tree(
+            "attempted_per_s",
+            "attempts per second",
+            Unit::PerSecond,
+            "Operations on a tree that were tried, whatever came of them, per second.",
+        )
+    },
+    Metric {
+        basis: Basis::Counter,
+        ..of_tree(
+            "expected_errors",
+            "expected errors",
+            Unit::Count,
+            "Operations on a tree that failed as they had to: no file of that name, one that is there already, no space. Those that should not have failed stand among failed I/Os.",
+        )
+    },
+    Metric {
+        basis: Basis::Counter,
+        ..of_tree(
+            "skipped",
+            "skipped operations",
+            Unit::Count,
+            "Operations on a tree that were not tried: no name was left for them, or the file system was as full as it may be.",
+        )
+    },
+];
+
+/// Metrics that only a load of a tree of files as a whole has.
+pub(crate) static OF_TREES: &[Metric] = &[
+    Metric {
+        better: Better::Higher,
+        basis: Basis::Counter,
+        ..of_tree(
+            "operations_per_s",
+            "operations per second",
+            Unit::PerSecond,
+            "Operations of all kinds on a tree that were done, per second over the whole load; what makes files durable afterwards (fsync, fdatasync) is not one of its own.",
+        )
+    },
+    of_tree(
+        "tree_files",
+        "files in the tree",
+        Unit::Count,
+        "Names that have a file at the end of the load, links apart, by the load's own books.",
+    ),
+    of_tree(
+        "tree_directories",
+        "directories of the tree",
+        Unit::Count,
+        "Directories that the load made and that are there at its end.",
+    ),
+    of_tree(
+        "tree_bytes",
+        "bytes in the tree",
+        Unit::Bytes,
+        "Sizes of all files together at the end of the load, each counted once: what the file system holds, not what it takes for it.",
+    ),
+];

@@ -48,7 +48,8 @@ pub fn any_reduces<'a>(names: impl IntoIterator<Item = &'a str>) -> bool {
 
 /// Every metric of the catalogue: of loads, of commands, of devices and of every kind of layer; its counters are apart.
 pub fn metrics() -> impl Iterator<Item = &'static Metric> {
-    let common = loads::METRICS.iter().chain(commands::METRICS);
+    let of_loads = loads::METRICS.iter().chain(loads::OF_TREE_OPERATIONS).chain(loads::OF_TREES);
+    let common = of_loads.chain(commands::METRICS);
     let of_devices = machine::metrics();
     common.chain(of_devices).chain(kinds().iter().flat_map(|kind| kind.metrics))
 }
@@ -63,6 +64,10 @@ pub fn counters() -> impl Iterator<Item = &'static Metric> {
 pub struct MetricOwners {
     /// Each operation of a load, or the load.
     pub loads: bool,
+    /// Each operation of a load of a tree.
+    pub tree_operations: bool,
+    /// A load of a tree as a whole.
+    pub trees: bool,
     /// Commands.
     pub commands: bool,
     /// Block devices under a stack.
@@ -78,6 +83,8 @@ pub fn measured(id: &str) -> MetricOwners {
     let kinds = kinds().iter().filter(has);
     MetricOwners {
         loads: among(loads::METRICS),
+        tree_operations: among(loads::OF_TREE_OPERATIONS),
+        trees: among(loads::OF_TREES),
         commands: among(commands::METRICS),
         devices: machine::metrics().any(|metric| metric.id == id),
         kinds: kinds.map(|kind| kind.name).collect(),

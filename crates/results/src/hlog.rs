@@ -68,6 +68,7 @@ mod tests {
             ios: values.len() as u64,
             bytes: 0,
             errors: 0,
+            outcomes: None,
             latency: histogram::summary(&h),
             histogram: (!values.is_empty()).then(|| histogram::encode(&h).unwrap()),
         }

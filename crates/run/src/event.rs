@@ -154,6 +154,7 @@ mod tests {
             ios,
             bytes: ios * 4096,
             errors: 0,
+            outcomes: None,
             latency: None,
             histogram: None,
         };

@@ -157,6 +157,9 @@ pub(crate) fn hand_in(scene: &CellContext, plan: &CellPlan, turn: LoadId, said: 
             for row in rows.iter().map(|row| Row::Interval(row.clone())).chain(jobs) {
                 scene.recorder.row(&row);
             }
+            if let (Some(tree), Some(last)) = (at.tree, rows.last()) {
+                scene.recorder.row(&Row::Sample(tree.sample(last.end_ns)));
+            }
             let operations = OperationBrief::newest(rows);
             scene.recorder.event(progress(at, operations));
         }

@@ -68,6 +68,20 @@ impl TreeSpec {
         (all.saturating_sub(u64::from(worker)).div_ceil(workers)) as u32
     }
 
+    /// The operations in the order of the mix, and those that make files durable after others.
+    pub fn operations(&self) -> Vec<TreeOp> {
+        let mut all: Vec<_> =
+            self.ops.weights().filter(|(_, weight)| *weight > 0.0).map(|(op, _)| op).collect();
+        let after =
+            [(self.fsync_percent, TreeOp::Fsync), (self.fdatasync_percent, TreeOp::Fdatasync)];
+        for (percent, op) in after {
+            if percent > 0.0 && !all.contains(&op) {
+                all.push(op);
+            }
+        }
+        all
+    }
+
     /// Checks that it can be done.
     ///
     /// # Errors

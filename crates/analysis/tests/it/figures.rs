@@ -299,3 +299,42 @@ fn what_a_command_prints_is_a_figure_with_a_verdict() {
     assert_eq!(found.verdict, Some(stats::Verdict::Worse), "less of it is better");
     assert!(analysis.comparisons.iter().all(|c| c.metric != "folders"));
 }
+
+#[test]
+fn a_load_of_a_tree_has_figures_of_its_outcomes_per_operation_and_of_the_tree_as_a_whole() {
+    let mut result = fixture::with(2, 7_600.0);
+    let known = |result: &ResultSet, scope: &Scope, metric: &str| {
+        analyse(result).variants[0].of(scope).get(metric).and_then(|figure| figure.median)
+    };
+    assert_eq!(known(&result, &Of::Load.alone(), "tree_files"), None);
+    assert_eq!(known(&result, &Scope::operation("randwrite"), "attempted_per_s"), None);
+    for load in loads(&mut result) {
+        let mut create = load.operations.remove("randwrite").unwrap();
+        (create.ios, create.attempted, create.skipped) = (600, Some(1000), Some(7));
+        create.expected_errors = Some([("EEXIST".to_owned(), 390)].into());
+        let fsync =
+            results::model::OperationSummary { attempted: Some(50), ios: 50, ..create.clone() };
+        load.operations = [("create".to_owned(), create), ("fsync".to_owned(), fsync)].into();
+        load.duration_ns = 10_000_000_000;
+        let equilibrium = results::model::EquilibriumFacts::default();
+        load.tree = Some(results::model::TreeFacts {
+            files: 600,
+            directories: 3,
+            bytes: 4096,
+            equilibrium,
+        });
+    }
+    let create = Scope::operation("create");
+    assert_eq!(known(&result, &create, "iops"), Some(60.0));
+    assert_eq!(known(&result, &create, "attempted_per_s"), Some(100.0));
+    assert_eq!(known(&result, &create, "expected_errors"), Some(390.0));
+    assert_eq!(known(&result, &create, "skipped"), Some(7.0));
+    for scope in [Of::Load.alone(), create] {
+        assert_eq!(known(&result, &scope, "operations_per_s"), Some(60.0), "fsync apart");
+        assert_eq!(known(&result, &scope, "tree_files"), Some(600.0));
+        assert_eq!(known(&result, &scope, "tree_bytes"), Some(4096.0));
+    }
+    let of_load = analyse(&result);
+    let mut compared = of_load.comparisons.iter().map(|c| c.metric.as_str());
+    assert!(compared.any(|metric| metric == "operations_per_s"));
+}

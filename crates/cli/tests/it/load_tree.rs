@@ -217,16 +217,34 @@ on = "data"
 [[stage]]
 do = "tree"
 name = "grow"
+measure = true
 ops = "create=40,randread=40,delete=20"
 files = 300
 file_size = "8k"
 jobs = 2
 ios = 6000
+interval = "10ms"
 
-[[stage]]
-do = "read"
-name = "end"
-measure = true
+[[question]]
+metric = "iops"
+operation = "create"
+
+[[question]]
+metric = "operations_per_s"
+
+[[expect]]
+metric = "tree_files"
+near = 200
+tolerance = "20 %"
+
+[[expect]]
+metric = "expected_errors"
+operation = "delete"
+above = 0
+
+[[picture]]
+show = "iops over time"
+operation = "create"
 "#;
 
 #[test]
@@ -258,6 +276,15 @@ fn a_stage_of_an_experiment_loads_a_tree_and_its_record_has_the_figures() {
         "{}",
         told.out
     );
+    for (asked, said) in [
+        ("metric = \"iops\"\noperation = \"append\"", "No measured stage does 'append'"),
+        ("metric = \"tree_files\"\noperation = \"create\"", "'create' is an operation of a load"),
+    ] {
+        std::fs::write(&file, format!("{EXPERIMENT}\n[[question]]\n{asked}\n")).unwrap();
+        let strange = fathom_in(folder.path(), &["explain", "grown.toml"]);
+        assert!(strange.code == Some(2) && strange.err.contains(said), "{}", strange.err);
+    }
+    std::fs::write(&file, EXPERIMENT).unwrap();
     let simulated = fathom_in(folder.path(), &["run", "grown.toml", "--simulate", "--out", "s"]);
     assert_eq!(simulated.code, Some(0), "{}", simulated.err);
 
@@ -279,4 +306,12 @@ fn a_stage_of_an_experiment_loads_a_tree_and_its_record_has_the_figures() {
     let files = load["tree"]["files"].as_u64().unwrap();
     assert!((150..250).contains(&files), "{load}");
     assert_eq!(load["tree"]["bytes"], 8192 * files);
+    let shown = fathom_in(folder.path(), &["show", "r", "--json"]);
+    let shown: Value = serde_json::from_str(&shown.out).unwrap();
+    let met = shown["expectations"].as_array().unwrap();
+    assert!(met.len() == 2 && met.iter().all(|one| one["outcome"] == "met"), "{met:?}");
+    let page = std::fs::read_to_string(folder.path().join("r/report.html")).unwrap();
+    for title in ["Files in the tree", "Operations of each kind on", "Outcomes of operations on"] {
+        assert!(page.contains(title), "{title}");
+    }
 }

@@ -131,6 +131,7 @@ mod tests {
             ios,
             bytes: ios * 512,
             errors: 0,
+            outcomes: None,
             latency: (ios > 0).then_some(latency),
             histogram: None,
         }

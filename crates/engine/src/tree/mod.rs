@@ -4,6 +4,7 @@
 //! names are blocking ones, one thread for each worker: a ring hands them to threads of the kernel, which costs more than it saves.
 
 mod calls;
+mod ends;
 mod leaves;
 mod load;
 mod ours;

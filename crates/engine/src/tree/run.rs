@@ -6,12 +6,13 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use content::{Contents, Part};
-use results::model::{EngineFacts, EquilibriumFacts, LoadSummary, TreeFacts};
+use results::model::{
+    EngineFacts, EquilibriumFacts, LoadSummary, Population, TreeFacts, counted_operations,
+};
 use sys::interrupt::Level;
 use sys::stamps::Stamps;
-use tree::{Stream, TreeOp, TreeSpec};
+use tree::{Stream, TreeOp};
 use units::Bytes;
-use units::show::grouped;
 
 use crate::collect::Collector;
 use crate::error::{EngineError, ErrorKind};
@@ -26,12 +27,13 @@ use crate::stood_still;
 use crate::summary;
 use crate::tally::Shape;
 use crate::tree::calls::Calls;
+use crate::tree::ends::{UNSETTLED, ended_by, lost, unsettled};
 use crate::tree::leaves::Leaves;
 use crate::tree::load::TreeLoad;
 use crate::tree::ours::Made;
 use crate::tree::place::Root;
-use crate::tree::rest::{PATIENCE, Rest, foretold};
-use crate::tree::worker::{Ended, Limits, Why, Worker};
+use crate::tree::rest::{Rest, foretold};
+use crate::tree::worker::{Ended, Limits, Worker};
 use crate::tree::writer::Writer;
 
 /// Time between two looks at the workers.
@@ -73,7 +75,7 @@ pub fn run(
     let shape = (layout, load.spec.levels, load.spec.dirs);
     let leaves = Arc::new(Leaves::make(root, shape, context.interrupt)?);
     let stamps = Stamps::of(context.clock);
-    let parts = Parts { load, contents, leaves, stamps, operations: operations(&load.spec) };
+    let parts = Parts { load, contents, leaves, stamps, operations: load.spec.operations() };
     let ready = parts.start()?;
     if context.interrupt.level() != Level::None {
         // Directories may be missing: nothing can be done in them.
@@ -107,19 +109,6 @@ fn check_memory(files: u64, available: Option<Bytes>) -> Result<(), EngineError>
     let message =
         format!("{files} names need up to {needed} of memory, and {available} can be had");
     Err(EngineError::new(ErrorKind::Environment, message, "take fewer names"))
-}
-
-/// The operations of a load in the order of its mix, and those that make files durable after others.
-fn operations(spec: &TreeSpec) -> Vec<TreeOp> {
-    let mut all: Vec<_> =
-        spec.ops.weights().filter(|(_, weight)| *weight > 0.0).map(|(op, _)| op).collect();
-    let after = [(spec.fsync_percent, TreeOp::Fsync), (spec.fdatasync_percent, TreeOp::Fdatasync)];
-    for (percent, op) in after {
-        if percent > 0.0 && !all.contains(&op) {
-            all.push(op);
-        }
-    }
-    all
 }
 
 /// The parts that workers are set up from.
@@ -168,6 +157,9 @@ impl Parts<'_> {
         let status = Arc::new(LoadStatus::new(spec.workers as usize, None));
         let place = |op| self.operations.iter().position(|own| *own == op).unwrap_or_default();
         let places = TreeOp::ALL.map(place);
+        let names = self.names();
+        let counted: Vec<_> = counted_operations(names.iter()).collect();
+        let costly: Vec<_> = names.iter().map(|name| counted.contains(&name)).collect();
         let (sender, ends) = channel();
         let (mut threads, mut readers) = (Vec::new(), Vec::new());
         for number in 0..spec.workers {
@@ -191,6 +183,7 @@ impl Parts<'_> {
                 calls: Calls::new(self.leaves.clone(), writer, made),
                 recorder,
                 places,
+                costly: costly.clone().into(),
                 rest: Rest::new(spec, number),
             };
             let sender = sender.clone();
@@ -282,7 +275,8 @@ impl Running {
             if !rows.all.is_empty() {
                 let elapsed_ns = now_ns.saturating_sub(self.pace.start_ns);
                 let mut progress = Progress::of(elapsed_ns, self.pace.duration_ns, done, total);
-                progress.cpu_per_io_us = meter.per_io_us(done);
+                progress.cpu_per_io_us = meter.per_io_us(self.status.costly());
+                progress.tree = Some(self.status.population());
                 on(Event::Intervals { rows: rows.all, jobs: rows.jobs, progress });
             }
             if now_ns >= compared_ns + COMPARE_NS {
@@ -320,7 +314,10 @@ impl Running {
         let end_ns = moments.max().unwrap_or(start_ns).max(start_ns);
         let duration_ns = end_ns - start_ns;
         let rows = self.collector.last_rows(end_ns)?;
-        let progress = Progress::of(duration_ns, Some(duration_ns), 0, None);
+        let mut progress = Progress::of(duration_ns, Some(duration_ns), 0, None);
+        let sum = |of: fn(&Ended) -> u64| ended.iter().map(of).sum();
+        let population = Population { files: sum(|end| end.files), bytes: sum(|end| end.bytes) };
+        progress.tree = is_whole.then_some(population);
         on(Event::Intervals { rows: rows.all, jobs: rows.jobs, progress });
         let failed = self.collector.total().errors();
         if failed > 0 {
@@ -383,42 +380,6 @@ fn facts(parts: &Parts, ended: &[Ended], equilibrium: EquilibriumFacts) -> TreeF
     }
 }
 
-/// Ended by no rest that was seen within the time that it was waited for.
-const UNSETTLED: &str = "unsettled";
-
-fn ended_by(ended: &[Ended], halted: StopReason, is_whole: bool) -> &'static str {
-    let any = |why: Why| ended.iter().any(|end| end.why == why);
-    let is_at_rest = |end: &Ended| end.at_rest.iter().all(Option::is_some);
-    let gave_up = |end: &Ended| end.why == Why::Rest && !is_at_rest(end);
-    match halted {
-        StopReason::Interrupted => "interrupted",
-        StopReason::Errors | StopReason::MaxErrors => "errors",
-        // Workers that should have ended are given up after the time of the load alone.
-        StopReason::Steady | StopReason::None => match () {
-            () if !is_whole || any(Why::Time) => "duration",
-            () if ended.iter().any(gave_up) => UNSETTLED,
-            () if any(Why::Rest) && ended.iter().all(is_at_rest) => "equilibrium",
-            () => "ios",
-        },
-    }
-}
-
-/// Says that workers did not come back.
-fn lost(missing: usize, all: usize) -> String {
-    format!(
-        "{missing} of {all} workers did not come back from the kernel; what they did since their last interval is not counted"
-    )
-}
-
-/// Says that no rest was seen.
-fn unsettled(equilibrium: &EquilibriumFacts) -> String {
-    let operations = grouped(PATIENCE * equilibrium.predicted_operations.unwrap_or_default());
-    format!(
-        "the tree was not seen at rest within {operations} operations, {PATIENCE} times the predicted ones; take more names, whose number \
-         swings by less, or end the load after a time or a number of operations"
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -429,25 +390,5 @@ mod tests {
         let error = check_memory(1_000_000_000, had).unwrap_err();
         assert!(error.kind() == ErrorKind::Environment && error.to_string().contains("1 GiB"));
         assert!(check_memory(60_000_000, had).is_ok() && check_memory(u64::MAX / 17, None).is_ok());
-    }
-
-    #[test]
-    fn a_load_whose_workers_are_lost_is_ended_by_its_time_and_not_by_rest() {
-        let end = |why, rest: Option<u64>| Ended {
-            worker: 0,
-            why,
-            at_ns: Some(1),
-            files: 0,
-            directories: 0,
-            bytes: 0,
-            at_rest: [rest; 2],
-        };
-        let said = |ended: &[Ended], is_whole| ended_by(ended, StopReason::None, is_whole);
-        assert_eq!(said(&[], false), "duration");
-        assert_eq!(said(&[end(Why::Rest, Some(9))], false), "duration");
-        assert_eq!(ended_by(&[], StopReason::Interrupted, false), "interrupted");
-        assert_eq!(said(&[end(Why::Rest, Some(9))], true), "equilibrium");
-        assert_eq!(said(&[end(Why::Rest, Some(9)), end(Why::Rest, None)], true), UNSETTLED);
-        assert_eq!(said(&[end(Why::Rest, Some(9)), end(Why::Operations, None)], true), "ios");
     }
 }

@@ -40,6 +40,8 @@ pub(crate) struct Worker {
     pub recorder: IntervalRecorder,
     /// Place of each operation among those of the load, by its place in [`TreeOp::ALL`].
     pub places: [usize; TreeOp::ALL.len()],
+    /// Tells of each operation of the load whether CPU time is told for each of it.
+    pub costly: Box<[bool]>,
     pub rest: Rest,
 }
 
@@ -66,6 +68,17 @@ pub(crate) struct Ended {
     pub bytes: u64,
     /// Operations after which files, and their bytes, were seen at rest.
     pub at_rest: [Option<u64>; 2],
+}
+
+/// The end of one operation.
+struct Stepped {
+    now_ns: u64,
+    /// Operations that have failed in a row by then.
+    failures: u64,
+    /// Bytes that it moved.
+    bytes: u64,
+    /// Tells whether it was tried, and is one that CPU time is told for each of.
+    costly: bool,
 }
 
 impl Worker {
@@ -102,7 +115,7 @@ impl Worker {
         let status = self.status.clone();
         let progress = &status.gauges[self.index];
         progress.in_flight.store(1, Ordering::Relaxed);
-        let (mut done, mut bytes) = (0, 0);
+        let (mut done, mut bytes, mut costly) = (0, 0, 0);
         loop {
             let ends = [
                 (Why::Operations, done >= operations),
@@ -113,16 +126,21 @@ impl Worker {
             if let Some((why, _)) = ends.into_iter().find(|(_, is)| *is) {
                 return (now_ns, why);
             }
-            let moved;
-            (now_ns, failures, moved) = self.step(failures);
-            bytes += moved;
+            let ended = self.step(failures);
+            (now_ns, failures) = (ended.now_ns, ended.failures);
+            bytes += ended.bytes;
+            costly += u64::from(ended.costly);
             done += 1;
             progress.ended.store(done, Ordering::Relaxed);
             progress.bytes.store(bytes, Ordering::Relaxed);
+            progress.costly.store(costly, Ordering::Relaxed);
             if failures >= FAILURES {
                 status.halt(StopReason::Errors);
             }
             if now_ns >= edge_ns {
+                let books: &Books = self.stream.books();
+                progress.tree.0.store(books.files().into(), Ordering::Relaxed);
+                progress.tree.1.store(books.bytes(), Ordering::Relaxed);
                 let interval = pace.interval(now_ns);
                 self.recorder.enter(interval);
                 edge_ns = pace.edge_ns(interval);
@@ -130,16 +148,16 @@ impl Worker {
         }
     }
 
-    /// Does one operation. Returns when it had ended, how many have failed in a row by then, and the bytes that it moved.
+    /// Does one operation, before which so many had failed in a row.
     #[inline]
-    fn step(&mut self, failures: u64) -> (u64, u64, u64) {
+    fn step(&mut self, failures: u64) -> Stepped {
         let step = self.stream.next_step();
         let operation = self.places[step.op as usize];
         if let Expectation::Skip(_) = step.expected {
             self.stream.record(&step, tree::Answer::default());
             self.rest.note(self.stream.books());
             self.recorder.tally().ended(operation, Outcome::Skipped, 0);
-            return (self.stamps.now_ns(), failures, 0);
+            return Stepped { now_ns: self.stamps.now_ns(), failures, bytes: 0, costly: false };
         }
         let Carried { answer, latency_ns, now_ns, synced } = self.calls.carry_out(&step);
         let verdict = self.stream.record(&step, answer);
@@ -164,7 +182,7 @@ impl Worker {
             // Whoever misses everything else misses these too.
             Outcome::Expected(_) | Outcome::Skipped => failures,
         };
-        (now_ns, failures, answer.bytes)
+        Stepped { now_ns, failures, bytes: answer.bytes, costly: self.costly[operation] }
     }
 
     fn count_sync(&mut self, synced: Synced) {

@@ -5,9 +5,8 @@ use results::model::Show;
 use super::{LEVELS, MOST, Picture};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::factors::Factor;
-use crate::load::operations;
 use crate::stacks::VariantStack;
-use crate::stages::{Stage, WorksOn};
+use crate::stages::Stage;
 use crate::subject::unrecorded;
 
 impl Picture {
@@ -77,7 +76,7 @@ impl Picture {
     fn check_load(&self, stages: &[Stage]) -> Option<Diagnostic> {
         let show = self.facts.show.word();
         let single = |stage: &&Stage| {
-            let drives = stage.head.kind.works_on == WorksOn::Load;
+            let drives = !stage.task.operations().is_empty();
             stage.head.measured && drives && stage.task.points().is_empty()
         };
         let loads = || stages.iter().filter(single);
@@ -102,7 +101,7 @@ impl Picture {
             return wrong(if self.facts.stage.is_some() { "stage" } else { "show" }, message, help);
         }
         let operation = self.facts.operation.as_ref()?;
-        let done = loads().filter(own).filter_map(|stage| stage.task.load()).flat_map(operations);
+        let done = loads().filter(own).flat_map(|stage| stage.task.operations());
         let mut done: Vec<String> = done.collect();
         done.sort();
         done.dedup();

@@ -8,6 +8,7 @@ use super::head::{KindFacts, StageHead};
 use super::planner::Planner;
 use crate::diagnostic::Diagnostic;
 use crate::document::{Places, Table};
+use crate::load::operations;
 use crate::plan::{Needs, StagePlan};
 use crate::sweep::Point;
 
@@ -45,6 +46,16 @@ pub trait StageTask: CopyTask {
     /// Returns the load that it measures; of a sweep that of its first point.
     fn load(&self) -> Option<&LoadSpec> {
         None
+    }
+
+    /// Returns the operations of the load that it measures, by name.
+    fn operations(&self) -> Vec<String> {
+        self.load().map(operations).unwrap_or_default()
+    }
+
+    /// Tells whether its load is of a tree of files.
+    fn is_of_tree(&self) -> bool {
+        false
     }
 
     /// Returns every load that it drives.

@@ -5,7 +5,6 @@ use layers::machine::RUN_BYTES;
 use super::Subject;
 use crate::diagnostic::{Diagnostic, nearest, with_article};
 use crate::document::Places;
-use crate::load::operations;
 use crate::stacks::VariantStack;
 use crate::stages::Stage;
 
@@ -56,11 +55,12 @@ impl Subject {
             Some(Diagnostic::at(self.places.at(key), message, help).resting())
         };
         if let Some(operation) = &self.operation {
+            let has = of.loads || of.tree_operations && self.is_on_tree(stages, operation);
             let message = format!(
                 "'{metric}' is a figure of {whose}, and '{operation}' is an operation of a load"
             );
             let help = "take the operation away and name a layer or a stage that has it, or ask for a metric of loads: iops";
-            return if of.loads { None } else { refused("operation", message, help) };
+            return if has { None } else { refused("operation", message, help) };
         }
         let layers = || variants.iter().flat_map(|variant| &variant.layers);
         if let Some(name) = &self.layer {
@@ -88,22 +88,31 @@ impl Subject {
         let mut measured = stages.iter().filter(|stage| stage.head.measured).filter(own);
         let timed = |stage: &Stage| metric == ELAPSED && stage.head.kind.traits.timed;
         let of_stage = |stage: &Stage| {
-            of.loads && stage.task.load().is_some()
+            of.loads && !stage.task.operations().is_empty()
+                || (of.trees || of.tree_operations) && stage.task.is_of_tree()
                 || of.commands && (stage.task.picked().is_some() || timed(stage))
         };
+        let of_stages = of.loads || of.trees || of.tree_operations || of.commands;
         let has = of.devices
             || layers().any(|layer| of.kinds.contains(&layer.kind.as_str()))
             || measured.any(of_stage);
         let message = match &self.stage {
-            Some(stage) if of.loads || of.commands => {
+            Some(stage) if of_stages => {
                 format!("'{metric}' is a figure of {whose}, and stage '{stage}' is none")
             }
             _ => format!("'{metric}' is a figure of {whose}, of which there is none here"),
         };
-        let key =
-            if self.stage.is_some() && (of.loads || of.commands) { "stage" } else { "metric" };
+        let key = if self.stage.is_some() && of_stages { "stage" } else { "metric" };
         let help = "ask for a figure of what there is; docs/json.md lists the metrics of each";
         if has { None } else { refused(key, message, help) }
+    }
+
+    /// Tells whether a load of a tree does `operation` where this is measured.
+    fn is_on_tree(&self, stages: &[Stage], operation: &String) -> bool {
+        let own = |stage: &&Stage| self.stage.as_ref().is_none_or(|name| stage.is_called(name));
+        let measured = stages.iter().filter(|stage| stage.head.measured).filter(own);
+        let mut on_tree = measured.filter(|stage| stage.task.is_of_tree());
+        on_tree.any(|stage| stage.task.operations().contains(operation))
     }
 
     /// Returns what is not in the catalogue must be picked from what a command of a measured stage prints.
@@ -169,9 +178,7 @@ impl Subject {
     fn check_only(&self, stages: &[Stage]) -> Option<Diagnostic> {
         let is_picked = layers::metric(&self.metric).is_none();
         let has = |stage: &&Stage| match &self.operation {
-            Some(wanted) => {
-                stage.task.load().into_iter().flat_map(operations).any(|o| o == *wanted)
-            }
+            Some(wanted) => stage.task.operations().contains(wanted),
             None if is_picked => {
                 stage.task.picked().is_some_and(|names| names.contains(&self.metric.as_str()))
             }
@@ -210,8 +217,8 @@ impl Subject {
         }
         let operation = self.operation.as_ref()?;
         let own = |stage: &&&Stage| self.stage.as_ref().is_none_or(|name| stage.is_called(name));
-        let loads = measured.iter().filter(own).filter_map(|stage| stage.task.load());
-        let mut operations: Vec<_> = loads.flat_map(operations).collect();
+        let mut operations: Vec<_> =
+            measured.iter().filter(own).flat_map(|stage| stage.task.operations()).collect();
         operations.sort();
         operations.dedup();
         let message = match &self.stage {
@@ -242,7 +249,13 @@ impl Subject {
 
 /// Returns what has figures of a metric, in words.
 fn whose(of: &layers::MetricOwners) -> String {
-    let common = [(of.loads, "loads"), (of.commands, "commands"), (of.devices, "devices")];
+    let common = [
+        (of.loads, "loads"),
+        (of.trees, "loads of trees"),
+        (of.tree_operations, "operations on trees"),
+        (of.commands, "commands"),
+        (of.devices, "devices"),
+    ];
     let common = common.into_iter().filter(|(has, _)| *has).map(|(_, word)| word);
     let all: Vec<&str> = common.chain(of.kinds.iter().copied()).collect();
     all.join(" and ")

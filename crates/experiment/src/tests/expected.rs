@@ -233,3 +233,37 @@ fn what_only_keeps_from_a_variant_is_neither_expected_of_it_nor_all_that_it_meas
     assert!(shown.contains("Variant 'two' has no measured stage 'first'"), "{shown}");
     assert!(shown.contains("stage = \"first\"") && shown.contains("second"), "{shown}");
 }
+
+/// An experiment that loads a tree, with more keys at its end.
+fn on_a_tree(more: &str) -> Result<crate::Plan, String> {
+    let text = "name = \"grown\"\nabout = \"x\"\nrepeat = 1\n[devices.data]\nsize = \"512M\"\n[[stack]]\nlayer = \"xfs\"\nname = \"fs\"\non = \"data\"\n\
+                [[stage]]\ndo = \"tree\"\nname = \"grow\"\nmeasure = true\nops = \"create=2,delete=1\"\nfiles = 300\nfile_size = \"8k\"\nfsync = \"5%\"\nios = 100\n";
+    plan(&format!("{text}{more}\n")).map_err(|error| error.render(false))
+}
+
+#[test]
+fn a_load_of_a_tree_is_asked_about_by_operation_and_as_a_whole() {
+    let asked = [
+        "[[question]]\nmetric = \"iops\"\noperation = \"create\"",
+        "[[question]]\nmetric = \"latency_p99_ns\"\noperation = \"fsync\"",
+        "[[question]]\nmetric = \"expected_errors\"\noperation = \"delete\"",
+        "[[question]]\nmetric = \"operations_per_s\"",
+        "[[expect]]\nmetric = \"tree_files\"\nnear = 200\ntolerance = \"10 %\"",
+        "[[picture]]\nshow = \"iops over time\"\noperation = \"create\"",
+    ];
+    let plan = on_a_tree(&asked.join("\n")).unwrap();
+    assert_eq!((plan.facts.questions.len(), plan.facts.pictures.len()), (4, 1));
+    for (asked, said) in [
+        ("metric = \"iops\"\noperation = \"append\"", "No measured stage does 'append'"),
+        ("metric = \"tree_files\"\noperation = \"create\"", "is a figure of loads of trees"),
+    ] {
+        let error = on_a_tree(&format!("[[question]]\n{asked}")).unwrap_err();
+        assert!(error.contains(said), "{error}");
+    }
+    let error =
+        expecting("metric = \"tree_files\"\nstage = \"warm\"\nnear = 1\ntolerance = \"1 %\"");
+    assert!(error.unwrap_err().contains("stage 'warm' is none"));
+    let error =
+        expecting("metric = \"skipped\"\nstage = \"warm\"\noperation = \"randread\"\nabove = 0");
+    assert!(error.unwrap_err().contains("is a figure of operations on trees"));
+}

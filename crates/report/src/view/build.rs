@@ -11,7 +11,7 @@ use super::sentence::Detail;
 use super::{
     Cell, Chart, Content, FigureRow, Of, Part, Scale, Variant, View, caches, clock, commands,
     courses, curves, driven, effects, facts, figures, glossary, grids, headline, heat, jobs,
-    latency, layers, machine, pictures, sentence, states, strips, throughput, trust, why,
+    latency, layers, machine, pictures, sentence, states, strips, throughput, trees, trust, why,
 };
 use crate::wording;
 use stats::Verdict;
@@ -26,6 +26,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
     let by_job = jobs::charts(set, None, None);
     let each: Vec<String> = by_job.iter().map(|chart| chart.id.clone()).collect();
     charts.extend(by_job);
+    charts.extend(trees::charts(set));
     charts.extend(throughput::charts(set));
     charts.extend(latency::charts(set).into_iter().chain(heat::charts(set)));
     charts.extend(strips::charts(set, analysis, &rows));
@@ -115,10 +116,12 @@ fn answer(rows: &[FigureRow], charts: &[Chart], by_job: &[String]) -> Vec<String
         (Of::Operation(name), stage) if row.metric.starts_with("latency") => {
             of(&|c| c.id == latency::id(stage, name))
         }
-        (Of::Operation(name), None) => {
-            of(&|c| c.id.starts_with("throughput-") && c.id.ends_with(&format!("-{name}")))
+        // What is counted and not moved is drawn as I/Os.
+        (Of::Operation(name), stage) => {
+            let ends = stage.map_or_else(|| format!("-{name}"), |stage| format!("-{stage}-{name}"));
+            let rates = ["throughput-", "iops-"];
+            of(&|c| rates.iter().any(|rate| c.id.starts_with(rate)) && c.id.ends_with(&ends))
         }
-        (Of::Operation(name), Some(stage)) => of(&|c| c.id == format!("throughput-{stage}-{name}")),
         (Of::Layer(_), _) => of(&|c| c.part == Part::Layers),
         (Of::Load | Of::Command | Of::Content, _) => None,
     });

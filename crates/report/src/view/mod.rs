@@ -31,6 +31,7 @@ mod stacked;
 mod states;
 mod strips;
 mod throughput;
+mod trees;
 mod trust;
 mod why;
 

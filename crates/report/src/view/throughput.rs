@@ -20,9 +20,9 @@ pub fn charts(set: &ResultSet) -> Vec<Chart> {
     let mut charts = Vec::new();
     for key in &keys {
         let of = named(key, stages.len() > 1);
-        // What moves nothing, a flush, has no throughput.
+        // What moves nothing, a flush, has no throughput; operations on a tree are counted.
         let moved = throughput(set, key, &of);
-        let moves = moved.y_range().is_none_or(|(_, most)| most > 0.0);
+        let moves = !key.on_tree && moved.y_range().is_none_or(|(_, most)| most > 0.0);
         let over_time = if moves { moved } else { iops(set, key, &of) };
         let boxes = boxes::of(&over_time);
         charts.push(over_time);
@@ -75,13 +75,16 @@ pub(super) fn named(key: &Key, several: bool) -> String {
 pub(super) struct Key {
     pub stage: String,
     pub operation: String,
+    /// Tells whether it is an operation on a tree.
+    pub on_tree: bool,
 }
 
 pub(super) fn keys(set: &ResultSet) -> BTreeSet<Key> {
     let mut keys = BTreeSet::new();
     for cell in &set.cells {
         for (window, row) in intervals(cell) {
-            keys.insert(Key { stage: window.name, operation: row.operation.clone() });
+            let on_tree = row.outcomes.is_some();
+            keys.insert(Key { stage: window.name, operation: row.operation.clone(), on_tree });
         }
     }
     keys
@@ -119,14 +122,15 @@ fn throughput(set: &ResultSet, key: &Key, of: &str) -> Chart {
 }
 
 fn iops(set: &ResultSet, key: &Key, of: &str) -> Chart {
+    let ios = if key.on_tree { "Operations done" } else { "I/Os" };
     let rate = |row: &IntervalRow| {
         let length = seconds(row.start_ns, row.end_ns);
         (length > 0.0).then(|| row.ios as f64 / length)
     };
     Chart {
         id: format!("iops-{}-{}", key.stage, key.operation),
-        title: format!("I/Os per second of {of} over time"),
-        y: Axis { label: "I/Os per second".to_owned(), scale: Scale::Linear, unit: Unit::PerSecond },
+        title: format!("{ios} per second of {of} over time"),
+        y: Axis { label: format!("{ios} per second"), scale: Scale::Linear, unit: Unit::PerSecond },
         series: series(set, key, rate),
         reading: "All jobs together. Thin lines are repeats, the bold line is their median. Each point is one interval, at its end. A line that falls to \
                   zero is a stall; a gap means that nothing was recorded."

@@ -85,16 +85,17 @@ pub struct CpuFigures {
     pub ramp_ios: u64,
 }
 
-/// The operation that makes what was written durable: it moves nothing, and counts in no amount.
-const FLUSH: &str = "flush";
+/// The operations that make durable what was written: they move nothing, and count in no amount.
+const DURABLE: [&str; 3] = ["flush", "fsync", "fdatasync"];
 
-/// Returns those of a load's operations whose I/Os are its work, whose cost is told for each of them: all but flushes, and flushes where there is
-/// nothing else.
+/// Returns those of a load's operations whose I/Os are its work, whose cost is told for each of them: all but what makes others durable, and
+/// that where there is nothing else.
 pub fn counted_operations<'a>(
     operations: impl Iterator<Item = &'a String> + Clone,
 ) -> impl Iterator<Item = &'a String> {
-    let others = operations.clone().any(|name| name != FLUSH);
-    operations.filter(move |name| !others || *name != FLUSH)
+    let is_work = |name: &String| !DURABLE.contains(&name.as_str());
+    let others = operations.clone().any(is_work);
+    operations.filter(move |name| !others || is_work(name))
 }
 
 /// The figures of a whole load.
@@ -175,10 +176,12 @@ impl LoadSummary {
     }
 
     /// I/Os that completed over all of its time, those within a ramp among them, that what layers and CPUs did is shared out over: flushes
-    /// count where it did nothing else ([`counted_operations`]). Those within a ramp are taken to have the shares of those after it.
+    /// count where it did nothing else ([`counted_operations`]). Those within a ramp are taken to have the shares of those after it. On a tree
+    /// it is operations that were tried: one that misses its file costs time, too.
     pub fn counted_ios(&self) -> u64 {
         let names = counted_operations(self.operations.keys());
-        let ios: u64 = names.filter_map(|name| self.operations.get(name)).map(|own| own.ios).sum();
+        let own = names.filter_map(|name| self.operations.get(name));
+        let ios: u64 = own.map(|own| own.attempted.unwrap_or(own.ios)).sum();
         (ios as f64 * self.ramp_factor()).round() as u64
     }
 
@@ -334,6 +337,19 @@ pub struct SteadyFacts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn cost_on_a_tree_is_told_for_what_was_tried_and_not_for_what_makes_it_durable() {
+        let mut load = LoadSummary::empty(units::Seed(1));
+        let own = |ios, attempted| OperationSummary { ios, attempted, ..Default::default() };
+        let all = [("create", 60, Some(100)), ("fsync", 40, Some(40)), ("fdatasync", 5, Some(5))];
+        load.operations = all.map(|(name, ios, tried)| (name.to_owned(), own(ios, tried))).into();
+        assert_eq!(load.counted_ios(), 100);
+        load.operations.remove("create");
+        assert_eq!(load.counted_ios(), 45, "where there is nothing else");
+        load.operations = [("read".to_owned(), own(7, None))].into();
+        assert_eq!(load.counted_ios(), 7);
+    }
 
     #[test]
     fn the_place_of_a_long_io_is_an_offset_in_a_file_and_a_sector_of_a_device() {

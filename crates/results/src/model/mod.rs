@@ -51,6 +51,6 @@ pub use rows::{Fields, IntervalRow, JobRow, Row, SampleRow, StageEdge};
 pub use state::{Criterion, CriterionResult, Requirement, StateFigures};
 pub use target::TargetFacts;
 pub use traits::{StageData, StageTraits};
-pub use tree::{EquilibriumFacts, TreeFacts};
+pub use tree::{EquilibriumFacts, Outcomes, Population, TREE_SOURCE, TreeFacts};
 pub use verify::{VerifyFigures, WrongBlock, WrongKind};
 pub use written::{Written, written};

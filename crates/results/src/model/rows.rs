@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::LatencySummary;
+use super::{LatencySummary, Outcomes};
 
 /// The fields of one sample: name to value; `None` where the source had no such figure.
 pub type Fields = BTreeMap<String, Option<f64>>;
@@ -40,6 +40,9 @@ pub struct IntervalRow {
     pub bytes: u64,
     /// I/Os that failed.
     pub errors: u64,
+    /// The outcomes that only operations on a tree have; `None` of other loads, and in results from before 2026-11-27.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcomes: Option<Outcomes>,
     /// Latency of the completed I/Os; `None` when there were none.
     pub latency: Option<LatencySummary>,
     /// Their HDR histogram in nanoseconds: V2 with deflate, base64.

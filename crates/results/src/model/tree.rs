@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::SampleRow;
+
 /// A file tree at the end of a load, by the load's own books.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TreeFacts {
@@ -13,6 +15,45 @@ pub struct TreeFacts {
     pub bytes: u64,
     /// The rest that the load comes to, by formula and as it was seen.
     pub equilibrium: EquilibriumFacts,
+}
+
+/// The outcomes of operations on a file tree that other loads do not have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Outcomes {
+    /// Operations that were tried, whatever came of them.
+    pub attempted: u64,
+    /// Those of them that failed as they had to.
+    pub expected: u64,
+    /// Operations that were not tried.
+    pub skipped: u64,
+}
+
+/// The source of the samples of a tree while a load works on it.
+pub const TREE_SOURCE: &str = "load.tree";
+
+/// A file tree at one moment of a load, by the load's own books.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Population {
+    /// Names that have a file, links apart.
+    pub files: u64,
+    /// Sizes of all files together, each counted once.
+    pub bytes: u64,
+}
+
+impl Population {
+    /// Returns it as a sample that was read at `at_ns`, nanoseconds since the run's epoch.
+    pub fn sample(self, at_ns: u64) -> SampleRow {
+        let fields = [("files", self.files), ("bytes", self.bytes)];
+        SampleRow {
+            at_ns,
+            source: TREE_SOURCE.to_owned(),
+            cost_ns: 0,
+            cost_cpu_ns: 0,
+            mark: None,
+            fields: fields.map(|(name, n)| (name.to_owned(), Some(n as f64))).into(),
+            error: None,
+        }
+    }
 }
 
 /// The equilibrium of a load of a file tree.

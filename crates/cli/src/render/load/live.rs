@@ -134,6 +134,7 @@ mod tests {
             ios: 8_123,
             bytes: 8_123 * 4096,
             errors,
+            outcomes: None,
             latency: Some(latency),
             histogram: None,
         }
@@ -146,6 +147,7 @@ mod tests {
             fraction: Some(0.42),
             remaining_ns: Some(38_000_000_000),
             cpu_per_io_us: Some(2.31),
+            tree: None,
         };
         board.update(&[row("randread", 0), row("randwritezeroes", 3)], &progress);
         board.update(&[row("randread", 0), row("randwritezeroes", 4)], &progress);
@@ -207,6 +209,7 @@ mod tests {
             fraction: None,
             remaining_ns: None,
             cpu_per_io_us: None,
+            tree: None,
         };
         board.update(&[], &progress);
         assert_eq!(board.lines(80)[0], "5 s so far");
