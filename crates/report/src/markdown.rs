@@ -144,11 +144,11 @@ fn table(head: &[String], rows: impl Iterator<Item = Vec<String>>) -> String {
 /// A text in which nothing is obeyed: neither by a terminal nor as Markdown.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
-    for c in printable(text).chars() {
+    for c in printable(&text.replace('\n', " ")).chars() {
         if matches!(c, '|' | '*' | '_' | '`' | '<' | '[' | ']' | '\\' | '#') {
             out.push('\\');
         }
-        out.push(if c == '\n' { ' ' } else { c });
+        out.push(c);
     }
     out
 }

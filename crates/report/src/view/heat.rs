@@ -33,7 +33,8 @@ pub fn charts(set: &ResultSet) -> Vec<Chart> {
     let keys = keys(set);
     let several = keys.iter().any(|key| keys.iter().any(|other| other.stage != key.stage));
     let mut charts = Vec::new();
-    for key in &keys {
+    // Of a tree there are up to 21 operations.
+    for key in keys.iter().filter(|key| !key.on_tree) {
         for (index, variant) in variants.iter().enumerate() {
             charts.extend(chart(set, key, (index, &variant.name), several));
         }
