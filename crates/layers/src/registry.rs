@@ -19,6 +19,8 @@ const KINDS: &[Kind] = &[
     crate::bcache::KIND,
     crate::thin::KIND,
     crate::crypt::KIND,
+    crate::striped::KIND,
+    crate::raid1::KIND,
     crate::xfs::KIND,
     crate::ext4::KIND,
     crate::btrfs::KIND,
