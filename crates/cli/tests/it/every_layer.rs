@@ -10,7 +10,7 @@ use crate::program::{expect, fathom_in, fresh, json, ready, text};
 const EXPERIMENT: &str = include_str!("every_layer.toml");
 
 /// Layers whose statistics have no figures.
-const SILENT: [&str; 2] = ["luks", "plain"];
+const SILENT: [&str; 5] = ["luks", "plain", "delay", "flakey", "error"];
 
 /// The steps that raise each cell's stack, by the order in which a run with this seed takes its cells.
 fn steps_up(experiment: &std::path::Path, out: &std::path::Path) -> Vec<usize> {
@@ -43,6 +43,7 @@ fn layers_of_the_lab_have_the_settings_that_were_asked_for_and_leave_nothing() {
     let result = results::open(&out).unwrap();
     let mut stages: Stages = BTreeMap::new();
     let mut devices: Stages = BTreeMap::new();
+    let mut delayed = None;
     for (cell, data) in result.cells.iter().enumerate() {
         let record = data.record.as_ref().unwrap();
         let variant = &data.entry.variant;
@@ -58,6 +59,10 @@ fn layers_of_the_lab_have_the_settings_that_were_asked_for_and_leave_nothing() {
             let sound = verified.correct > 0 && verified.wrong_blocks() == 0;
             assert!(sound, "{variant}: {verified}");
         }
+        if variant == "delay" {
+            let burst = &measured[0].load.as_ref().unwrap().operations["randwrite"];
+            delayed = burst.latency.as_ref().map(|latency| latency.p50_ns as f64);
+        }
         let under = ["slow", "fast"].iter().filter_map(|name| measured[0].layers.get(*name));
         devices.insert(variant.clone(), under.cloned().collect());
         let figures = measured.iter().filter_map(|stage| stage.layers.get("layer").cloned());
@@ -71,6 +76,9 @@ fn layers_of_the_lab_have_the_settings_that_were_asked_for_and_leave_nothing() {
     }
     check_tiers(&stages);
     check_sets(&stages, &devices);
+    // Each write waits as long as it was told to: 4 ms, and up to two ticks of 4 ms.
+    let waited = delayed.unwrap();
+    assert!((4e6..40e6).contains(&waited), "{waited} ns");
 }
 
 /// Bytes that the first stage writes.
@@ -132,6 +140,7 @@ fn every_layer_of_the_lab_is_explained_with_its_commands_and_simulated() {
         "make-bcache",
         "--stripes 2",
         "--mirrors 1",
+        "delay {device.slow} 0 8",
     ] {
         assert!(said.contains(word), "{word}");
     }
