@@ -10,6 +10,7 @@ use layers::{Input, InputKind, Kind, Offer, Place};
 use results::model::LayerFacts;
 use units::Bytes;
 
+use crate::alike;
 use crate::devices::Devices;
 use crate::diagnostic::{Diagnostic, with_article};
 use crate::plan::ModelPlan;
@@ -208,6 +209,9 @@ impl StackPlan {
         let layer = (kind.parse)(&written.settings).map_err(mistake)?;
         let on = named_inputs(kind, written, before, &self.offers)?;
         let inputs = self.inputs(kind, written, &on)?;
+        if kind.one_block_size {
+            alike::block_sizes(written, &on, &self.facts)?;
+        }
         let place = Place { name: &written.name, run_tag, inputs: &inputs };
         let raised = layer.raise(&place).map_err(|error| mistake(error).resting())?;
         self.layers.push(PlacedLayer {
@@ -341,6 +345,14 @@ fn named_inputs(
         }
         (On::One(below), [one]) => [(one.name.to_owned(), below.clone())].into(),
         (On::Each(names), _) => names.clone(),
+        (On::List(names), _) if names.len() > kind.inputs.len() => {
+            let message = format!("Layer '{name}' has {} inputs, and no more", kind.inputs.len());
+            return Err(wrong(message, format!("write {}", example(kind))));
+        }
+        (On::List(names), _) => {
+            let inputs = kind.inputs.iter().map(|input| input.name.to_owned());
+            inputs.zip(names.iter().cloned()).collect()
+        }
         (On::Before | On::One(_), several) => {
             let message = format!("Layer '{name}' needs {} inputs", several.len());
             return Err(wrong(message, format!("write {}", example(kind))));
@@ -365,6 +377,11 @@ fn missed(wants: InputKind, offer: &Offer) -> Option<&'static str> {
 
 /// Returns how `on` is written for a kind of layer.
 fn example(kind: &Kind) -> String {
+    if kind.inputs.len() > 2 {
+        let needed = kind.inputs.iter().filter(|input| !input.optional);
+        let names = vec!["\"...\""; needed.count()].join(", ");
+        return format!("on = [{names}], with up to {} names", kind.inputs.len());
+    }
     let each = |inputs: &mut dyn Iterator<Item = &Input>| {
         let inputs: Vec<_> = inputs.map(|i| format!("{} = \"...\"", i.name)).collect();
         format!("on = {{ {} }}", inputs.join(", "))

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod action;
+mod alike;
 mod allocation;
 mod attributes;
 mod bounds;

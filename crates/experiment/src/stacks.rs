@@ -35,17 +35,20 @@ pub(crate) enum On {
     One(String),
     /// `on = { origin = "slow", cache = "fast" }`: each input by its name.
     Each(BTreeMap<String, String>),
+    /// `on = ["one", "two"]`: its inputs in their order.
+    List(Vec<String>),
 }
 
 impl On {
     /// Names of the devices and layers that it names.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        let (one, each) = match self {
-            Self::Before => (None, None),
-            Self::One(name) => (Some(name), None),
-            Self::Each(names) => (None, Some(names.values())),
+        let (list, each) = match self {
+            Self::Before => (&[][..], None),
+            Self::One(name) => (std::slice::from_ref(name), None),
+            Self::Each(names) => (&[][..], Some(names.values())),
+            Self::List(names) => (&names[..], None),
         };
-        one.into_iter().chain(each.into_iter().flatten()).map(String::as_str)
+        list.iter().chain(each.into_iter().flatten()).map(String::as_str)
     }
 
     fn read(value: Option<Value>, at: Range<usize>) -> Result<Self, Diagnostic> {
@@ -60,6 +63,10 @@ impl On {
                     _ => Err(wrong()),
                 };
                 names.into_iter().map(name).collect::<Result<_, _>>().map(Self::Each)
+            }
+            Some(Value::Array(names)) => {
+                let name = |value: Value| value.as_str().map(str::to_owned).ok_or_else(wrong);
+                names.into_iter().map(name).collect::<Result<_, _>>().map(Self::List)
             }
             Some(_) => Err(wrong()),
         }
@@ -115,7 +122,7 @@ const LAYER: Key = Key { name: "layer", takes: "a kind of layer", example: "\"vd
 const NAME: Key = Key { name: "name", takes: "a text of 1 to 64 characters", example: "\"upper\"" };
 const ON: Key = Key {
     name: "on",
-    takes: "a device or a layer, or one for each input of the layer",
+    takes: "a device or a layer, or one for each input of the layer, by name or as a list",
     example: "{ origin = \"slow\", cache = \"fast\" }",
 };
 

@@ -102,6 +102,8 @@ pub struct Kind {
     pub refuses_nowait: bool,
     /// Tells whether it answers reads of places that nothing has written by itself, without its device: what is not mapped reads as zeros.
     pub answers_for_holes: bool,
+    /// Tells whether all devices under it must have logical blocks of one size: lvm joins no others.
+    pub one_block_size: bool,
     /// Tells whether it stores duplicates once and compressed blocks together, so that warnings of content about that are for it.
     pub reduces: bool,
     /// Tells whether what stands on it gets a directory, not a block device.
@@ -180,6 +182,7 @@ impl Kind {
             facts: &[],
             refuses_nowait: false,
             answers_for_holes: false,
+            one_block_size: false,
             reduces: false,
             offers_files: false,
             threads: Threads::NONE,

@@ -18,7 +18,7 @@ use crate::standing::StandingFacts;
 /// A rule. What its predicate is a function of differs: a layer's looks at one cell or plan, a common one at the whole result.
 #[derive(Clone, Copy)]
 pub struct Rule<C> {
-    /// Its id, unique among all rules.
+    /// Its id: of one rule alone, which several kinds of layers may share.
     pub id: &'static str,
     /// Its statement, one sentence; a finding may repeat it with names in it.
     pub text: &'static str,

@@ -10,7 +10,19 @@ use crate::program::{expect, fathom_in, fresh, json, ready, text};
 const EXPERIMENT: &str = include_str!("every_layer.toml");
 
 /// Layers whose statistics have no figures.
-const SILENT: [&str; 2] = ["luks", "plain"];
+const SILENT: [&str; 5] = ["luks", "plain", "delay", "flakey", "error"];
+
+/// The steps that raise each cell's stack, by the order in which a run with this seed takes its cells.
+fn steps_up(experiment: &std::path::Path, out: &std::path::Path) -> Vec<usize> {
+    expect(0, &["run", text(experiment), "--seed", "1", "--simulate", "--out", text(out)]);
+    let result = results::open(out).unwrap();
+    let up = result.cells.iter().map(|cell| {
+        let record = cell.record.as_ref().unwrap();
+        let first = record.stages[0].start_ns;
+        record.steps.iter().take_while(|step| !step.undo && step.start_ns < first).count()
+    });
+    up.collect()
+}
 
 #[test]
 fn layers_of_the_lab_have_the_settings_that_were_asked_for_and_leave_nothing() {
@@ -20,14 +32,18 @@ fn layers_of_the_lab_have_the_settings_that_were_asked_for_and_leave_nothing() {
     let experiment = dir.path().join("layers.toml");
     std::fs::write(&experiment, EXPERIMENT.replace("repeat = 1", "repeat = 2")).unwrap();
     let mut args = vec!["lab", "run", text(&experiment), "--seed", "1", "--out", text(&out)];
-    // Cells of the second repeat fail at several steps of raising their stacks.
-    let faults: Vec<_> =
-        (0..variants).map(|n| format!("fail@{}:{}", variants + n, 3 + 2 * (n % 5))).collect();
+    // Cells of the second repeat fail at one of the last steps of raising their stacks.
+    let steps = steps_up(&experiment, &dir.path().join("simulated"));
+    let faults: Vec<_> = (variants..2 * variants)
+        .map(|cell| format!("fail@{cell}:{}", steps[cell] - 1 - cell % 3))
+        .collect();
     faults.iter().for_each(|fault| args.extend(["--inject", fault]));
     let answer = fathom_in(&std::env::temp_dir(), &args);
     assert_eq!(answer.code, Some(5), "{}\n{}", answer.out, answer.err);
     let result = results::open(&out).unwrap();
-    let mut stages: BTreeMap<String, Vec<LayerFigures>> = BTreeMap::new();
+    let mut stages: Stages = BTreeMap::new();
+    let mut devices: Stages = BTreeMap::new();
+    let mut delayed = None;
     for (cell, data) in result.cells.iter().enumerate() {
         let record = data.record.as_ref().unwrap();
         let variant = &data.entry.variant;
@@ -43,6 +59,12 @@ fn layers_of_the_lab_have_the_settings_that_were_asked_for_and_leave_nothing() {
             let sound = verified.correct > 0 && verified.wrong_blocks() == 0;
             assert!(sound, "{variant}: {verified}");
         }
+        if variant == "delay" {
+            let burst = &measured[0].load.as_ref().unwrap().operations["randwrite"];
+            delayed = burst.latency.as_ref().map(|latency| latency.p50_ns as f64);
+        }
+        let under = ["slow", "fast"].iter().filter_map(|name| measured[0].layers.get(*name));
+        devices.insert(variant.clone(), under.cloned().collect());
         let figures = measured.iter().filter_map(|stage| stage.layers.get("layer").cloned());
         stages.insert(variant.clone(), figures.collect());
     }
@@ -52,21 +74,54 @@ fn layers_of_the_lab_have_the_settings_that_were_asked_for_and_leave_nothing() {
         let missing: Vec<_> = last.iter().filter(|(_, value)| value.is_none()).collect();
         assert!(!last.is_empty() && missing.is_empty(), "{variant}: {missing:?}");
     }
+    check_tiers(&stages);
+    check_sets(&stages, &devices);
+    // Each write waits as long as it was told to: 4 ms, and up to two ticks of 4 ms.
+    let waited = delayed.unwrap();
+    assert!((4e6..40e6).contains(&waited), "{waited} ns");
+}
+
+/// Bytes that the first stage writes.
+const WRITTEN: f64 = 12.0 * 1_048_576.0;
+
+/// Figures of each measured stage, by variant.
+type Stages = BTreeMap<String, Vec<LayerFigures>>;
+
+fn check_tiers(stages: &Stages) {
     let of = |variant: &str, stage: usize, id: &str| stages[variant][stage][id].unwrap();
-    let written = 12.0 * f64::from(1 << 20);
     // 16 MiB of cache took most of 12 MiB, and wrote some of it back already.
     assert!(of("writecache", 0, "hit_percent") > 30.0, "{:?}", stages["writecache"]);
     assert!(of("writecache", 0, "used_percent") > 20.0, "{:?}", stages["writecache"]);
-    assert!(of("thin", 0, "pool_used_bytes") >= written / 2.0, "{:?}", stages["thin"]);
+    assert!(of("thin", 0, "pool_used_bytes") >= WRITTEN / 2.0, "{:?}", stages["thin"]);
     assert_eq!(of("thin", 0, "mapped_bytes"), of("thin", 0, "pool_used_bytes"));
     assert_eq!(of("thin", 1, "transactions"), 3.0, "a volume and two snapshots");
     assert!(of("thin", 1, "chunks_taken") > 0.0, "writes after a snapshot copy chunks");
     assert!(of("cachepool", 0, "write_hit_percent") >= 0.0);
     // What was just written is in the cache, also after it went and came back.
     assert!(of("bcache", 1, "read_hit_percent") > 0.0, "{:?}", stages["bcache"]);
-    assert!(of("bcache", 0, "dirty_bytes") > written / 4.0, "{:?}", stages["bcache"]);
+    assert!(of("bcache", 0, "dirty_bytes") > WRITTEN / 4.0, "{:?}", stages["bcache"]);
     for still in ["cachevol", "cleaner"] {
         assert_eq!(of(still, 0, "promotions"), 0.0, "{still} caches nothing anew");
+    }
+}
+
+/// Checks what was written to the devices under striped and mirrored volumes.
+fn check_sets(stages: &Stages, devices: &Stages) {
+    let of = |variant: &str, stage: usize, id: &str| stages[variant][stage][id].unwrap();
+    for set in ["striped", "raid1", "no_sync"] {
+        assert_eq!(of(set, 1, "failed_members"), 0.0, "{set}");
+    }
+    assert_eq!(of("raid1", 0, "synced_percent"), 100.0, "copied before anything was measured");
+    assert_eq!(of("raid1", 0, "resynced_bytes"), 0.0);
+    // A mirror writes to both of its devices, a striped volume half to each.
+    for (set, share) in [("striped", 0.5), ("raid1", 1.0), ("no_sync", 1.0)] {
+        for device in &devices[set] {
+            let wrote = device["device_written_bytes"].unwrap() / WRITTEN;
+            assert!(
+                (share - 0.05..share + 0.2).contains(&wrote),
+                "{set}: {wrote} of what was written"
+            );
+        }
     }
 }
 
@@ -77,9 +132,16 @@ fn every_layer_of_the_lab_is_explained_with_its_commands_and_simulated() {
     std::fs::write(&experiment, EXPERIMENT).unwrap();
     let said = expect(0, &["explain", text(&experiment)]).out;
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    for word in
-        ["--type writecache", "--type thin-pool", "--cachepool fast", "luksFormat", "make-bcache"]
-    {
+    for word in [
+        "--type writecache",
+        "--type thin-pool",
+        "--cachepool fast",
+        "luksFormat",
+        "make-bcache",
+        "--stripes 2",
+        "--mirrors 1",
+        "delay {device.slow} 0 8",
+    ] {
         assert!(said.contains(word), "{word}");
     }
     let out = dir.path().join("out");

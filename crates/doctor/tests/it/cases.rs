@@ -399,11 +399,20 @@ fn every_rule_for_plans_fires_on_what_it_is_for_and_is_silent_just_before() {
 }
 
 #[test]
-fn rules_have_ids_of_their_own_and_say_what_they_read_what_to_do_and_where_they_come_from() {
+fn an_id_is_one_rule_of_whatever_layers_which_says_what_it_reads_what_to_do_and_where_it_comes_from()
+ {
     let rules = doctor::rules();
-    let ids: BTreeSet<_> = rules.iter().map(|rule| rule.id).collect();
+    let ids: BTreeSet<_> = rules.iter().map(|rule| (rule.layer, rule.id)).collect();
     assert_eq!(ids.len(), rules.len());
-    for rule in rules {
+    for rule in &rules {
+        // Layers may share a rule: it says the same then.
+        let same = |other: &&doctor::RuleAbout| other.id == rule.id;
+        assert!(
+            rules
+                .iter()
+                .filter(same)
+                .all(|o| doctor::RuleAbout { layer: rule.layer, ..*o } == *rule)
+        );
         for text in [rule.id, rule.text, rule.reads, rule.remedy, rule.source] {
             assert!(!text.is_empty(), "{rule:?}");
         }

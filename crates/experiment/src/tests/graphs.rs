@@ -53,6 +53,42 @@ fn what_a_layer_stands_on_is_refused_by_name_with_what_there_is() {
 }
 
 #[test]
+fn a_set_of_devices_is_a_list_of_equal_ones() {
+    let set = |on: &str, more: &str| {
+        plan(&format!(
+            "name = \"x\"\nabout = \"x\"\nrepeat = 1\n[devices.one]\nsize = \"1G\"\n\
+             [devices.two]\nsize = \"1G\"\n{more}\n[[stack]]\nlayer = \"striped\"\n{on}\n\
+             [[stage]]\ndo = \"load\"\nname = \"l\"\nmeasure = true\nops = {{ randread = 100 }}\n\
+             duration = \"3s\"\n"
+        ))
+        .map_err(|error| error.render(false))
+    };
+    let inputs = |on: &str| set(on, "").unwrap().cells[0].stack[0].inputs.clone();
+    let listed = inputs("on = [\"two\", \"one\"]");
+    assert_eq!(listed["member1"].path(), "{device.two}");
+    assert_eq!(listed, inputs("on = { member1 = \"two\", member2 = \"one\" }"));
+    let refused = |on: &str, more: &str, said: &str| {
+        let shown = set(on, more).expect_err(on);
+        assert!(shown.contains(said), "{on}: no '{said}' in\n{shown}");
+    };
+    refused("on = \"one\"", "", "needs 2 inputs");
+    refused("on = \"one\"", "", "on = [\"...\", \"...\"], with up to 8 names");
+    refused("on = [\"one\"]", "", "has nothing as its member2");
+    refused("on = [\"one\", \"one\"]", "", "'one' is two inputs");
+    refused("on = [\"one\", 2]", "", "names no device or layer");
+    let nine = vec!["\"one\""; 9].join(", ");
+    refused(&format!("on = [{nine}]"), "", "has 8 inputs, and no more");
+    let large = "logical_block = 4096";
+    refused(
+        "on = [\"one\", \"two\"]",
+        large,
+        "logical blocks differ: 4 KiB ('two'), 512 B ('one')",
+    );
+    let other = "[devices.three]\nsize = \"2G\"";
+    refused("on = [\"one\", \"three\"]", other, "1 GiB and 2 GiB");
+}
+
+#[test]
 fn a_stage_works_on_the_layer_it_names() {
     let target = "name = \"cold\"\ntarget = \"cache\"\nonly = [\"cached\"]";
     let plan = cache("name = \"cold\"", target).unwrap();

@@ -76,7 +76,7 @@ fn no_call_of_any_layer_names_a_device_whose_node_leads_elsewhere_by_then() {
             }
             whole = at;
         }
-        assert!(whole > 3, "{kind} was never replaced");
+        assert!(whole > 0, "{kind} was never replaced");
     }
 }
 

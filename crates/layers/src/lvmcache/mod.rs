@@ -29,6 +29,7 @@ pub(crate) const KIND: Kind = Kind {
     objects: lvm::OBJECTS,
     facts: &[lvm::VERSION],
     refuses_nowait: true,
+    one_block_size: true,
     headline: Some(Headline { metric: "hit_percent", words: None, does: None }),
     metrics: catalogue::METRICS,
     fills: &[FillLevel { of: "cache", metric: "used_percent", part: Some(tier_actions::CACHED) }],

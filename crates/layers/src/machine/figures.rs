@@ -62,6 +62,20 @@ static WRITE_SIZE: Metric = metric(
     "Bytes written, of each write that the device completed. Writes side by side are merged before they reach it; a device-mapper node merges nothing. Most devices count an empty flush as a write (device-mapper nodes, virtio disks, loop devices): beside many flushes this is less than what a write of data has.",
 );
 
+static LATENCY: Metric = metric(
+    "device_latency_ns",
+    "mean latency of the device",
+    Unit::Nanos,
+    "Time from when a read or write was handed to the device until it was done, the mean of all; merged requests count once each. The kernel adds whole milliseconds.",
+);
+
+static BUSY: Metric = metric(
+    "device_busy_percent",
+    "device busy",
+    Unit::Percent,
+    "Time in which the device had at least one request. A device that works on many at once has room left at 100 %.",
+);
+
 /// Mean length of writes side by side, bytes: tells how far a layer writes in order. Scattered writes cannot be merged, and a hard disk
 /// has to seek for them.
 static RUN: Metric = metric(
@@ -80,7 +94,7 @@ const DROPPED: f64 = 0.01;
 
 /// Figures of a device, described.
 pub fn metrics() -> impl Iterator<Item = &'static Metric> {
-    FIELDS.iter().map(|(_, metric)| metric).chain([&WRITE_SIZE, &RUN])
+    FIELDS.iter().map(|(_, metric)| metric).chain([&LATENCY, &BUSY, &WRITE_SIZE, &RUN])
 }
 
 /// The probe that a figure of a device is from.
@@ -102,6 +116,46 @@ pub fn device_figures(window: &Window, name: &str, recorded: bool) -> LayerFigur
     let grew = |field: &str| ends.and_then(|ends| ends.growth(&format!("{name}.{field}")));
     let fields = FIELDS.iter().map(|(field, metric)| (metric.id.to_owned(), grew(field)));
     let size = ratio(grew("written_bytes"), grew("writes"));
+    let sum = |one: &str, other: &str| Some(grew(one)? + grew(other)?);
+    let spent_ms = ratio(sum("read_ms", "write_ms"), sum("reads", "writes"));
+    let busy = ratio(grew("busy_ms"), window.seconds(DISKSTATS));
+    let own = [
+        (LATENCY.id, spent_ms.map(|ms| ms * 1e6)),
+        (BUSY.id, busy.map(|ms| (ms / 10.0).min(100.0))),
+        (WRITE_SIZE.id, size),
+    ];
+    let own = own.map(|(id, value)| (id.to_owned(), value));
     let run = recorded.then(|| (RUN.id.to_owned(), run(window, name)));
-    fields.chain([(WRITE_SIZE.id.to_owned(), size)]).chain(run).collect()
+    fields.chain(own).chain(run).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::given::sample;
+    use crate::figures::{STAGE_END, STAGE_START};
+
+    #[test]
+    fn latency_is_the_mean_of_what_ended_and_none_where_nothing_did() {
+        let row = |at, mark, ios: f64, ms: f64| {
+            let fields = [
+                ("d.reads", ios),
+                ("d.writes", ios),
+                ("d.read_ms", 2.0 * ms),
+                ("d.write_ms", ms),
+                ("d.busy_ms", ms),
+            ];
+            sample(at, DISKSTATS, mark, &fields)
+        };
+        let of = |ios, ms| {
+            let rows = [row(0, STAGE_START, 10.0, 500.0), row(2_000_000_000, STAGE_END, ios, ms)];
+            let window = Window::of_stage(&rows, 0, 2_000_000_000, 2_000_000_001);
+            device_figures(&window, "d", false)
+        };
+        let found = of(110.0, 1500.0);
+        assert_eq!(found["device_latency_ns"], Some(15e6), "3000 ms of 200 I/Os");
+        assert_eq!(found["device_busy_percent"], Some(50.0));
+        let idle = of(10.0, 500.0);
+        assert_eq!((idle["device_latency_ns"], idle["device_busy_percent"]), (None, Some(0.0)));
+    }
 }

@@ -1,0 +1,9 @@
+//! Several devices of one size that lvm joins to one volume: what layers on equal members share.
+
+mod health;
+mod rules;
+mod set;
+
+pub(crate) use health::{FAILED, count_health};
+pub(crate) use rules::{CROWDED, FAILED_MEMBER, SLOW};
+pub(crate) use set::{INPUTS, MemberSet, SIZE, VOLUME, power_of_two};

@@ -1,0 +1,115 @@
+//! Layers that make a device slow or faulty on purpose: one device-mapper node over one device, for tests and experiments.
+
+use crate::dm;
+use crate::kind::LayerNeeds;
+use crate::layer::{Offer, Place, RaisePlan, Restart};
+use crate::probe::{NamedDevice, Source};
+use crate::read_back::read_back;
+use crate::rule::{Check, LayerRule, Observation, RuleFacts, ThresholdTest};
+use crate::step::Step;
+
+/// The rule that says of a result what such a layer was there for.
+pub(crate) const RULES: &[LayerRule] = &[LayerRule {
+    id: "made_bad_on_purpose",
+    text: "A layer of the stack makes a device slow or faulty on purpose: the figures are those of no device that there is.",
+    reads: "the layers of the stack",
+    threshold: None,
+    remedy: "Leave that layer out where the device itself is the question.",
+    source: "the kernel's admin-guide/device-mapper: dm-delay, dm-flakey, error",
+    check: Check::Cell(told),
+}];
+
+fn told(facts: &RuleFacts, _: ThresholdTest) -> Option<Observation> {
+    let own = facts.own()?;
+    let below: Vec<&str> = own.on.values().map(String::as_str).collect();
+    let message = format!(
+        "Layer '{}' makes '{}' slow or faulty on purpose: the figures are those of no device that there is.",
+        own.name,
+        below.join(", ")
+    );
+    let settings: Vec<String> =
+        own.settings.iter().map(|(key, value)| format!("{key} {value}")).collect();
+    let evidence = format!("{}: {}", own.layer, settings.join(", "));
+    Some(Observation { message: Some(message), evidence, ..Observation::default() })
+}
+
+/// Returns what a machine must have for a target of device-mapper.
+pub(crate) const fn needs(modules: &'static [&'static str]) -> LayerNeeds {
+    LayerNeeds { packages: &["dmsetup"], modules, tools: &["dmsetup"], ..LayerNeeds::NONE }
+}
+
+/// The node of a layer over its device.
+pub(crate) struct Node<'a> {
+    /// The layer's place.
+    pub(crate) at: Place<'a>,
+    /// The lines of its table.
+    pub(crate) table: String,
+    /// The parser of its table.
+    pub(crate) parser: &'static str,
+    /// Settings that the kernel's table must have.
+    pub(crate) wanted: Vec<(&'static str, String)>,
+}
+
+impl Node<'_> {
+    /// Returns what raises it, without probes.
+    pub(crate) fn raise(&self) -> RaisePlan {
+        let name = self.at.tagged();
+        let path = dm::path(&name);
+        let mut up = vec![dm::create("put the node over the device", &name, &self.table)];
+        up.extend(self.looks());
+        RaisePlan {
+            up,
+            nodes: vec![NamedDevice { name: self.at.name.to_owned(), path: path.clone() }],
+            probes: Vec::new(),
+            ready: Vec::new(),
+            settle: vec![Step::flush(&path)],
+            offer: Offer::Block { device: path, bytes: self.at.block("data").1 },
+            allocate: None,
+            memory_bytes: 0,
+            computed: Vec::new(),
+        }
+    }
+
+    /// Steps that take it away and put it there again.
+    pub(crate) fn again(&self) -> Restart {
+        let name = self.at.tagged();
+        let create = dm::create("put the node over the device", &name, &self.table);
+        let up = [Step { undo: Vec::new(), ..create }].into_iter().chain(self.looks()).collect();
+        Restart { down: vec![dm::remove("take the node away", &name)], up, renews: None }
+    }
+
+    fn looks(&self) -> Vec<Step> {
+        let table = Source::DmTable { node: self.at.tagged() };
+        read_back(&table, self.parser, self.wanted.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use results::model::LayerFacts;
+
+    use super::*;
+    use crate::rule::made_up;
+
+    #[test]
+    fn a_layer_that_makes_a_device_slow_is_told_with_its_settings_and_another_layer_is_not() {
+        let own = LayerFacts {
+            layer: "delay".into(),
+            name: "tired".into(),
+            settings: BTreeMap::from([("read_delay_ms".to_owned(), "30".to_owned())]),
+            on: BTreeMap::from([("data".to_owned(), "four".to_owned())]),
+            computed: Vec::new(),
+        };
+        let stack = [own];
+        let found = |layer| RULES[0].examine(&RuleFacts { layer, stack: &stack, ..made_up::CELL });
+        let told = found("tired").unwrap();
+        assert!(
+            told.message.contains("'tired' makes 'four' slow or faulty on purpose"),
+            "{told:?}"
+        );
+        assert_eq!(told.evidence, "delay: read_delay_ms 30");
+        assert_eq!(found("other"), None);
+    }
+}

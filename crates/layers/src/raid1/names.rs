@@ -1,0 +1,4 @@
+//! Name of the layer.
+
+/// Its word in an experiment.
+pub(super) const NAME: &str = "raid1";

@@ -1,0 +1,102 @@
+//! The settings of a mirror, read and checked.
+
+use toml::Table;
+
+use super::names::NAME;
+use crate::key::Key;
+use crate::layer::Place;
+use crate::lvm::{self, EXTENT};
+use crate::members::{MemberSet, SIZE, power_of_two};
+use crate::settings::{SettingError, Settings, size_text};
+
+/// Bytes of a region, as lvm takes them by itself.
+pub(super) const REGION: u64 = 2 << 20;
+/// The most regions that the kernel has bits for.
+const MOST_REGIONS: u64 = 1 << 21;
+
+pub(super) const KEYS: &[Key] = &[
+    SIZE,
+    Key {
+        name: "region_size",
+        default: "2M",
+        allowed: "a power of two from 4k to 1G",
+        example: "\"512k\"",
+        help: "Bytes for which one bit notes that members may differ: what is copied again after a crash.",
+    },
+    Key {
+        name: "write_mostly",
+        default: "none",
+        allowed: "inputs, parted by commas, not all of them",
+        example: "\"member2\"",
+        help: "Members that are read only where no other one can be.",
+    },
+    Key {
+        name: "sync",
+        default: "on",
+        allowed: "on or off",
+        example: "false",
+        help: "Whether the members are made alike first. Off: what was never written may differ from one read to the next.",
+    },
+];
+
+/// The settings of a mirror.
+pub(super) struct Setup {
+    pub(super) size: Option<u64>,
+    pub(super) region_size: u64,
+    pub(super) write_mostly: Vec<String>,
+    pub(super) sync: bool,
+}
+
+impl Setup {
+    pub(super) fn read(table: &Table) -> Result<Self, SettingError> {
+        let s = Settings::new(NAME, table, KEYS)?;
+        let size = s.size("size")?;
+        lvm::at_least_an_extent(NAME, "size", size)?;
+        let region = s.size("region_size")?.unwrap_or(REGION);
+        Ok(Self {
+            size,
+            region_size: power_of_two(NAME, "region_size", region, (4 << 10, 1 << 30))?,
+            write_mostly: s.words("write_mostly", ',', |words| {
+                words.iter().all(|word| word.starts_with("member") && !word.contains(' '))
+            })?,
+            sync: s.switch("sync", true)?,
+        })
+    }
+
+    /// Bytes of the volume.
+    pub(super) fn bytes(&self, members: &MemberSet) -> Result<u64, SettingError> {
+        // Beside its copy each member has an extent of metadata.
+        members.volume_bytes(NAME, self.size, 1, EXTENT)
+    }
+
+    /// Refuses what the members cannot be.
+    pub(super) fn validate(&self, at: &Place) -> Result<(), SettingError> {
+        let members = MemberSet::of(at);
+        let bytes = self.bytes(&members)?;
+        let least = bytes.div_ceil(MOST_REGIONS).next_power_of_two();
+        if self.region_size < least {
+            return Err(SettingError::new(
+                "region_size",
+                format!(
+                    "region_size {} is too small for a mirror of {}: the kernel has bits for {MOST_REGIONS} regions",
+                    size_text(self.region_size),
+                    size_text(bytes)
+                ),
+                format!("write region_size = \"{}\" or more", size_text(least)),
+            ));
+        }
+        let is_strange = |word: &&String| !members.inputs.contains(&word.as_str());
+        let strange = self.write_mostly.iter().find(is_strange);
+        if strange.is_none() && self.write_mostly.len() < members.inputs.len() {
+            return Ok(());
+        }
+        let message = strange.map_or_else(
+            || "write_mostly names every member: none is left to be read".to_owned(),
+            |word| {
+                format!("write_mostly of layer 'raid1' names '{word}', which it does not stand on")
+            },
+        );
+        let help = format!("write some of: {}", members.inputs.join(", "));
+        Err(SettingError::new("write_mostly", message, help))
+    }
+}
