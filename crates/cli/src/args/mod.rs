@@ -30,7 +30,7 @@ pub use disk::{
 pub use estimate::EstimateArgs;
 pub use explain::ExplainArgs;
 pub use gates::Gates;
-pub use lab::{GuestArgs, LabCommand, LabRunArgs, LabShellArgs};
+pub use lab::{GuestArgs, LabCommand, LabKernelsArgs, LabRunArgs, LabShellArgs};
 pub use load::{LoadArgs, TargetArg};
 pub use load_keys::as_options;
 pub use results::{CompareArgs, DoctorArgs, PackArgs, ReportArgs, ShowArgs, TrendArgs, UnpackArgs};

@@ -9,6 +9,7 @@ mod ends;
 pub mod estimate;
 pub mod explain;
 pub mod guest;
+pub mod kernels;
 pub mod lab;
 pub mod layers;
 pub mod load;
