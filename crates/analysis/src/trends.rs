@@ -1,6 +1,6 @@
 //! One experiment run again and again, on one machine: what of its figures changed, and between which results.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -146,7 +146,7 @@ impl TrendResult {
         }
         let started_utc = start(&manifest.started_utc).map_err(left_out)?;
         let analysis = analyse(result);
-        let kernel = manifest.guest.as_ref().unwrap_or(&manifest.host).0.get("kernel").cloned();
+        let kernel = kernels(result);
         Ok(Self {
             run_id: manifest.run_id.clone(),
             kind: kind(result),
@@ -172,6 +172,25 @@ fn start(text: &str) -> Result<String, String> {
     Ok(time.to_string())
 }
 
+/// Returns the kernels that its cells ran on, or that of the machine where no cell says it.
+fn kernels(result: &ResultSet) -> Option<String> {
+    let records = result.cells.iter().filter_map(|cell| cell.record.as_ref());
+    let of_cells: BTreeSet<&str> =
+        records.filter_map(|record| record.ran_on.0.get("kernel")).map(String::as_str).collect();
+    let machine = result.manifest.guest.as_ref().unwrap_or(&result.manifest.host);
+    match of_cells.is_empty() {
+        true => machine.0.get("kernel").cloned(),
+        false => Some(of_cells.into_iter().collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// Returns an experiment without the kernel that was set from the command line: a series over kernels asks the same of each.
+fn without_kernel(text: &str) -> String {
+    let is_kernel = |line: &&str| line.starts_with("\"machine.kernel\" = ");
+    let kept = text.lines().filter(|line| !is_kernel(line)).collect::<Vec<_>>().join("\n");
+    kept.trim_end().strip_suffix("[set]").unwrap_or(&kept).trim_end().to_owned()
+}
+
 fn kind(result: &ResultSet) -> TrendKind {
     let manifest = &result.manifest;
     let cpu = manifest.host.0.get("cpu").map_or("an unknown CPU", String::as_str);
@@ -182,7 +201,7 @@ fn kind(result: &ResultSet) -> TrendKind {
             true => "simulated, where no figure is real".to_owned(),
             false => format!("{cpu}, {}", place(manifest.accelerator)),
         },
-        text: result.experiment_toml.clone(),
+        text: result.experiment_toml.as_deref().map(without_kernel),
     }
 }
 

@@ -18,13 +18,19 @@ use units::Bytes;
 use crate::args::GuestArgs;
 use crate::corpora::{self, HeldCorpora};
 use crate::failure::Failure;
+use crate::kernels;
+
+/// Images by the names of kernels.
+pub type Images = BTreeMap<Option<String>, Image>;
 
 /// The image and accelerator that guests are started with.
 pub struct Prepared {
     /// Directory in which images are kept.
     pub cache: Cache,
-    /// The image that guests boot from.
+    /// The image that guests boot from; of a plan with several kernels that of the first.
     pub image: Image,
+    /// The image of each kernel that the plan names.
+    pub images: Images,
     /// Who executes the guest's instructions.
     pub accelerator: Accelerator,
     /// Supplies that commands need beside the image.
@@ -35,32 +41,63 @@ pub struct Prepared {
     memory: Bytes,
 }
 
-/// Finds or builds the image, and finds the best accelerator.
+/// Finds or builds the image with the usual kernel, and finds the best accelerator.
 pub fn prepare(
     needs: &Needs,
     args: &GuestArgs,
     interrupt: &Interrupt,
     events: &mut dyn FnMut(lab::Event),
 ) -> Result<Prepared, Failure> {
+    prepare_with(needs, args, interrupt, events, |cache, events| {
+        let image = Image::ready(cache, &image_spec(needs, args), events)?;
+        Ok(BTreeMap::from([(None, image)]))
+    })
+}
+
+/// Finds or builds the image of each kernel that `plan` names, which it names exactly from then on, and finds the best accelerator.
+pub fn prepare_plan(
+    plan: &mut Plan,
+    args: &GuestArgs,
+    interrupt: &Interrupt,
+    events: &mut dyn FnMut(lab::Event),
+) -> Result<Prepared, Failure> {
+    let needs = plan.needs.clone();
+    prepare_with(&needs, args, interrupt, events, |cache, events| {
+        let found = kernels::find(plan, cache, args.mirror.as_deref(), events)?;
+        kernels::images(plan, found, (cache, &|needs: &Needs| image_spec(needs, args)), events)
+    })
+}
+
+fn prepare_with(
+    needs: &Needs,
+    args: &GuestArgs,
+    interrupt: &Interrupt,
+    events: &mut dyn FnMut(lab::Event),
+    images: impl FnOnce(&Cache, &mut dyn FnMut(lab::Event)) -> Result<Images, Failure>,
+) -> Result<Prepared, Failure> {
     // Before anything is built or written.
     let memory = lab::memory(needs.memory, args.memory)?;
     let cache = Cache::open()?;
+    let images = images(&cache, events)?;
+    let Some(image) = images.values().next().cloned() else {
+        return Err(Failure::usage("there is nothing to run"));
+    };
     let spec = image_spec(needs, args);
-    let image = Image::ready(&cache, &spec, events)?;
     let origin = (spec.suite.as_str(), spec.mirror.as_deref());
     let made = corpora::ready(&cache, needs, interrupt)?;
     let supplies = Supply::ready(&cache, &supplies(needs, &made), origin, events)?;
     let qemu = |suite: &String| Qemu::of_suite(&cache, suite, args.mirror.as_deref(), events);
     let qemu = args.qemu.as_ref().map(qemu).transpose()?;
     let accelerator = Accelerator::choose(&cache, &image, wish(args), events)?;
-    Ok(Prepared { cache, image, accelerator, supplies, qemu, memory })
+    Ok(Prepared { cache, image, images, accelerator, supplies, qemu, memory })
 }
 
 /// Returns what the guest's image is made of.
 pub fn image_spec(needs: &Needs, args: &GuestArgs) -> ImageSpec {
     let mut lists = lab::ImageNeeds {
         packages: needs.packages.clone(),
-        modules: needs.modules.iter().chain(&needs.faster).cloned().collect(),
+        modules: needs.modules.clone(),
+        faster: needs.faster.clone(),
         tools: needs.tools.clone(),
         files: needs.guest_files.clone(),
     };
@@ -133,14 +170,15 @@ impl Prepared {
 /// Starts the lab's machines as guests of a run.
 pub struct LabGuests {
     spec: VmSpec,
+    images: Images,
     /// Disks of the guest that ended last.
     disks: Option<Disks>,
 }
 
 impl LabGuests {
-    /// Guests like `spec`.
-    pub fn new(spec: VmSpec) -> Self {
-        Self { spec, disks: None }
+    /// Guests like `spec`, with the image of their kernel.
+    pub fn new(spec: VmSpec, images: Images) -> Self {
+        Self { spec, images, disks: None }
     }
 }
 
@@ -167,6 +205,9 @@ impl Guests for LabGuests {
         let mut spec = self.spec.clone();
         spec.memory = machine.memory.unwrap_or(spec.memory);
         spec.cpus = machine.cpus.unwrap_or(spec.cpus);
+        if let Some(image) = self.images.get(&machine.kernel) {
+            spec.image = image.clone();
+        }
         spec.mission = mission.to_vec();
         if let (DiskHome::Kept(dir), false) = (&mut spec.disk_home, turn.is_first()) {
             // What the guest before left is kept too.
@@ -177,6 +218,10 @@ impl Guests for LabGuests {
         let disks = kept.map_or_else(|| Disks::make(&spec), Ok).map_err(failed)?;
         let vm = Vm::start_on(&spec, &disks).map_err(failed)?;
         Ok(LabGuest { vm, disks, turn, ended: None })
+    }
+
+    fn known(&self, machine: &Machine) -> BTreeMap<String, String> {
+        self.images.get(&machine.kernel).map(kernels::facts).unwrap_or_default()
     }
 
     fn facts(&self, guest: &LabGuest) -> serde_json::Value {

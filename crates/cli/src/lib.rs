@@ -9,6 +9,7 @@ mod corpora;
 pub mod failure;
 mod fit;
 pub mod guests;
+mod kernels;
 mod log;
 mod outputs;
 mod render;
@@ -61,6 +62,7 @@ fn execute(cli: &Cli) -> Result<ExitCode, Failure> {
 fn command(command: &Command) -> Result<ExitCode, Failure> {
     match command {
         Command::Lab(LabCommand::Run(args)) => commands::lab::run(args),
+        Command::Lab(LabCommand::Kernels(args)) => commands::kernels::list(args),
         Command::Lab(LabCommand::List(args)) => commands::lab::list(args.json),
         Command::Lab(LabCommand::Shell(args)) => commands::shell::open(args),
         Command::Lab(LabCommand::Clean(args)) => commands::lab::clean(args.json),

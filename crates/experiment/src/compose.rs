@@ -12,6 +12,7 @@ use crate::diagnostic::Diagnostic;
 use crate::factors::Factor;
 use crate::file::File;
 use crate::graph::{self, StackPlan};
+use crate::kernels;
 use crate::machine;
 use crate::pictures::{self, Picture};
 use crate::plan::{CellPlan, DevicePlan, Machine, Needs, Plan};
@@ -93,6 +94,7 @@ fn planned<'t>(
     for variant in &variants.all {
         mistakes.extend(read.add(variant, file, &variants.all));
     }
+    kernels::fix_formats(&read.machines, &mut read.stacks);
     let picked = variants.pick(&choices.only).unwrap_or_else(|mistake| {
         mistakes.push(mistake);
         Vec::new()
@@ -169,7 +171,7 @@ fn build<'a, 't>(
         let stack = graph::build(&read.stacks[i], devices, run_tag)?;
         let brought = (devices, &corpora.variants[i]);
         let stages = stages::plan(&read.stages[i], variant, &stack, brought, run_tag)?;
-        Ok(PlannedVariant { variant, devices, machine: read.machines[i], stack, stages })
+        Ok(PlannedVariant { variant, devices, machine: read.machines[i].clone(), stack, stages })
     };
     variants.iter().enumerate().map(one).collect()
 }
@@ -302,7 +304,7 @@ fn assemble(file: &File, choices: &PlanOptions, made: &[PlannedVariant], command
                 variant: variant.name.clone(),
                 repeat,
                 seed,
-                machine: *machine,
+                machine: machine.clone(),
                 stack: stack.layers.clone(),
                 up: stack.up.iter().cloned().chain(steps::drop_caches()).collect(),
                 ready: stack.ready.clone(),

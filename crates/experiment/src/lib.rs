@@ -25,6 +25,7 @@ mod factors;
 mod file;
 mod fill;
 mod graph;
+mod kernels;
 mod keys;
 mod layout;
 mod load;
@@ -63,13 +64,14 @@ pub use diagnostic::{Diagnostic, nearest};
 pub use document::Table;
 pub use every::compose;
 pub use explain::{Explained, ExplainedFigure, ExplainedVariant, explain};
+pub use kernels::with_kernels;
 pub use plan::{
     Aim, CellPlan, CommandPlan, CopyPlan, Corpus, DevicePlan, FigurePlan, Files, FillPlan, Machine,
     Needs, Otherwise, Output, PlacedLayer, Plan, Rounds, StagePlan, StatePlan, Target, Task,
     TreePlan,
 };
 pub use repeat::Repeat;
-pub use scale::{Scale, with_set};
+pub use scale::Scale;
 pub use shipped::{SHIPPED, Shipped, shipped};
 pub use stages::{Around, KindFacts, Planner, StageHead, StageKind, StageTask, WorksOn, register};
 pub use trial::Trial;

@@ -13,6 +13,12 @@ pub(crate) const MACHINE: Key =
 const MEMORY: Key =
     Key { name: "memory", takes: "a size from 256M on, in whole MiB", example: "\"2G\"" };
 const CPUS: Key = Key { name: "cpus", takes: "a whole number from 1 to 256", example: "2" };
+/// The kernel of a machine.
+pub(crate) const KERNEL: Key = Key {
+    name: "kernel",
+    takes: "a version or release that fathom lab kernels lists, or the path of a kernel with its modules",
+    example: "\"6.1\"",
+};
 
 /// The least memory of a machine.
 const LEAST_MEMORY: Bytes = Bytes(256 << 20);
@@ -24,7 +30,12 @@ pub(crate) fn read(table: &Table) -> Result<Machine, Diagnostic> {
     let mut table = table.clone();
     let memory: Option<Spanned<Bytes>> = table.take(&MEMORY)?;
     let cpus: Option<Spanned<u32>> = table.take(&CPUS)?;
+    let kernel: Option<Spanned<String>> = table.take(&KERNEL)?;
     table.finish()?;
+    if let Some(wrong) = kernel.as_ref().filter(|kernel| !may_be_kernel(kernel.get_ref())) {
+        let message = format!("'{}' is no name of a kernel", wrong.get_ref());
+        return Err(Diagnostic::of_key(wrong.span(), message, &KERNEL));
+    }
     if let Some(wrong) = memory
         .as_ref()
         .filter(|size| *size.get_ref() < LEAST_MEMORY || !size.get_ref().0.is_multiple_of(1 << 20))
@@ -36,5 +47,16 @@ pub(crate) fn read(table: &Table) -> Result<Machine, Diagnostic> {
         let message = format!("A machine cannot have {} CPUs", wrong.get_ref());
         return Err(Diagnostic::of_key(wrong.span(), message, &CPUS));
     }
-    Ok(Machine { memory: memory.map(Spanned::into_inner), cpus: cpus.map(Spanned::into_inner) })
+    Ok(Machine {
+        memory: memory.map(Spanned::into_inner),
+        cpus: cpus.map(Spanned::into_inner),
+        kernel: kernel.map(Spanned::into_inner),
+    })
+}
+
+/// Tells whether a text can name a kernel: a version, a release, or a path.
+fn may_be_kernel(text: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.+~".contains(c);
+    let is_path = text.contains('/') && !text.contains(char::is_control);
+    is_path || text.starts_with(|c: char| c.is_ascii_digit()) && text.chars().all(plain)
 }

@@ -107,7 +107,7 @@ pub struct CellPlan {
 }
 
 /// A machine of the lab; what is `None` is as the lab chooses, or as the user of the lab says.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
     /// Its memory, bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -115,6 +115,9 @@ pub struct Machine {
     /// Number of its CPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<u32>,
+    /// Name of its kernel, or the path of one of the user's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
 }
 
 impl Machine {
@@ -127,7 +130,8 @@ impl Machine {
     pub fn shown(&self) -> BTreeMap<String, String> {
         let memory = self.memory.map(|memory| ("memory".to_owned(), memory.to_string()));
         let cpus = self.cpus.map(|cpus| ("cpus".to_owned(), cpus.to_string()));
-        memory.into_iter().chain(cpus).collect()
+        let kernel = self.kernel.clone().map(|kernel| ("kernel".to_owned(), kernel));
+        memory.into_iter().chain(cpus).chain(kernel).collect()
     }
 }
 

@@ -56,7 +56,7 @@ pub fn with_set(mut text: String, set: &[(String, String)]) -> String {
 }
 
 /// A text as TOML has it.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 

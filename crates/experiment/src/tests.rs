@@ -29,6 +29,7 @@ mod contradictions;
 mod expected;
 mod fills;
 mod graphs;
+mod kernels;
 mod mistakes;
 mod modelled;
 mod pictures;

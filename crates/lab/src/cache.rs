@@ -4,7 +4,9 @@
 //! CACHEDIR.TAG                                      the mark: only a directory that has it is a cache of Fathom's
 //! images/<id>/{vmlinux,root.cpio,image.json,lock}   built images; a machine that starts holds the lock (shared)
 //! keys/<key>                                        which image belongs to which needs
+//! userlands/<key>/{root.cpio,userland.json}         programs of images, which are the same for all kernels
 //! packages/                                         apt's lists and archives
+//! kernels/<suite>/                                  apt's lists and archives of a suite that kernels are taken from, and its kernels
 //! corpora/<id>/                                     directories that commands read, made from a seed
 //! build.lock                                        held by the one process that builds
 //! ```
@@ -273,6 +275,8 @@ mod tests {
             packages: Vec::new(),
             modules: Vec::new(),
             tools: Vec::new(),
+            kernel_packages: Vec::new(),
+            kernel_sha256: String::new(),
             kernel_size: Bytes(3),
             root_size: Bytes(4),
         };

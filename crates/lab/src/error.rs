@@ -66,6 +66,28 @@ pub enum Error {
         /// The kernel's release.
         kernel: String,
     },
+    /// No suite has a kernel of this name.
+    #[error("there is no kernel {name}{}", not_read(unread))]
+    UnknownKernel {
+        /// Its name.
+        name: String,
+        /// Kernels near it.
+        near: Vec<String>,
+        /// Suites that were not looked at.
+        unread: Vec<String>,
+    },
+    /// A suite lists a kernel and has not all its packages.
+    #[error("{suite} lists the kernel {release} and cannot give it: {} gone", gone.join(", ") + if gone.len() == 1 { " is" } else { " are" })]
+    KernelGone {
+        /// Its release.
+        release: String,
+        /// The suite.
+        suite: String,
+        /// The packages that are gone.
+        gone: Vec<String>,
+        /// Kernels near it.
+        near: Vec<String>,
+    },
     /// A file of a package is not what it should be.
     #[error("{}: {why}", path.display())]
     BadFile {
@@ -183,6 +205,13 @@ impl Error {
             Self::LittleMemory { least, .. } => {
                 format!("give it at least --memory {}M, or leave --memory out", least.0 / Bytes::MIB)
             }
+            Self::UnknownKernel { near, .. } | Self::KernelGone { near, .. } => {
+                let near = match near.is_empty() {
+                    true => String::new(),
+                    false => format!("near it are {}; ", near.join(", ")),
+                };
+                format!("{near}fathom lab kernels lists those that can be had")
+            }
             Self::NoKvm { .. } => "leave the choice to the lab: it falls back to emulation".into(),
             Self::Command { output, .. }
                 if ["Unable to locate package", "No packages found", "no installation candidate"]
@@ -207,5 +236,13 @@ impl Error {
     /// An error of the kernel, for use in `map_err`.
     pub(crate) fn errno(what: &'static str) -> impl FnOnce(rustix::io::Errno) -> Self {
         move |errno| Self::System { what, source: errno.into() }
+    }
+}
+
+/// Says which suites were not looked at.
+fn not_read(suites: &[String]) -> String {
+    match suites.is_empty() {
+        true => String::new(),
+        false => format!(" (not looked at: {}, whose lists cannot be had)", suites.join(", ")),
     }
 }

@@ -79,7 +79,10 @@ pub use error::{Error, Result};
 pub use event::{Event, Events};
 pub use facts::{DiskFacts, LabFacts, ModelFacts, Timings};
 pub use guest::{GuestSession, Sender};
-pub use image::{Image, ImageSpec, Manifest, Package};
+pub use image::{
+    Image, ImageSpec, Kernel, KernelChoice, KernelPackage, Kernels, Manifest, OwnKernel, Package,
+    is_downloaded,
+};
 pub use link::{Frame, FrameKind};
 pub use memory::memory;
 pub use modelled::Trace;

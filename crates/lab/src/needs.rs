@@ -17,6 +17,9 @@ pub struct ImageNeeds {
     pub packages: Vec<String>,
     /// Kernel modules to load before the first step, without `.ko` (`dm-vdo`); what they depend on comes with them.
     pub modules: Vec<String>,
+    /// Kernel modules that make others faster, without `.ko`: loaded where the kernel has them.
+    #[serde(default)]
+    pub faster: Vec<String>,
     /// Programs to put in (`lvm`, `dmsetup`), with every link of the same package that points to them.
     pub tools: Vec<String>,
     /// Files to write: path below the guest's root, and text.
@@ -28,14 +31,19 @@ impl ImageNeeds {
     /// Needs from three lists of names.
     pub fn new(packages: &[&str], modules: &[&str], tools: &[&str]) -> Self {
         let own = |names: &[&str]| names.iter().map(ToString::to_string).collect();
-        let files = BTreeMap::new();
-        Self { packages: own(packages), modules: own(modules), tools: own(tools), files }
+        Self {
+            packages: own(packages),
+            modules: own(modules),
+            tools: own(tools),
+            ..Self::default()
+        }
     }
 
     /// Adds what `other` needs.
     pub fn merge(&mut self, other: &Self) {
         self.packages.extend_from_slice(&other.packages);
         self.modules.extend_from_slice(&other.modules);
+        self.faster.extend_from_slice(&other.faster);
         self.tools.extend_from_slice(&other.tools);
         self.files.extend(other.files.clone());
     }
@@ -48,15 +56,23 @@ impl ImageNeeds {
             names.dedup();
             names
         };
-        let mut modules: Vec<String> = Vec::new();
-        for module in &self.modules {
-            let module = module.replace('_', "-");
-            if !modules.contains(&module) {
-                modules.push(module);
+        let in_order = |names: &[String]| {
+            let mut modules: Vec<String> = Vec::new();
+            for module in names {
+                let module = module.replace('_', "-");
+                if !modules.contains(&module) {
+                    modules.push(module);
+                }
             }
+            modules
+        };
+        Self {
+            packages: sorted(&self.packages),
+            modules: in_order(&self.modules),
+            faster: in_order(&self.faster),
+            tools: sorted(&self.tools),
+            files: self.files.clone(),
         }
-        let files = self.files.clone();
-        Self { packages: sorted(&self.packages), modules, tools: sorted(&self.tools), files }
     }
 }
 

@@ -56,6 +56,7 @@ pub use figures::{
     ALLOCATED, Endpoints, FigureFacts, Followed, LOAD_END, LOAD_START, ROUND_END, SETTLED,
     SHORTEST_S, STAGE_END, STAGE_SETTLED, STAGE_START, Window, begins_figures,
 };
+pub use filesystem::keys::FORMAT;
 pub use key::Key;
 pub use kind::{
     Absence, ActionKind, Changed, Chart, FillLevel, Headline, Input, InputKind, Kind, LayerNeeds,

@@ -103,6 +103,20 @@ impl<'a> Settings<'a> {
         }
     }
 
+    /// A text that `is_right` takes; `None` where it is not set or empty.
+    pub(crate) fn text(
+        &self,
+        key: &Key,
+        is_right: impl Fn(&str) -> bool,
+    ) -> Result<Option<String>, SettingError> {
+        let Some(value) = self.table.get(key.name) else { return Ok(None) };
+        match value.as_str() {
+            Some("") => Ok(None),
+            Some(text) if is_right(text) => Ok(Some(text.to_owned())),
+            _ => Err(self.refuse(key.name)),
+        }
+    }
+
     /// Words of a text that are parted by `parted`; none when the key is not written or the text is empty.
     pub(crate) fn words(
         &self,

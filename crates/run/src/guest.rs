@@ -56,7 +56,7 @@ pub fn cells<L: Link>(
         None => Ok(Clock::real()),
     };
     let half = (link, interrupt, &clock as &ClockOf);
-    on(site, &mission.plan, &mission.injections, half, |scene, executor| {
+    on(site, &mission.plan, &mission.injections, half, &mission.known, |scene, executor| {
         for &index in &mission.cells {
             let plan = cell_of(&mission.plan, index)?;
             let begun = mission.begun.as_ref().filter(|begun| begun.cell == index);
@@ -133,7 +133,7 @@ pub fn keep_stack<L: Link>(
 ) -> Result<(), RunError> {
     let clock = |_: &Recorder| Ok(Clock::real());
     let half = (link, interrupt, &clock as &ClockOf);
-    on(site, &held.plan, &[], half, |scene, executor| {
+    on(site, &held.plan, &[], half, &BTreeMap::new(), |scene, executor| {
         let state =
             cell::with_raised_stack(scene, cell_of(&held.plan, held.cell)?, &mut executor(), work);
         ended(state, scene.recorder)
@@ -147,6 +147,7 @@ fn on<L: Link>(
     plan: &Plan,
     injections: &[Injection],
     (mut link, interrupt, clock): (L, &Interrupt, &ClockOf),
+    known: &BTreeMap<String, String>,
     work: impl FnOnce(&CellContext, &dyn Fn() -> Executor) -> Result<(), RunError>,
 ) -> Result<(), RunError> {
     link.first_step().map_err(RunError::Gone)?;
@@ -156,7 +157,8 @@ fn on<L: Link>(
     let corpora =
         corpora.iter().map(|(name, from)| (name.clone(), (site.corpus)(name, from))).collect();
     let recorder = Recorder::new(Box::new(ToHost(link)));
-    let machine = host::facts();
+    let mut machine = host::facts();
+    machine.0.extend(known.clone());
     recorder.send(Message::Machine(machine.clone()));
     let clock = clock(&recorder)?;
     let scene = CellContext {

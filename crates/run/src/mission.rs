@@ -49,6 +49,9 @@ pub struct Cells {
     /// Positions of cells before which the host is asked whether they are needed.
     #[serde(default)]
     pub asks: Vec<usize>,
+    /// Facts of the machine that only the host knows, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub known: BTreeMap<String, String>,
     /// Tells whether the guest logs what it does, and sends the lines.
     #[serde(default)]
     pub log: bool,
@@ -139,6 +142,7 @@ mod tests {
             injections: Vec::new(),
             choices: BTreeMap::new(),
             asks: vec![1],
+            known: BTreeMap::from([("image".to_owned(), "cafe".to_owned())]),
             log: true,
         };
         let missions = [

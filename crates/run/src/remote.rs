@@ -1,6 +1,7 @@
 //! The host's half of a run in a guest: starts guests, applies what they send to the result, marks the cell
 //! of a crashed guest as failed and goes on with the next one in a new guest.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -114,6 +115,10 @@ pub trait Guests {
         turn: GuestNumber,
         console: &Path,
     ) -> Result<Self::Guest, RunError>;
+    /// Returns what only the host knows of guests like this machine, as facts by name: the packages that their kernel came in.
+    fn known(&self, _machine: &Machine) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
     /// Returns what is known of a guest that runs; read once after its first message.
     fn facts(&self, guest: &Self::Guest) -> serde_json::Value;
     /// Ends a guest, by force if it still runs, and tells what it leaves.
@@ -216,10 +221,12 @@ fn next_guest(
     begun: Option<usize>,
     pending: &[usize],
 ) -> Option<(Machine, Vec<usize>)> {
-    let machine = |cell: usize| plan.cells.get(cell).map(|cell| cell.machine).unwrap_or_default();
+    let machine =
+        |cell: usize| plan.cells.get(cell).map(|cell| cell.machine.clone()).unwrap_or_default();
     let cells = || begun.into_iter().chain(pending.iter().copied());
     let own = machine(cells().next()?);
-    Some((own, cells().take_while(|cell| machine(*cell) == own).collect()))
+    let alike = cells().take_while(|cell| machine(*cell) == own).collect();
+    Some((own, alike))
 }
 
 /// Guest after guest, until no cell is pending or the user wants to stop.
@@ -247,6 +254,7 @@ fn run_cells<G: Guests>(
             injections: injections.to_vec(),
             choices: ledger.choices().clone(),
             asks: between.asks(plan, &cells),
+            known: guests.known(&machine),
             log: tracing::enabled!(tracing::Level::DEBUG),
         });
         let turn = GuestNumber::next(ledger.way());

@@ -65,7 +65,13 @@ impl ExperimentSource {
     /// Returns the experiment with values that are set last of all; its text holds them, for whoever goes on with the result.
     #[must_use]
     pub fn with(self, set: &[(String, String)]) -> Self {
-        Self { text: experiment::with_set(self.text, set), ..self }
+        self.on(&[], set)
+    }
+
+    /// The same, each variant on each of these kernels of the lab, where there are any.
+    #[must_use]
+    pub fn on(self, kernels: &[String], set: &[(String, String)]) -> Self {
+        Self { text: experiment::with_kernels(self.text, kernels, set), ..self }
     }
 
     /// Tells whether it is one that comes with the program.

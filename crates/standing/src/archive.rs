@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
+use lzma_rust2::XzReader;
 
 /// No file that is read is larger, bytes.
 const LARGEST: u64 = 16 << 20;
@@ -51,12 +52,8 @@ impl Files {
         file.seek(SeekFrom::Start(0))?;
         match &head[..length] {
             [0xfd, b'7', b'z', b'X', b'Z', 0] => {
-                let mut plain = Limited { to: tempfile::tempfile()?, left: LARGEST_ARCHIVE };
-                lzma_rs::xz_decompress(&mut BufReader::new(file), &mut plain).map_err(|error| {
-                    io::Error::new(io::ErrorKind::InvalidData, format!("{error:?}"))
-                })?;
-                plain.to.seek(SeekFrom::Start(0))?;
-                Self::of_tar(BufReader::new(plain.to))
+                let plain = XzReader::new(BufReader::new(file), true);
+                Self::of_tar(plain.take(LARGEST_ARCHIVE))
             }
             [0x1f, 0x8b, ..] => Self::of_tar(MultiGzDecoder::new(file).take(LARGEST_ARCHIVE)),
             _ => Self::of_tar(BufReader::new(file)),
@@ -111,24 +108,5 @@ impl Files {
         names.sort();
         names.dedup();
         names
-    }
-}
-
-/// A file that takes so many bytes and no more.
-struct Limited {
-    to: File,
-    left: u64,
-}
-
-impl Write for Limited {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.left = self.left.checked_sub(bytes.len() as u64).ok_or_else(|| {
-            io::Error::new(io::ErrorKind::InvalidData, "it unpacks to more than 8 GiB")
-        })?;
-        self.to.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.to.flush()
     }
 }

@@ -42,6 +42,26 @@ fn a_slower_kernel_is_found_between_the_results_on_either_side_of_it() {
 }
 
 #[test]
+fn results_of_kernels_that_were_asked_for_are_one_series_and_say_what_their_cells_ran_on() {
+    let result = |at: usize, kernel: &str| {
+        let mut set = fixture::with(5, 7_600.0);
+        set.manifest.started_utc = format!("2026-11-{:02}T08:00:00Z", at + 1);
+        set.manifest.run_id = format!("{at:08x}");
+        set.experiment_toml = Some(match kernel {
+            "" => "name = \"x\"\n".into(),
+            kernel => format!("name = \"x\"\n\n[set]\n\"machine.kernel\" = \"{kernel}\"\n"),
+        });
+        for record in set.cells.iter_mut().filter_map(|cell| cell.record.as_mut()) {
+            record.ran_on.0.insert("kernel".into(), format!("Linux {kernel}"));
+        }
+        TrendResult::of(&set).unwrap()
+    };
+    let all = trends(vec![result(0, ""), result(1, "6.1"), result(2, "7.3")], Seed(1));
+    let kernels: Vec<_> = iops(&all).runs.iter().map(|(run, _)| run.kernel.as_deref()).collect();
+    assert_eq!(kernels, [Some("Linux "), Some("Linux 6.1"), Some("Linux 7.3")]);
+}
+
+#[test]
 fn equal_results_have_no_change_and_what_differs_by_less_than_matters_is_none() {
     for after in [7_600.0, 7_500.0] {
         let all = trends(twenty_four(after), Seed(1));

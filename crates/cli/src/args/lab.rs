@@ -12,6 +12,8 @@ use super::{Common, JsonArgs};
 pub enum LabCommand {
     /// Run an experiment in the lab.
     Run(Box<LabRunArgs>),
+    /// List the kernels that guests can boot.
+    Kernels(LabKernelsArgs),
     /// List guest images and running labs.
     List(JsonArgs),
     /// Open a shell in a fresh guest.
@@ -28,12 +30,31 @@ pub struct LabRunArgs {
     pub common: Common,
     #[command(flatten)]
     pub machine: GuestArgs,
+    /// Kernel of the guests, by version, release or path; of several, with commas between them, each variant runs on each [default: the
+    /// experiment's, or that of the guests' distribution].
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub kernel: Vec<String>,
     /// Keep the virtual disks as files in this directory; modelled ones are in memory and cannot be kept.
     #[arg(long, value_name = "DIR", value_parser = super::made())]
     pub keep_disks: Option<PathBuf>,
     /// Give up after this time [default: five times the plan's estimate, at least 10 minutes; four times that with an emulated CPU].
     #[arg(long)]
     pub deadline: Option<Nanos>,
+}
+
+/// `fathom lab kernels`
+#[derive(Debug, Args)]
+#[command(after_help = "Example: fathom lab kernels --fresh")]
+pub struct LabKernelsArgs {
+    /// Fetch the lists of all suites again, which takes a minute.
+    #[arg(long)]
+    pub fresh: bool,
+    /// Mirror to take Debian's packages from [default: the one this machine uses].
+    #[arg(long, value_name = "URL")]
+    pub mirror: Option<String>,
+    /// JSON on standard output instead of text.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// The make of the guest.

@@ -32,7 +32,7 @@ pub use estimate::EstimateArgs;
 pub use explain::ExplainArgs;
 pub use fio::{FioArgs, ImportArgs};
 pub use gates::Gates;
-pub use lab::{GuestArgs, LabCommand, LabRunArgs, LabShellArgs};
+pub use lab::{GuestArgs, LabCommand, LabKernelsArgs, LabRunArgs, LabShellArgs};
 pub use load::{LoadArgs, TargetArg};
 pub use load_keys::as_options;
 pub use results::{

@@ -151,6 +151,7 @@ fn execute(one: &Planned, args: &CatalogueArgs, dir: &Path) -> ExperimentStatus 
             inject: Vec::new(),
         },
         machine: args.machine.clone(),
+        kernel: Vec::new(),
         keep_disks: None,
         deadline: None,
     };

@@ -17,7 +17,7 @@ use units::{Bytes, Nanos};
 use crate::args::{Common, Gates, GuestArgs, LabRunArgs};
 use crate::choices::{asked, earlier, ledger, result_directory, say_notes};
 use crate::failure::Failure;
-use crate::guests::{LabGuests, prepare};
+use crate::guests::{LabGuests, prepare_plan};
 use crate::render::RunView;
 use crate::terminal::{Style, Text, answer, json_line, say};
 
@@ -63,6 +63,7 @@ pub fn own_args(experiment: String, out: PathBuf, machine: &GuestArgs) -> LabRun
             inject: Vec::new(),
         },
         machine: machine.clone(),
+        kernel: Vec::new(),
         keep_disks: None,
         deadline: None,
     }
@@ -70,7 +71,8 @@ pub fn own_args(experiment: String, out: PathBuf, machine: &GuestArgs) -> LabRun
 
 /// Runs the experiment; how it ended, and where the result is.
 pub fn execute(args: &LabRunArgs) -> Result<(run::RunOutcome, PathBuf), Failure> {
-    let source = ExperimentSource::find(&args.common.experiment)?.with(&args.common.set);
+    let source =
+        ExperimentSource::find(&args.common.experiment)?.on(&args.kernel, &args.common.set);
     let earlier = earlier(&args.common)?;
     let plan = asked(&args.common, earlier.as_ref()).plan(&source, LAB)?;
     say_notes(args.common.scale.as_deref(), &plan);
@@ -79,7 +81,7 @@ pub fn execute(args: &LabRunArgs) -> Result<(run::RunOutcome, PathBuf), Failure>
 
 /// Refuses machines that are too small for what runs in them, and options that would change what the experiment says of them.
 fn check_machines(plan: &Plan, args: &GuestArgs) -> Result<(), Failure> {
-    for machine in plan.cells.iter().map(|cell| cell.machine) {
+    for machine in plan.cells.iter().map(|cell| &cell.machine) {
         let said = [
             ("--memory", args.memory.is_some() && machine.memory.is_some(), "memory"),
             ("--cpus", args.cpus.is_some() && machine.cpus.is_some(), "cpus"),
@@ -109,7 +111,9 @@ pub fn execute_plan(
     interrupt.on_signals().map_err(Failure::environment)?;
     let view = Arc::new(Mutex::new(RunView::new(args.common.json)));
     let mut events = |event| with(&view, |v: &mut RunView| v.lab(&event));
-    let prepared = prepare(&plan.needs, &args.machine, &interrupt, &mut events);
+    let mut plan = plan.clone();
+    let prepared = prepare_plan(&mut plan, &args.machine, &interrupt, &mut events);
+    let plan = &plan;
     // Ctrl-C reaches the children of an image build too; what they say of it is not the point.
     if interrupt.level() != Level::None {
         return Err(Failure::interrupted());
@@ -142,7 +146,7 @@ pub fn execute_plan(
     let shown = Arc::clone(&view);
     let on = Box::new(move |e: &run::Event| with(&shown, |v| v.event(e)));
     let ledger = ledger(&out, plan, start, earlier, on)?;
-    let mut guests = LabGuests::new(spec);
+    let mut guests = LabGuests::new(spec, prepared.images);
     let injections = &args.common.inject;
     let quiet = args.common.quiet;
     let outcome = run::remote::run(plan, injections, &mut guests, ledger, quiet, &interrupt);

@@ -11,6 +11,7 @@ pub mod explain;
 pub mod export;
 pub mod fio;
 pub mod guest;
+pub mod kernels;
 pub mod lab;
 pub mod layers;
 pub mod load;

@@ -3,14 +3,14 @@
 use std::process::ExitCode;
 use std::sync::Mutex;
 
-use experiment::Needs;
+use experiment::{Needs, Plan};
 use lab::{Ending, FrameKind, Vm};
 use run::{ExperimentSource, KeptStack, LAB, Mission, NoVariant, RunRequest};
 
 use super::lab::with;
 use crate::args::LabShellArgs;
 use crate::failure::Failure;
-use crate::guests::prepare;
+use crate::guests::{prepare, prepare_plan};
 use crate::render::RunView;
 use crate::terminal::{Text, say_text};
 use sys::interrupt::Interrupt;
@@ -22,12 +22,8 @@ pub fn open(args: &LabShellArgs) -> Result<ExitCode, Failure> {
         }
         None => None,
     };
-    let mission: Mission = match &plan {
-        Some(plan) => {
-            Mission::KeepStack(KeptStack::of(plan, args.variant.as_deref()).map_err(unknown)?)
-        }
-        None => Mission::Shell,
-    };
+    let kept = plan.as_ref().map(|plan| KeptStack::of(plan, args.variant.as_deref()));
+    let kept = kept.transpose().map_err(unknown)?;
     let of_plan = |kind: &&layers::Kind| {
         let mut cells = plan.iter().flat_map(|plan| &plan.cells);
         plan.is_none() || cells.any(|cell| cell.stack.iter().any(|layer| layer.kind == kind.name))
@@ -37,7 +33,14 @@ pub fn open(args: &LabShellArgs) -> Result<ExitCode, Failure> {
     let needs = needs.beside(&by_hand);
     let view = Mutex::new(RunView::new(false));
     let mut events = |event| with(&view, |v: &mut RunView| v.lab(&event));
-    let prepared = prepare(&needs, &args.machine, &Interrupt::new(), &mut events)?;
+    let prepared = match &kept {
+        Some(kept) => {
+            let mut own = of_its_kernel(kept, needs);
+            prepare_plan(&mut own, &args.machine, &Interrupt::new(), &mut events)?
+        }
+        None => prepare(&needs, &args.machine, &Interrupt::new(), &mut events)?,
+    };
+    let mission: Mission = kept.map_or(Mission::Shell, Mission::KeepStack);
     let spec = match &plan {
         Some(plan) => prepared.machine(plan, &args.machine),
         None => prepared.bare_machine(&args.machine),
@@ -61,6 +64,16 @@ pub fn open(args: &LabShellArgs) -> Result<ExitCode, Failure> {
                 .with_help("the lines above are the end of the guest's console"))
         }
     }
+}
+
+/// The plan of a kept stack alone, for whose kernel the guest is made; `needs` are those of the whole plan and of people.
+fn of_its_kernel(kept: &KeptStack, needs: Needs) -> Plan {
+    let mut own = kept.plan.clone();
+    own.cells.retain(|cell| cell.index == kept.cell);
+    let kernel = own.cells.first().and_then(|cell| cell.machine.kernel.clone());
+    let modules = kept.plan.modules_on(kernel.as_deref());
+    own.needs = Needs { modules, ..needs };
+    own
 }
 
 fn unknown(error: NoVariant) -> Failure {

@@ -163,7 +163,7 @@ fn what_is_set_beside_a_file_comes_after_its_scale_is_kept_in_its_text_and_refus
     let with = |set: &[(&str, &str)]| {
         let set: Vec<_> = set.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
         let text = format!("{HEAD}{STACK}{LOAD}{TWO}{SCALES}");
-        let text = crate::with_set(text, &set);
+        let text = crate::scale::with_set(text, &set);
         let choices = PlanOptions { scale: Scale::Usual("lab"), ..choices() };
         compose("x.toml", &text, &choices).map_err(|error| error.render(false))
     };
@@ -336,7 +336,7 @@ fn a_variant_a_factor_and_a_scale_may_have_another_machine_of_the_lab() {
         "[machine]\nmemory = \"2G\"\n[[variant]]\nname = \"a\"\n[[variant]]\nname = \"b\"\nset.\"machine.memory\" = \"4G\"\n\
          set.\"machine.cpus\" = 1\n",
     );
-    let machines: Vec<_> = cells(&plan).iter().map(|cell| cell.machine).collect();
+    let machines: Vec<_> = cells(&plan).iter().map(|cell| cell.machine.clone()).collect();
     assert_eq!(machines.iter().map(|m| m.memory).collect::<Vec<_>>(), [gib(2), gib(4)]);
     assert_eq!(machines.iter().map(|m| m.cpus).collect::<Vec<_>>(), [None, Some(1)]);
     assert_eq!(plan.facts.variants[1].machine["memory"], "4 GiB");
@@ -358,6 +358,9 @@ fn a_machine_that_cannot_be_is_told_at_its_line() {
         ("cpus = 257", "A machine cannot have 257 CPUs"),
         ("cpu = 2", "'cpu'"),
         ("memory = \"much\"", "memory"),
+        ("kernel = \"newest\"", "'newest' is no name of a kernel"),
+        ("kernel = \"6.1 or so\"", "is no name of a kernel"),
+        ("kernel = 6.1", "kernel"),
     ] {
         let found = mistake(&format!("[machine]\n{line}\n"), line);
         assert!(found.message.contains(said), "{line}: {}", found.message);

@@ -22,7 +22,7 @@ const OF_APT: [&str; 4] = ["apt.conf", "cache", "etc", "state"];
 /// Another suite's QEMU; the suite's name follows.
 const QEMU: &str = "qemu-";
 /// Files and folders of which all is Fathom's.
-const WHOLE: [&str; 3] = ["accelerator.json", "qemu.json", "building"];
+const WHOLE: [&str; 5] = ["accelerator.json", "qemu.json", "building", "kernels", "userlands"];
 
 /// Tells whether something with this name can be of a cache of Fathom's.
 pub(super) fn is_own(name: &str) -> bool {

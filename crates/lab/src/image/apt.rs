@@ -58,6 +58,22 @@ impl Apt {
             })
     }
 
+    /// Returns the names of all packages that begin with `stem`.
+    pub(super) fn names(&self, stem: &str) -> Result<Vec<String>> {
+        let said = self.run("apt-cache", &["pkgnames", stem])?;
+        Ok(said.lines().map(|line| line.trim().to_owned()).collect())
+    }
+
+    /// Returns the descriptions of packages as the lists have them, parted by empty lines; names that only others mention have none.
+    pub(super) fn descriptions(&self, names: &[String]) -> Result<String> {
+        if names.is_empty() {
+            return Ok(String::new());
+        }
+        let mut arguments = vec!["show"];
+        arguments.extend(names.iter().map(String::as_str));
+        self.run("apt-cache", &arguments)
+    }
+
     /// Returns what installing these packages would bring, with what they depend on, and where each archive will be.
     pub(super) fn plan(&self, packages: &[String]) -> Result<Vec<Archived>> {
         let mut arguments = vec!["install", "--no-install-recommends", "--simulate"];

@@ -10,7 +10,7 @@ use super::modules::Module;
 use crate::{Error, Result};
 
 /// Changes whenever the same needs would give another root.
-pub(super) const RECIPE: &str = "3";
+pub(super) const RECIPE: &str = "4";
 /// The guest's directory of libraries: the one in which Debian's dynamic linker looks by itself.
 const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 /// Directories of libraries in unpacked packages.
@@ -89,17 +89,6 @@ impl Root {
         self.archive.link(&format!("usr/bin/{name}"), program)
     }
 
-    /// The modules, and the list of the order to load them in.
-    pub(super) fn modules(&mut self, modules: &[Module]) -> Result<()> {
-        let mut list = String::new();
-        for module in modules {
-            let path = format!("lab/ko/{}.ko", module.name);
-            self.archive.file(&path, 0o644, &module.content)?;
-            list += &format!("/{path}\n");
-        }
-        self.archive.file(MODULE_LIST, 0o644, list.as_bytes())
-    }
-
     /// The root's archive.
     pub(super) fn finish(self) -> Result<Vec<u8>> {
         self.archive.finish()
@@ -136,6 +125,19 @@ impl Root {
                 packages: self.packages.clone(),
             })
     }
+}
+
+/// The archive of modules, with the list of the order to load them in; it follows that of the root.
+pub(super) fn modules(modules: &[Module]) -> Result<Vec<u8>> {
+    let mut archive = Archive::default();
+    let mut list = String::new();
+    for module in modules {
+        let path = format!("lab/ko/{}.ko", module.name);
+        archive.file(&path, 0o644, &module.content)?;
+        list += &format!("/{path}\n");
+    }
+    archive.file(MODULE_LIST, 0o644, list.as_bytes())?;
+    archive.finish()
 }
 
 impl Root {

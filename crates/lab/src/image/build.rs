@@ -2,37 +2,26 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Instant;
 
 use units::Bytes;
 
-use super::apt::{self, Apt};
-use super::assemble::Root;
+use super::apt::Apt;
 use super::manifest::Manifest;
 use super::modules::Modules;
 use super::spec::ImageSpec;
 use super::stored::Image;
-use super::{mirror, vmlinux};
+use super::{assemble, kernel, mirror, userland};
 use crate::cache::{Cache, remove};
 use crate::event::{Event, Events};
 use crate::files::check_space;
-use crate::needs::ImageNeeds;
 use crate::{Error, Result};
 
-/// The kernel: the full one, since the `-cloud-` flavour of 6.12 crashes under VDO.
-const KERNEL: &str = "linux-image-amd64";
-/// The beginning of the names of packages with a kernel.
-const KERNEL_STEM: &str = "linux-image-";
-/// Packages of every image.
-const PACKAGES: [&str; 1] = ["busybox-static"];
-/// Modules of every image: the disks' driver.
-const MODULES: [&str; 1] = ["virtio-blk"];
-/// Programs of every image.
-const TOOLS: [&str; 1] = ["busybox"];
+/// Modules of every image: the disks' driver, and what it and the link stand on where that is not built in.
+const MODULES: [&str; 3] = ["virtio-pci", "virtio-blk", "virtio-console"];
 
-/// The most space that packages, their contents and the image take.
-const ROOM: Bytes = Bytes(512 * Bytes::MIB);
+/// The most space that packages, their contents and the image take; modules of old kernels are not compressed.
+const ROOM: Bytes = Bytes(1024 * Bytes::MIB);
 
 /// Builds the image and puts it into the cache under `key`. The caller holds the build lock.
 pub(super) fn build(cache: &Cache, spec: &ImageSpec, key: &str, events: Events) -> Result<Image> {
@@ -70,80 +59,29 @@ struct New {
 }
 
 fn build_aside(cache: &Cache, spec: &ImageSpec, aside: &Path, events: Events) -> Result<New> {
-    let needs = spec.needs.canonical();
-    let mut packages: Vec<String> = PACKAGES.iter().map(ToString::to_string).collect();
-    packages.extend(needs.packages.iter().cloned());
     let mirror = spec.mirror.clone().map_or_else(mirror::find, Ok)?;
     let apt = Apt::new(&cache.inside("packages")?, &spec.suite, &mirror, &mirror::keyring()?)?;
-    events(Event::FetchingLists { suite: spec.suite.clone() });
-    apt.update()?;
-    let kernel = apt.versioned(KERNEL, KERNEL_STEM)?;
-    let mut archives = apt.plan(&packages)?;
-    events(Event::FetchingPackages { packages: archives.len() + 1 });
-    apt.fetch(&packages)?;
-    archives.push(apt.alone(&kernel)?);
-
-    events(Event::Unpacking { packages: archives.len() });
-    let unpacked = aside.join("unpacked");
-    fs::create_dir_all(&unpacked).map_err(Error::io("cannot make", &unpacked))?;
-    for archive in &archives {
-        unpack(&archive.path, &unpacked)?;
-    }
-    let release = kernel.trim_start_matches(KERNEL_STEM).to_owned();
-    events(Event::Assembling { kernel: release.clone() });
-    let boot = unpacked.join(format!("boot/vmlinuz-{release}"));
-    let bzimage = fs::read(&boot).map_err(Error::io("cannot read", &boot))?;
-    let vmlinux = vmlinux::extract(&bzimage).map_err(|why| Error::BadFile { path: boot, why })?;
-    let (root, modules, tools) = assemble(&unpacked, &release, &packages, &needs)?;
-    let mut listed: Vec<_> = archives.into_iter().map(|archive| archive.package).collect();
-    listed.sort_by(|a, b| a.name.cmp(&b.name));
-    let manifest = Manifest {
-        suite: spec.suite.clone(),
-        kernel: release,
-        packages: listed,
-        modules,
-        tools,
-        kernel_size: Bytes(vmlinux.len() as u64),
-        root_size: Bytes(root.len() as u64),
-    };
-    write_image(&aside.join("image"), &vmlinux, &root, &manifest)
-}
-
-fn assemble(
-    unpacked: &Path,
-    release: &str,
-    packages: &[String],
-    needs: &ImageNeeds,
-) -> Result<(Vec<u8>, Vec<String>, Vec<String>)> {
-    let dir = ["usr/lib/modules", "lib/modules"]
-        .iter()
-        .map(|dir| unpacked.join(dir).join(release))
-        .find(|dir| dir.is_dir())
-        .ok_or_else(|| Error::BadFile {
-            path: unpacked.to_path_buf(),
-            why: format!("the kernel's package has no modules for {release}"),
-        })?;
+    let userland = userland::ready(cache, spec, &apt, aside, events)?;
+    let taken = kernel::take((cache, &apt), spec, aside, events)?;
+    events(Event::Assembling { kernel: taken.release.clone() });
+    let needs = spec.needs.canonical();
     let wanted: Vec<String> =
         MODULES.iter().map(ToString::to_string).chain(needs.modules.iter().cloned()).collect();
-    let modules = Modules::list(&dir, release)?.closure(&wanted)?;
-    let tools: Vec<String> =
-        TOOLS.iter().map(ToString::to_string).chain(needs.tools.iter().cloned()).collect();
-    let mut root = Root::new(unpacked, packages)?;
-    for tool in &tools {
-        root.tool(tool)?;
-    }
-    root.alias("sh", "busybox")?;
-    root.files(&needs.files)?;
-    root.modules(&modules)?;
-    let names = modules.into_iter().map(|module| module.name).collect();
-    Ok((root.finish()?, names, tools))
-}
-
-pub(super) fn unpack(archive: &Path, into: &Path) -> Result<()> {
-    fs::create_dir_all(into).map_err(Error::io("cannot make", into))?;
-    let mut command = Command::new("dpkg-deb");
-    command.arg("-x").arg(archive).arg(into);
-    apt::said(command, "dpkg").map(drop)
+    let modules = Modules::list(&taken.modules, &taken.release)?.closure(&wanted, &needs.faster)?;
+    let mut root = userland.archive;
+    root.extend(assemble::modules(&modules)?);
+    let manifest = Manifest {
+        suite: spec.suite.clone(),
+        kernel: taken.release,
+        packages: userland.list.packages,
+        modules: modules.into_iter().map(|module| module.name).collect(),
+        tools: userland.list.tools,
+        kernel_packages: taken.packages,
+        kernel_sha256: taken.sha256,
+        kernel_size: Bytes(taken.vmlinux.len() as u64),
+        root_size: Bytes(root.len() as u64),
+    };
+    write_image(&aside.join("image"), &taken.vmlinux, &root, &manifest)
 }
 
 fn write_image(dir: &Path, vmlinux: &[u8], root: &[u8], manifest: &Manifest) -> Result<New> {

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use super::apt::Apt;
-use super::build::unpack;
 use super::mirror;
+use super::unpack::unpack;
 use crate::cache::{Cache, remove};
 use crate::event::{Event, Events};
 use crate::files::check_space;

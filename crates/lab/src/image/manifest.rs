@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
 
+use super::kernels::KernelPackage;
 use crate::{Error, Result};
 
 /// One package of an image.
@@ -30,6 +31,12 @@ pub struct Manifest {
     pub modules: Vec<String>,
     /// Programs.
     pub tools: Vec<String>,
+    /// The packages of the kernel; none of one's own, and in images of earlier versions.
+    #[serde(default)]
+    pub kernel_packages: Vec<KernelPackage>,
+    /// The SHA-256 of the kernel's file as it was packed; empty in images of earlier versions.
+    #[serde(default)]
+    pub kernel_sha256: String,
     /// Bytes of the kernel's file.
     pub kernel_size: Bytes,
     /// Bytes of the root's archive.

@@ -1,20 +1,27 @@
 //! Kernel modules: found by name, unpacked, and put into the order in which they can be loaded.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use object::{Object, ObjectSection};
 
-use super::vmlinux::unpack_xz;
+use super::vmlinux;
 use crate::{Error, Result};
+
+/// Directories of a kernel's modules in which services are that others know by another name (`crypto-crc32c`).
+const SERVICES: [&str; 3] = ["kernel/crypto", "kernel/lib", "kernel/arch"];
 
 /// The modules of one kernel, as its package brings them.
 #[derive(Debug)]
 pub(super) struct Modules {
     release: String,
     files: BTreeMap<String, PathBuf>,
-    built_in: Vec<String>,
+    built_in: BTreeSet<String>,
+    services: Vec<PathBuf>,
+    /// Modules by the other names that they say they have; read when one is asked for.
+    aliases: OnceCell<BTreeMap<String, Vec<String>>>,
 }
 
 /// One module, ready to be loaded.
@@ -34,22 +41,29 @@ impl Modules {
         while let Some(dir) = open.pop() {
             for entry in fs::read_dir(&dir).map_err(Error::io("cannot list", &dir))? {
                 let path = entry.map_err(Error::io("cannot list", &dir))?.path();
-                if path.is_dir() {
+                // Links lead out: `build`, `source`.
+                if path.is_dir() && !path.is_symlink() {
                     open.push(path);
                 } else if let Some(name) = module_name(&path) {
                     files.insert(name, path);
                 }
             }
         }
-        let built_in = fs::read_to_string(dir.join("modules.builtin")).unwrap_or_default();
-        let built_in = built_in.lines().filter_map(|line| module_name(Path::new(line)));
-        Ok(Self { release: release.to_owned(), files, built_in: built_in.collect() })
+        let list = fs::read_to_string(dir.join("modules.builtin")).unwrap_or_default();
+        let names = list.lines().filter_map(|line| module_name(Path::new(line)));
+        let info = fs::read(dir.join("modules.builtin.modinfo")).unwrap_or_default();
+        let built_in = names.chain(built_in_aliases(&info)).collect();
+        let services = SERVICES.map(|service| dir.join(service)).to_vec();
+        let aliases = OnceCell::new();
+        Ok(Self { release: release.to_owned(), files, built_in, services, aliases })
     }
 
-    /// These modules with all they depend on, each after those it needs; what is built in is left out.
-    pub(super) fn closure(&self, wanted: &[String]) -> Result<Vec<Module>> {
+    /// These modules with all they depend on, each after those it needs; what is built in is left out, and so is what of `faster` the
+    /// kernel does not have.
+    pub(super) fn closure(&self, wanted: &[String], faster: &[String]) -> Result<Vec<Module>> {
         let (mut begun, mut done) = (BTreeSet::new(), Vec::new());
-        for name in wanted {
+        let has = |name: &&String| self.named(&name.replace('_', "-")).is_ok_and(|n| !n.is_empty());
+        for name in wanted.iter().chain(faster.iter().filter(has)) {
             self.add(&name.replace('_', "-"), &mut begun, &mut done)?;
         }
         Ok(done)
@@ -57,50 +71,99 @@ impl Modules {
 
     fn add(&self, name: &str, begun: &mut BTreeSet<String>, done: &mut Vec<Module>) -> Result<()> {
         // Two modules may wish for each other.
-        if !begun.insert(name.to_owned()) || self.built_in.iter().any(|there| there == name) {
+        if !begun.insert(name.to_owned()) || self.built_in.contains(name) {
             return Ok(());
         }
-        let path = self.files.get(name).ok_or_else(|| Error::MissingModule {
-            module: name.to_owned(),
-            kernel: self.release.clone(),
-        })?;
-        let bad = |why| Error::BadFile { path: path.clone(), why };
-        let mut content = fs::read(path).map_err(Error::io("cannot read", path))?;
-        if content.starts_with(b"\xfd7zXZ") {
-            content = unpack_xz(&content).map_err(bad)?;
+        let Some(path) = self.files.get(name) else {
+            let named = self.named(name)?;
+            if named.is_empty() {
+                let (module, kernel) = (name.to_owned(), self.release.clone());
+                return Err(Error::MissingModule { module, kernel });
+            }
+            return named.iter().try_for_each(|name| self.add(name, begun, done));
+        };
+        let (content, info) = read(path)?;
+        for needed in depends_in(&info) {
+            self.add(&needed, begun, done)?;
         }
-        let (needed, wished) = depends(&content).map_err(bad)?;
-        for needed in &needed {
-            self.add(needed, begun, done)?;
-        }
-        for wished in wished {
-            // The name of a service; what any processor can do it with is called so (`crc32c-generic` of `crc32c`).
-            let names = [format!("{wished}-generic"), wished];
-            if let Some(name) = names.iter().find(|name| self.files.contains_key(*name)) {
-                self.add(name, begun, done)?;
+        for wished in wished_in(&info) {
+            for name in self.named(&wished)? {
+                self.add(&name, begun, done)?;
             }
         }
         done.push(Module { name: name.to_owned(), content });
         Ok(())
     }
+
+    /// The modules that a name stands for: that of its own, or all that have it as another one; of these the portable one, where there is
+    /// one. None for what is built in, and for what the kernel does not have.
+    fn named(&self, name: &str) -> Result<Vec<String>> {
+        if self.built_in.contains(name) {
+            return Ok(Vec::new());
+        }
+        if self.files.contains_key(name) {
+            return Ok(vec![name.to_owned()]);
+        }
+        let aliases = match self.aliases.get() {
+            Some(aliases) => aliases,
+            None => {
+                let read = self.read_aliases()?;
+                self.aliases.get_or_init(|| read)
+            }
+        };
+        let named = aliases.get(name).cloned().unwrap_or_default();
+        let portable = named.iter().find(|module| module.ends_with("-generic")).cloned();
+        Ok(portable.map_or(named, |portable| vec![portable]))
+    }
+
+    fn read_aliases(&self) -> Result<BTreeMap<String, Vec<String>>> {
+        let mut aliases: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let of_services = |path: &PathBuf| self.services.iter().any(|dir| path.starts_with(dir));
+        for (name, path) in self.files.iter().filter(|(_, path)| of_services(path)) {
+            for alias in aliases_in(&read(path)?.1) {
+                aliases.entry(alias).or_default().push(name.clone());
+            }
+        }
+        Ok(aliases)
+    }
+}
+
+/// Reads a module: its ELF file, unpacked, and what it says of itself.
+fn read(path: &Path) -> Result<(Vec<u8>, Vec<u8>)> {
+    let bad = |why| Error::BadFile { path: path.to_owned(), why };
+    let content = fs::read(path).map_err(Error::io("cannot read", path))?;
+    let content = vmlinux::unpack(content).map_err(bad)?;
+    let info = information(&content).map_err(bad)?;
+    Ok((content, info))
 }
 
 /// `dm-vdo` for `kernel/drivers/md/dm-vdo/dm-vdo.ko.xz`.
 fn module_name(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?;
-    let name = name.strip_suffix(".xz").unwrap_or(name);
+    let name = [".xz", ".zst", ".gz"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
     Some(name.strip_suffix(".ko")?.replace('_', "-"))
 }
 
-/// The modules that a module's own information says it depends on, and those that it asks for beforehand without a dependency:
-/// file systems get their checksums so, and cannot be mounted without.
-fn depends(module: &[u8]) -> Result<(Vec<String>, Vec<String>), String> {
+/// Returns what a module says of itself: entries that end in a zero byte.
+fn information(module: &[u8]) -> Result<Vec<u8>, String> {
     let file = object::File::parse(module).map_err(|error| error.to_string())?;
     let section = file.section_by_name(".modinfo").ok_or("has no section .modinfo")?;
-    let info = section.data().map_err(|error| error.to_string())?;
-    Ok((depends_in(info), wished_in(info)))
+    section.data().map(<[u8]>::to_vec).map_err(|error| error.to_string())
 }
 
+/// The other names of a module: `alias=NAME`.
+fn aliases_in(info: &[u8]) -> Vec<String> {
+    let entries = info.split(|byte| *byte == 0).filter_map(|entry| entry.strip_prefix(b"alias="));
+    entries.map(|name| String::from_utf8_lossy(name).replace('_', "-")).collect()
+}
+
+/// The other names of what is built in: `MODULE.alias=NAME`.
+fn built_in_aliases(info: &[u8]) -> Vec<String> {
+    let entries = info.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+    entries.filter_map(|entry| Some(entry.split_once(".alias=")?.1.replace('_', "-"))).collect()
+}
+
+/// The modules that a module asks for beforehand without a dependency: file systems get their checksums so, and cannot be mounted without.
 /// From `softdep=pre: NAME NAME post: NAME`.
 fn wished_in(info: &[u8]) -> Vec<String> {
     let entries = info.split(|byte| *byte == 0);
@@ -135,15 +198,45 @@ mod tests {
         assert_eq!(wished_in(info), ["crc32c", "sha-256"]);
     }
 
-    #[test]
-    fn a_module_that_the_kernel_lacks_is_named() {
-        let modules = Modules {
+    fn modules(files: &[&str], built_in: &[&str], aliases: &[(&str, &[&str])]) -> Modules {
+        let own = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let aliases = aliases.iter().map(|(name, of)| ((*name).to_owned(), own(of)));
+        let aliases: BTreeMap<_, _> = aliases.collect();
+        Modules {
             release: "6.12".into(),
-            files: BTreeMap::new(),
-            built_in: vec!["virtio-pci".into()],
-        };
-        assert_eq!(modules.closure(&["virtio_pci".into()]).unwrap(), []);
-        let error = modules.closure(&["dm-vdo".into()]).unwrap_err();
+            files: own(files).into_iter().map(|name| (name.clone(), name.into())).collect(),
+            built_in: own(built_in).into_iter().collect(),
+            services: Vec::new(),
+            aliases: OnceCell::from(aliases),
+        }
+    }
+
+    #[test]
+    fn a_module_that_the_kernel_lacks_is_named_and_one_that_only_makes_faster_is_left_out() {
+        let modules = modules(&[], &["virtio-pci"], &[]);
+        let faster = ["aesni_intel".to_owned()];
+        assert_eq!(modules.closure(&["virtio_pci".into()], &faster).unwrap(), []);
+        let error = modules.closure(&["dm-vdo".into()], &[]).unwrap_err();
         assert_eq!(error.to_string(), "kernel 6.12 has no module dm-vdo");
+    }
+
+    #[test]
+    fn what_a_module_wishes_for_is_found_by_the_other_names_of_modules() {
+        let old = modules(
+            &["crc32c-generic", "crc32c-intel"],
+            &[],
+            &[("crc32c", &["crc32c-generic", "crc32c-intel"])],
+        );
+        assert_eq!(old.named("crc32c").unwrap(), ["crc32c-generic"]);
+        let new = modules(&["crc32c-cryptoapi"], &[], &[("crypto-crc32c", &["crc32c-cryptoapi"])]);
+        assert_eq!(new.named("crypto-crc32c").unwrap(), ["crc32c-cryptoapi"]);
+        let newer = modules(&[], &["crypto-crc32c"], &[]);
+        assert!(newer.named("crypto-crc32c").unwrap().is_empty());
+        let info = b"crc32c_x.alias=crypto-crc32c\0crc32c_x.license=GPL\0";
+        assert_eq!(built_in_aliases(info), ["crypto-crc32c"]);
+        assert_eq!(
+            aliases_in(b"alias=crypto-crc32c\0alias=a_b\0depends="),
+            ["crypto-crc32c", "a-b"]
+        );
     }
 }

@@ -1,7 +1,6 @@
 //! Building supplies: packages and directories as compressed images, each kept in the cache under a hash of what it is made of.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -11,9 +10,10 @@ use twox_hash::XxHash3_128;
 use units::Bytes;
 
 use super::apt::{self, Apt, Archived};
-use super::build::unpack;
+use super::listing::listing;
 use super::manifest::Package;
 use super::mirror;
+use super::unpack::unpack;
 use crate::cache::{Cache, remove};
 use crate::event::{Event, Events};
 use crate::files::check_space;
@@ -223,31 +223,6 @@ fn load(place: &Path, content: &Content) -> Option<Supply> {
         size: contents.size,
         packages: contents.packages,
     })
-}
-
-/// Everything that tells whether a directory has changed: names, kinds, sizes and times.
-fn listing(dir: &Path, hash: &mut XxHash3_128) -> Result<()> {
-    let list = fs::read_dir(dir).map_err(Error::io("cannot list", dir))?;
-    let mut paths = Vec::new();
-    for entry in list {
-        paths.push(entry.map_err(Error::io("cannot list", dir))?.path());
-    }
-    paths.sort();
-    for path in paths {
-        let facts = fs::symlink_metadata(&path).map_err(Error::io("cannot look at", &path))?;
-        hash.write(path.as_os_str().as_encoded_bytes());
-        let numbers = [
-            facts.mode().into(),
-            facts.len(),
-            facts.mtime().cast_unsigned(),
-            facts.mtime_nsec().cast_unsigned(),
-        ];
-        numbers.iter().for_each(|number: &u64| hash.write(&number.to_le_bytes()));
-        if facts.is_dir() {
-            listing(&path, hash)?;
-        }
-    }
-    Ok(())
 }
 
 fn key(hash: &XxHash3_128) -> String {

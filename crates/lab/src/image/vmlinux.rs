@@ -10,6 +10,26 @@ const MAGIC: std::ops::Range<usize> = 0x202..0x206;
 const PAYLOAD_OFFSET: usize = 0x248;
 const PAYLOAD_LENGTH: usize = 0x24c;
 
+/// Offset of the field with the place of the text that begins with the release, counted from the end of the boot sector.
+const RELEASE: usize = 0x20e;
+/// Bytes of the boot sector.
+const BOOT_SECTOR: usize = 0x200;
+
+/// Returns the release of the kernel in `bzimage`, or why there is none.
+pub(super) fn release(bzimage: &[u8]) -> Result<String, String> {
+    if bzimage.get(MAGIC) != Some(b"HdrS") {
+        return Err("is no bzImage".into());
+    }
+    let [low, high] = [bzimage.get(RELEASE), bzimage.get(RELEASE + 1)];
+    let at = usize::from(*low.unwrap_or(&0)) + (usize::from(*high.unwrap_or(&0)) << 8);
+    let text = bzimage.get(at + BOOT_SECTOR..).unwrap_or_default();
+    let text = text.split(|byte| *byte == 0 || *byte == b' ').next().unwrap_or_default();
+    match std::str::from_utf8(text) {
+        Ok(text) if at > 0 && text.starts_with(|c: char| c.is_ascii_digit()) => Ok(text.into()),
+        _ => Err("does not say its release".into()),
+    }
+}
+
 /// The uncompressed kernel in `bzimage`, or why there is none.
 pub(super) fn extract(bzimage: &[u8]) -> Result<Vec<u8>, String> {
     if bzimage.get(MAGIC) != Some(b"HdrS") {
@@ -34,7 +54,8 @@ pub(super) fn extract(bzimage: &[u8]) -> Result<Vec<u8>, String> {
     let kernel = match payload {
         [0x28, 0xb5, 0x2f, 0xfd, ..] => unpack_zstd(payload)?,
         [0xfd, b'7', b'z', b'X', b'Z', ..] => unpack_xz(payload)?,
-        _ => return Err("holds a kernel that is compressed neither with zstd nor with xz".into()),
+        [0x1f, 0x8b, ..] => unpack_gzip(payload)?,
+        _ => return Err("holds a kernel that is compressed neither with zstd, xz nor gzip".into()),
     };
     if kernel.starts_with(b"\x7fELF") {
         Ok(kernel)
@@ -43,24 +64,48 @@ pub(super) fn extract(bzimage: &[u8]) -> Result<Vec<u8>, String> {
     }
 }
 
-fn unpack_zstd(payload: &[u8]) -> Result<Vec<u8>, String> {
-    let mut kernel = Vec::new();
-    ruzstd::decoding::StreamingDecoder::new(payload)
-        .map_err(|error| error.to_string())?
-        .read_to_end(&mut kernel)
-        .map_err(|error| error.to_string())?;
-    Ok(kernel)
+/// Unpacks a file as modules are compressed; one that is not stays as it is.
+pub(super) fn unpack(file: Vec<u8>) -> Result<Vec<u8>, String> {
+    match file[..] {
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => unpack_zstd(&file),
+        [0xfd, b'7', b'z', b'X', b'Z', ..] => unpack_xz(&file),
+        [0x1f, 0x8b, ..] => unpack_gzip(&file),
+        _ => Ok(file),
+    }
 }
 
-/// Unpacks an xz stream, as kernels and modules are compressed with.
-pub(super) fn unpack_xz(mut stream: &[u8]) -> Result<Vec<u8>, String> {
+fn unpack_zstd(stream: &[u8]) -> Result<Vec<u8>, String> {
+    read(ruzstd::decoding::StreamingDecoder::new(stream).map_err(|error| error.to_string())?)
+}
+
+fn unpack_xz(stream: &[u8]) -> Result<Vec<u8>, String> {
+    read(lzma_rust2::XzReader::new(stream, false))
+}
+
+fn unpack_gzip(stream: &[u8]) -> Result<Vec<u8>, String> {
+    read(flate2::read::GzDecoder::new(stream))
+}
+
+fn read(mut stream: impl Read) -> Result<Vec<u8>, String> {
     let mut out = Vec::new();
-    lzma_rs::xz_decompress(&mut stream, &mut out).map_err(|error| format!("{error:?}"))?;
+    stream.read_to_end(&mut out).map_err(|error| error.to_string())?;
     Ok(out)
 }
 
 #[cfg(test)]
+/// Returns the head of a kernel that says this release.
+pub(super) fn with_release(release: &str) -> Vec<u8> {
+    let mut image = vec![0; 0x600];
+    image[MAGIC].copy_from_slice(b"HdrS");
+    image[RELEASE..][..2].copy_from_slice(&[0, 1]);
+    image[BOOT_SECTOR + 0x100..][..release.len()].copy_from_slice(release.as_bytes());
+    image
+}
+
+#[cfg(test)]
 mod tests {
+    use std::io::Write;
+
     use super::*;
 
     fn bzimage(payload: &[u8]) -> Vec<u8> {
@@ -77,15 +122,21 @@ mod tests {
     #[test]
     fn the_kernel_comes_out_as_it_was_compressed() {
         let kernel = [b"\x7fELF".as_slice(), &[1; 5000]].concat();
-        let mut payload = Vec::new();
-        lzma_rs::xz_compress(&mut kernel.as_slice(), &mut payload).unwrap();
-        assert_eq!(extract(&bzimage(&payload)).unwrap(), kernel);
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(&kernel).unwrap();
+        assert_eq!(extract(&bzimage(&gzip.finish().unwrap())).unwrap(), kernel);
+        // As kernels are compressed: their branches are filtered before.
+        let mut options = lzma_rust2::XzOptions::default();
+        options.prepend_pre_filter(lzma_rust2::FilterType::BcjX86, 0);
+        let mut xz = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
+        xz.write_all(&kernel).unwrap();
+        assert_eq!(extract(&bzimage(&xz.finish().unwrap())).unwrap(), kernel);
     }
 
     #[test]
     fn what_is_no_kernel_is_refused_with_the_reason() {
         assert!(extract(b"#!/bin/sh").unwrap_err().contains("no bzImage"));
-        assert!(extract(&bzimage(b"plain")).unwrap_err().contains("neither"));
+        assert!(extract(&bzimage(b"plain")).unwrap_err().contains("nor gzip"));
         let mut cut = bzimage(b"\x28\xb5\x2f\xfd and so on");
         cut.truncate(1045);
         assert!(extract(&cut).unwrap_err().contains("ends within"));

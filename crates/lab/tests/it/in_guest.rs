@@ -29,6 +29,7 @@ pub(crate) fn run(session: &mut GuestSession, mission: &[u8]) -> Result<(), Fail
         "off" => tool(session, &["busybox", "poweroff", "-f"]),
         "write" => write(session),
         "processors" => Ok(session.payload(&std::fs::read("/sys/devices/system/cpu/online")?)?),
+        "kernel" => Ok(session.payload(&std::fs::read("/proc/sys/kernel/osrelease")?)?),
         other => Err(format!("no such mission: {other}").into()),
     }
 }

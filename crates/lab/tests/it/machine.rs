@@ -4,7 +4,8 @@ use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 use lab::{
-    Accelerator, AcceleratorChoice, DiskHome, Ending, Error, Event, FrameKind, Image, Received, Vm,
+    Accelerator, AcceleratorChoice, DiskHome, Ending, Error, Event, FrameKind, Image, ImageNeeds,
+    ImageSpec, KernelChoice, Kernels, Received, Vm,
 };
 use units::Bytes;
 
@@ -91,4 +92,28 @@ pub(crate) fn every_processor_runs_when_the_session_begins(lab: &Lab) {
     let (frames, end, _) = lab.run(&spec);
     assert_eq!(end.ending, Ending::Done, "{end:#?}");
     assert_eq!(payloads(&frames), [b"0-2\n"]);
+}
+
+pub(crate) fn a_kernel_of_another_suite_boots_with_the_same_userland(lab: &Lab) {
+    let events = &mut |event| println!("{event:?}");
+    let kernels = Kernels::list(&lab.cache, None, false, events).unwrap();
+    // Its modules are not compressed, and the link and the disks are modules, too.
+    let old = kernels.choose("6.1").unwrap().clone();
+    let release = old.release.clone();
+    let modules = ["dm-mod", "btrfs"].map(str::to_owned).to_vec();
+    let needs = ImageNeeds { modules, ..lab.spec.needs.clone() };
+    let spec = ImageSpec { needs, kernel: KernelChoice::Listed(old), ..lab.spec.clone() };
+    let image = Image::ready(&lab.cache, &spec, events).unwrap();
+    assert_eq!(image.manifest.packages, lab.image.manifest.packages);
+    assert_eq!(image.manifest.kernel_packages[0].name, format!("linux-image-{release}"));
+    let modules = &image.manifest.modules;
+    for name in ["virtio-console", "crc32c-generic", "btrfs"] {
+        assert!(modules.iter().any(|module| module == name), "{name} in {modules:?}");
+    }
+    let mut machine = lab.machine("kernel").with_disk("data", Bytes(Bytes::GIB));
+    machine.image = image;
+    let (frames, end, vm) = lab.run(&machine);
+    assert_eq!(end.ending, Ending::Done, "{end:#?}");
+    assert_eq!(payloads(&frames), [format!("{release}\n").as_bytes()]);
+    assert!(vm.facts().kernel.contains(&release), "{}", vm.facts().kernel);
 }

@@ -65,6 +65,10 @@ const TESTS: &[Test] = &[
         "every_processor_runs_when_the_session_begins",
         machine::every_processor_runs_when_the_session_begins,
     ),
+    (
+        "a_kernel_of_another_suite_boots_with_the_same_userland",
+        machine::a_kernel_of_another_suite_boots_with_the_same_userland,
+    ),
     ("two_guests_run_at_once", machine::two_guests_run_at_once),
     (
         "a_kept_disk_stays_and_gives_discarded_space_back",

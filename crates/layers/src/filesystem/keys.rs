@@ -28,3 +28,13 @@ pub(crate) const fn mkfs_options(example: &'static str) -> Key {
         help: "Further options of the program that makes the file system.",
     }
 }
+
+/// The oldest kernel that is to mount what is made: it is the same over all kernels of a comparison, whose oldest it is where it is not
+/// written.
+pub const FORMAT: Key = Key {
+    name: "format",
+    default: "",
+    allowed: "the version of a kernel",
+    example: "\"5.10\"",
+    help: "The oldest kernel that can mount it; where it is not written the oldest of the experiment, and else any that its program is for.",
+};

@@ -36,6 +36,13 @@ pub(crate) struct FileSystem {
     pub(crate) probes: Vec<Probe>,
 }
 
+/// Returns the first two numbers of the version of a kernel, by which versions are ordered: those of `6.12.107-1`.
+pub(crate) fn kernel_version(text: &str) -> Option<[u64; 2]> {
+    let mut numbers = text.split(|c: char| !c.is_ascii_digit());
+    let (major, minor) = (numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?);
+    Some([major, minor])
+}
+
 /// Grows a file system to all of the device under it.
 pub(crate) const GROW: ActionKind = ActionKind {
     name: "grow",

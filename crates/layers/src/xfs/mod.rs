@@ -32,6 +32,7 @@ const KEYS: &[Key] = &[
         example: "false",
         help: "Whether files can share blocks.",
     },
+    keys::FORMAT,
     keys::DISCARD,
     keys::mkfs_options("\"-d agcount=8\""),
     keys::MOUNT_OPTIONS,
@@ -106,17 +107,43 @@ const FLAGS: &[Flag] = &[
 struct Xfs {
     reflink: bool,
     discard: bool,
+    format: Option<String>,
     options: Options,
 }
+
+/// The first kernel that mounts what mkfs.xfs makes by itself, and what it makes otherwise for older ones: flag, key and value.
+const TODAYS: [u64; 2] = [6, 1];
+const OLDER: [(&str, &str, &str); 4] = [
+    ("-m", "bigtime", "0"),
+    ("-m", "inobtcount", "0"),
+    ("-m", "rmapbt", "0"),
+    ("-i", "nrext64", "0"),
+];
 
 impl Xfs {
     fn read(table: &Table) -> Result<Self, SettingError> {
         let s = Settings::new(KIND.name, table, KEYS)?;
+        let format = s.text(&keys::FORMAT, |text| filesystem::kernel_version(text).is_some())?;
         Ok(Self {
+            format,
             reflink: s.switch("reflink", true)?,
             discard: s.switch("discard", false)?,
             options: Options::read(&s, FLAGS)?,
         })
+    }
+
+    /// Returns the flags of mkfs.xfs for the oldest kernel that is to mount it, without what the experiment says itself.
+    fn format(&self) -> Vec<String> {
+        let oldest = self.format.as_deref().and_then(filesystem::kernel_version);
+        let own = |key: &str| {
+            let mut parts = self.options.make.iter().flat_map(|word| word.split(','));
+            parts.any(|part| part.split('=').next() == Some(key))
+        };
+        let older = OLDER.iter().filter(|_| oldest.is_some_and(|oldest| oldest < TODAYS));
+        let older = older.filter(|(_, key, _)| !own(key));
+        older
+            .flat_map(|(flag, key, value)| [(*flag).to_owned(), format!("{key}={value}")])
+            .collect()
     }
 
     /// Returns what is to be made and mounted at `at`.
@@ -136,7 +163,7 @@ impl Xfs {
             word: "xfs",
             called: "the XFS",
             smallest: SMALLEST,
-            make: [fixed, self.options.make.clone()].concat(),
+            make: [fixed, self.format(), self.options.make.clone()].concat(),
             uuid_at: UUID_AT,
             mount,
             probes: vec![Probe::each_second(at.name, "stats", stats, STATS)],
@@ -148,7 +175,8 @@ impl Layer for Xfs {
     fn settings(&self) -> BTreeMap<String, String> {
         let own = [("reflink", self.reflink), ("discard", self.discard)];
         let own = own.into_iter().map(|(key, on)| (key.to_owned(), on_off(on)));
-        own.chain(self.options.settings()).collect()
+        let format = [(keys::FORMAT.name.to_owned(), self.format.clone().unwrap_or_default())];
+        own.chain(format).chain(self.options.settings()).collect()
     }
 
     fn raise(&self, at: &Place) -> Result<RaisePlan, SettingError> {
@@ -195,6 +223,24 @@ mod tests {
         assert!(shown[0].starts_with(made), "{}", shown[0]);
         assert!(shown[0].ends_with(" -d agcount=8 {device.data}"), "{}", shown[0]);
         assert!(shown[1].contains("mount -t xfs -o discard {device.data} /run/fathom_0badcafe_fs"));
+    }
+
+    #[test]
+    fn a_file_system_for_an_old_kernel_is_made_without_what_that_does_not_know() {
+        let made = |text: &str| {
+            let inputs = on_device("{device.data}", 1 << 30);
+            let at = Place { name: "fs", run_tag: "0badcafe", inputs: &inputs };
+            let raised = (KIND.parse)(&text.parse().unwrap()).unwrap().raise(&at).unwrap();
+            raised.up[0].action.show()
+        };
+        let old = made("format = \"5.10\"");
+        assert!(old.contains("-m bigtime=0 -m inobtcount=0 -m rmapbt=0 -i nrext64=0"), "{old}");
+        let own = made("format = \"5.10\"\nmkfs_options = \"-m rmapbt=1,finobt=1\"");
+        assert!(!own.contains("rmapbt=0") && own.contains("bigtime=0"), "{own}");
+        for today in ["", "format = \"6.1\"", "format = \"6.12.107\""] {
+            assert!(!made(today).contains("bigtime"), "{today}");
+        }
+        assert!((KIND.parse)(&"format = \"old\"".parse().unwrap()).is_err());
     }
 
     #[test]

@@ -219,13 +219,13 @@ fn ran_rebooting(
 #[test]
 fn cells_of_another_machine_run_in_another_guest_in_the_order_that_was_drawn() {
     let dir = tempfile::tempdir().unwrap();
-    let large = Machine { memory: Some(units::Bytes(2 << 30)), cpus: None };
+    let large = Machine { memory: Some(units::Bytes(2 << 30)), ..Machine::default() };
     let mut order = Vec::new();
     let ran = ran_changed(dir.path(), "5", None, |plan, _| {
         for cell in plan.cells.iter_mut().filter(|cell| cell.variant == "vdo") {
-            cell.machine = large;
+            cell.machine = large.clone();
         }
-        order = plan.cells.iter().map(|cell| cell.machine).collect();
+        order = plan.cells.iter().map(|cell| cell.machine.clone()).collect();
     });
     assert_eq!(ran.outcome, RunOutcome::Complete);
     assert_eq!(count(&ran.set, CellState::Done), 10);

@@ -36,8 +36,10 @@ fn a_report_says_the_same_packed_and_unpacked() {
     let plain = packed("cache-dirty");
     let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
     gzip.write_all(&plain).unwrap();
-    let mut xz = Vec::new();
-    lzma_rs::xz_compress(&mut plain.as_slice(), &mut xz).unwrap();
+    let options = lzma_rust2::XzOptions::default();
+    let mut xz = lzma_rust2::XzWriter::new(Vec::new(), options).unwrap();
+    xz.write_all(&plain).unwrap();
+    let xz = xz.finish().unwrap();
     for (name, bytes) in
         [("a.tar", plain.clone()), ("a.tgz", gzip.finish().unwrap()), ("a.txz", xz)]
     {
