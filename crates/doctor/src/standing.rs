@@ -61,8 +61,8 @@ fn looked_at(stack: &StandingStack, of: &str, rules: usize) -> Finding {
         rule: LOOKED_AT.to_owned(),
         severity: Severity::Note,
         message: format!(
-            "{} nodes of {of} were looked at, by {rules} checks that need no run.",
-            stack.nodes.len()
+            "Looked at: {} of {of}, by {rules} checks that need no run.",
+            counted(stack.nodes.len(), "node")
         ),
         evidence: nodes.collect::<Vec<_>>().join(", "),
         remedy: "What only a load shows, an experiment shows: fathom catalogue lists them."
@@ -81,9 +81,14 @@ fn not_read(stack: &StandingStack) -> Finding {
     Finding {
         rule: NOT_READ.to_owned(),
         severity: Severity::Note,
-        message: format!("{} things could not be read.", stack.missing.len()),
+        message: format!("Not read: {}.", counted(stack.missing.len(), "thing")),
         evidence: stack.missing.join("; "),
         remedy: remedy.to_owned(),
         ..Finding::default()
     }
+}
+
+/// A number of things.
+fn counted(number: usize, word: &str) -> String {
+    if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
 }

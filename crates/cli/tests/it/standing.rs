@@ -47,7 +47,7 @@ fn a_report_is_drawn_its_findings_told_and_a_block_printed_to_paste() {
         "vg-vpool (vdo",
         "(vdo_space_low)",
         "98 %",
-        "could not be read",
+        "Not read: ",
         "dmsetup table:",
         "used_blocks=25690112",
     ] {
