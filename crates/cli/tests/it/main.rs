@@ -53,6 +53,7 @@ mod load_tree;
 #[cfg(test)]
 mod loop_device;
 #[cfg(test)]
+mod machine_keys;
 mod modelled;
 #[cfg(test)]
 mod moved;
