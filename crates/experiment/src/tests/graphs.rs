@@ -76,7 +76,7 @@ fn a_set_of_devices_is_a_list_of_equal_ones() {
     refused("on = [\"one\"]", "", "has nothing as its member2");
     refused("on = [\"one\", \"one\"]", "", "'one' is two inputs");
     refused("on = [\"one\", 2]", "", "names no device or layer");
-    let nine = vec!["\"one\""; 9].join(", ");
+    let nine = ["\"one\""; 9].join(", ");
     refused(&format!("on = [{nine}]"), "", "has 8 inputs, and no more");
     let large = "logical_block = 4096";
     refused(
