@@ -3,7 +3,7 @@
 use analysis::{Analysis, CacheCourse, CacheWord};
 use units::show::significant;
 
-use super::{Mark, StageStart, Variant};
+use super::{Mark, StageStart};
 
 /// The course of a cache in a measured stage of a variant.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,9 +17,9 @@ pub struct CacheRow {
 }
 
 /// The courses of all caches.
-pub fn caches(analysis: &Analysis, variants: &[Variant]) -> Vec<CacheRow> {
+pub fn caches(analysis: &Analysis) -> Vec<CacheRow> {
     let row = |course: &CacheCourse| {
-        let name = variants.get(course.variant).map(|variant| variant.name.as_str());
+        let name = analysis.variants.get(course.variant).map(|variant| variant.name.as_str());
         let metric = layers::metric(course.metric).map_or(course.metric, |metric| metric.name);
         CacheRow {
             text: format!("{}: the cache is {}.", name.unwrap_or_default(), text(course)),
@@ -35,7 +35,8 @@ impl CacheRow {
     pub fn is_in(&self, chart: &str) -> bool {
         let of = |stage: &str| {
             let drawn = chart.strip_prefix("series-").and_then(|rest| rest.strip_suffix(stage));
-            let drawn = drawn.and_then(|rest| rest.strip_prefix(&*self.course.layer));
+            let drawn =
+                drawn.and_then(|rest| rest.strip_prefix(&*self.course.layer)?.strip_prefix('-'));
             drawn.is_some_and(|names| names.split('-').any(|name| name == self.metric))
         };
         of(&self.course.stage) || of("all")
@@ -77,4 +78,60 @@ fn text(course: &CacheCourse) -> String {
     let when = if others.is_empty() { " all the time" } else { " to the end" };
     all.push(format!("{}{when}", words(last.word)));
     all.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use analysis::CacheSpell;
+
+    use super::*;
+
+    fn row(spells: &[(CacheWord, f64, f64)]) -> CacheRow {
+        let spell =
+            |&(word, from_s, to_s): &(CacheWord, f64, f64)| CacheSpell { word, from_s, to_s };
+        let course = CacheCourse {
+            variant: 2,
+            layer: "cache".into(),
+            stage: "first".into(),
+            metric: "read_hit_percent",
+            best: 99.0,
+            spells: spells.iter().map(spell).collect(),
+        };
+        CacheRow { text: text(&course), metric: "read hits".into(), course }
+    }
+
+    #[test]
+    fn what_a_cache_becomes_is_marked_in_the_charts_of_its_hits_alone() {
+        let row = row(&[
+            (CacheWord::Junk, 0.0, 40.0),
+            (CacheWord::Stalled, 40.0, 65.0),
+            (CacheWord::Warm, 65.0, 90.0),
+        ]);
+        for (chart, is) in [
+            ("series-cache-read hits-first", true),
+            ("series-cache-cache used-read hits-all", true),
+            ("series-cache-read hits-last", false),
+            ("series-cache-dirty data-first", false),
+            ("series-cache2-read hits-first", false),
+            ("throughput-first-randread", false),
+        ] {
+            assert_eq!(row.is_in(chart), is, "{chart}");
+        }
+        assert_eq!(row.text, "full of junk until 40 s, stalled until 65 s, warm to the end");
+        let start = StageStart { stage: "first".into(), measured: true, at_s: 100.0 };
+        let marks = |chart: &str| {
+            let marks = row.marks(chart, std::slice::from_ref(&start));
+            marks.map(|mark| (mark.label, mark.x)).collect::<Vec<_>>()
+        };
+        let own = [("stalled".to_owned(), 40.0), ("warm".to_owned(), 65.0)];
+        assert_eq!(marks("series-cache-read hits-first"), own);
+        assert_eq!(marks("series-cache-read hits-all")[0].1, 140.0);
+    }
+
+    #[test]
+    fn a_cache_that_is_one_thing_all_the_time_has_no_mark() {
+        let row = row(&[(CacheWord::Warm, 0.0, 90.0)]);
+        assert_eq!(row.text, "warm all the time");
+        assert_eq!(row.marks("series-cache-read hits-first", &[]).count(), 0);
+    }
 }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use analysis::RunApart;
+use analysis::{CacheCourse, CacheSpell, CacheWord, RunApart};
+use report::view::CacheRow;
 use results::ResultSet;
 use results::model::{
     Criterion, CriterionResult, JobSummary, LayerFacts, MachineLoad, PictureFacts, Proof,
@@ -228,6 +229,18 @@ fn document() -> Value {
     reported.source_spread = Some(ReportedSpread { q1, q3, min, max, std_dev });
     reported.spread = stats::spread(&[18.0, 20.0, 22.0]);
     view.courses = given::view(&fixture::with_a_step(5)).courses;
+    view.caches = vec![CacheRow {
+        course: CacheCourse {
+            variant: 1,
+            layer: "cache".into(),
+            stage: "load".into(),
+            metric: "read_hit_percent",
+            best: 99.0,
+            spells: vec![CacheSpell { word: CacheWord::Junk, from_s: 0.0, to_s: 40.0 }],
+        },
+        metric: "read hits".into(),
+        text: "vdo: the cache is full of junk all the time.".into(),
+    }];
     let limit = view.findings.iter_mut().find(|finding| !finding.changes.is_empty());
     limit.expect("a limit to look at").proof = Some(Proof {
         outcome: ProofOutcome::Unclear,
