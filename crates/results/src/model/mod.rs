@@ -8,6 +8,7 @@ mod expected;
 mod facts;
 mod fill;
 mod finding;
+mod latency;
 mod load;
 mod machine;
 mod machine_load;
@@ -39,9 +40,10 @@ pub use fill::FillFigures;
 pub use finding::{
     Change, EvidenceFigure, Finding, Proof, ProofOutcome, ProofRound, Severity, TimeRange,
 };
+pub use latency::LatencySummary;
 pub use load::{
-    CpuFigures, IoLogFacts, JobSummary, LatencySummary, LoadSummary, OperationSummary, RateFacts,
-    SteadyFacts, TargetSummary, WorstIo, counted_operations,
+    CpuFigures, IoLogFacts, JobSummary, LoadSummary, OperationSummary, RateFacts, SteadyFacts,
+    TargetSummary, WorstIo, counted_operations,
 };
 pub use machine::MachineFacts;
 pub use machine_load::MachineLoad;
