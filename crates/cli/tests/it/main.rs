@@ -54,6 +54,7 @@ mod load_tree;
 mod loop_device;
 #[cfg(test)]
 mod machine_keys;
+#[cfg(test)]
 mod modelled;
 #[cfg(test)]
 mod moved;
