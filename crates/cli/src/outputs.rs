@@ -286,6 +286,7 @@ mod tests {
         "bench >trace",
         "estimate >output",
         "estimate >profile",
+        "import files",
         "load >io_log",
         "load >latency_log",
         "load >page",

@@ -29,6 +29,10 @@ pub const SHIPPED: &[Shipped] = &[
     },
     Shipped { name: "hot-block", text: include_str!("../../../experiments/hot-block.toml") },
     Shipped {
+        name: "kernel-compare",
+        text: include_str!("../../../experiments/kernel-compare.toml"),
+    },
+    Shipped {
         name: "request-splitting",
         text: include_str!("../../../experiments/request-splitting.toml"),
     },

@@ -15,10 +15,7 @@ use crate::stages::{Around, KindFacts, Planner, StageHead, StageKind, StageTask,
 use crate::targets;
 
 pub(crate) const KIND: StageKind = StageKind {
-    facts: KindFacts {
-        instead: Some("a load of files of a layout"),
-        ..KindFacts::new("tree", "A load of a tree", WorksOn::One, StageData::Unknown)
-    },
+    facts: KindFacts::new("tree", "A load of a tree", WorksOn::One, StageData::Unknown),
     read: |table, around| Ok(Box::new(Tree::read(table, around)?)),
 };
 

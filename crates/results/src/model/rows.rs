@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{LatencySummary, Outcomes};
+use super::latency::LatencySummary;
+use super::tree::{Outcomes, Population};
 
 /// The fields of one sample: name to value; `None` where the source had no such figure.
 pub type Fields = BTreeMap<String, Option<f64>>;
@@ -76,6 +77,25 @@ pub struct SampleRow {
     pub fields: Fields,
     /// Why there are none, when reading failed.
     pub error: Option<String>,
+}
+
+/// The source of the samples of a tree while a load works on it.
+pub const TREE_SOURCE: &str = "load.tree";
+
+impl Population {
+    /// Returns it as a sample that was read at `at_ns`, nanoseconds since the run's epoch.
+    pub fn sample(self, at_ns: u64) -> SampleRow {
+        let fields = [("files", self.files), ("bytes", self.bytes)];
+        SampleRow {
+            at_ns,
+            source: TREE_SOURCE.to_owned(),
+            cost_ns: 0,
+            cost_cpu_ns: 0,
+            mark: None,
+            fields: fields.map(|(name, n)| (name.to_owned(), Some(n as f64))).into(),
+            error: None,
+        }
+    }
 }
 
 /// A stage began or ended.

@@ -2,8 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::SampleRow;
-
 /// A file tree at the end of a load, by the load's own books.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TreeFacts {
@@ -28,9 +26,6 @@ pub struct Outcomes {
     pub skipped: u64,
 }
 
-/// The source of the samples of a tree while a load works on it.
-pub const TREE_SOURCE: &str = "load.tree";
-
 /// A file tree at one moment of a load, by the load's own books.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Population {
@@ -38,22 +33,6 @@ pub struct Population {
     pub files: u64,
     /// Sizes of all files together, each counted once.
     pub bytes: u64,
-}
-
-impl Population {
-    /// Returns it as a sample that was read at `at_ns`, nanoseconds since the run's epoch.
-    pub fn sample(self, at_ns: u64) -> SampleRow {
-        let fields = [("files", self.files), ("bytes", self.bytes)];
-        SampleRow {
-            at_ns,
-            source: TREE_SOURCE.to_owned(),
-            cost_ns: 0,
-            cost_cpu_ns: 0,
-            mark: None,
-            fields: fields.map(|(name, n)| (name.to_owned(), Some(n as f64))).into(),
-            error: None,
-        }
-    }
 }
 
 /// The equilibrium of a load of a file tree.

@@ -118,7 +118,7 @@ fn of_report(error: SosError) -> Failure {
             Failure::environment(error).with_help("try it as a user who may read it")
         }
         SosError::NotOne(_) => Failure::usage(error)
-            .with_help("sos report makes one; a result of fathom ends in .fathom"),
+            .with_help("sos report makes one; a packed result has the ending .fathom"),
         SosError::Damaged { .. } => Failure::data(error).with_help(
             "copy it again, or unpack it yourself and name the directory: what is there is read",
         ),
