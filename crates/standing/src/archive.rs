@@ -1,7 +1,6 @@
 //! Files of a sosreport, unpacked in a directory or packed in an archive; of an archive only those that are read.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -46,7 +45,7 @@ impl Files {
     /// # Errors
     /// When it cannot be read, or is no such archive, or damaged.
     pub fn unpack(path: &Path) -> io::Result<Self> {
-        let mut file = File::open(path)?;
+        let mut file = sys::input::open(path)?;
         let mut head = [0; 6];
         let length = file.read(&mut head)?;
         file.seek(SeekFrom::Start(0))?;
@@ -86,7 +85,7 @@ impl Files {
                 // A link in a report may lead out of it, to a file of this machine.
                 let inside = at.canonicalize().ok()?.starts_with(top.canonicalize().ok()?);
                 let small = std::fs::metadata(&at).is_ok_and(|f| f.is_file() && f.len() <= LARGEST);
-                let bytes = std::fs::read(at).ok().filter(|_| inside && small)?;
+                let bytes = sys::input::read(&at, LARGEST).ok().filter(|_| inside && small)?;
                 Some(String::from_utf8_lossy(&bytes).into_owned())
             }
         }

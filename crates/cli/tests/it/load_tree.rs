@@ -310,7 +310,9 @@ fn a_stage_of_an_experiment_loads_a_tree_and_its_record_has_the_figures() {
     let shown: Value = serde_json::from_str(&shown.out).unwrap();
     let met = shown["expectations"].as_array().unwrap();
     assert!(met.len() == 2 && met.iter().all(|one| one["outcome"] == "met"), "{met:?}");
-    let page = std::fs::read_to_string(folder.path().join("r/report.html")).unwrap();
+    let made = fathom_in(folder.path(), &["report", "r", "-o", "page.html"]);
+    assert_eq!(made.code, Some(0), "{}", made.err);
+    let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
     for title in ["Files in the tree", "Operations of each kind on", "Outcomes of operations on"] {
         assert!(page.contains(title), "{title}");
     }

@@ -1,6 +1,5 @@
 //! `fathom doctor DEVICE|PATH|SOSREPORT`: a stack that a machine has, read without a write, against the rules that need no run.
 
-use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
@@ -54,6 +53,9 @@ pub fn source(subject: &str) -> Option<Source> {
         let result = OF_RESULT.iter().any(|name| path.join(name).exists());
         return if result { None } else { live() };
     }
+    if !found.is_file() || results::packed::is_packed(path) {
+        return None;
+    }
     // A file of text may be an experiment; others lie on a stack.
     let text = path.extension().is_some_and(|ending| ending == "toml") || is_text(path);
     if text { None } else { live() }
@@ -73,7 +75,7 @@ fn named(subject: &str) -> Option<PathBuf> {
 
 fn is_text(path: &Path) -> bool {
     let mut begin = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(512).read_to_end(&mut begin));
+    let read = sys::input::open(path).and_then(|file| file.take(512).read_to_end(&mut begin));
     let whole = |end: usize| std::str::from_utf8(&begin[..end]).is_ok() && !begin.contains(&0);
     read.is_ok() && (begin.is_empty() || (0..4).any(|cut| whole(begin.len().saturating_sub(cut))))
 }
