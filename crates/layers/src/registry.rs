@@ -1,6 +1,7 @@
 //! Every kind of layer, one line each, and what is asked of all of them at once: metrics, parsers by id (so that a plan can name
 //! them and travel), objects that outlive a run, facts of a machine. So nobody else needs to know a layer.
 
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use units::Metric;
@@ -51,8 +52,14 @@ pub fn any_reduces<'a>(names: impl IntoIterator<Item = &'a str>) -> bool {
     names.into_iter().filter_map(kind).any(|kind| kind.reduces)
 }
 
-/// Every metric of the catalogue: of loads, of commands, of devices and of every kind of layer; its counters are apart.
+/// Every metric of the catalogue, each once: of loads, of commands, of devices and of every kind of layer; its counters are apart. Kinds that have a
+/// figure in common, as caches do, mean the same by its id.
 pub fn metrics() -> impl Iterator<Item = &'static Metric> {
+    let mut known = BTreeSet::new();
+    every().filter(move |metric| known.insert(metric.id))
+}
+
+fn every() -> impl Iterator<Item = &'static Metric> {
     let of_loads = loads::METRICS.iter().chain(loads::OF_TREE_OPERATIONS).chain(loads::OF_TREES);
     let common = of_loads.chain(commands::METRICS);
     let of_devices = machine::metrics();
@@ -122,7 +129,7 @@ fn headlines() -> impl Iterator<Item = Headline> {
 
 /// The metric with this id: one of the catalogue, or a counter of a layer.
 pub fn metric(id: &str) -> Option<&'static Metric> {
-    metrics().chain(counters()).find(|metric| metric.id == id)
+    every().chain(counters()).find(|metric| metric.id == id)
 }
 
 /// Reads `text` with the parser called `parser`.
@@ -157,16 +164,24 @@ fn once<T: PartialEq>(all: impl Iterator<Item = &'static T>) -> Vec<&'static T> 
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use results::model::LayerFigures;
 
     use super::*;
     use crate::{FigureFacts, Window};
 
     #[test]
+    fn a_metric_that_several_kinds_have_is_listed_once() {
+        let mut ids: Vec<_> = metrics().map(|metric| metric.id).collect();
+        assert!(ids.contains(&"hit_percent"));
+        let all = ids.len();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), all);
+    }
+
+    #[test]
     fn an_id_means_the_same_wherever_it_stands() {
-        let metrics = || metrics().chain(counters());
+        let metrics = || every().chain(counters());
         for one in metrics() {
             assert!(
                 metrics().filter(|other| other.id == one.id).all(|other| other == one),

@@ -6,7 +6,6 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, RenameFlags, renameat_with};
-use sys::passing::Watched;
 use tempfile::NamedTempFile;
 
 /// A file on its way to its place. Dropped before [`Draft::finish`], it leaves nothing behind.
@@ -74,11 +73,11 @@ impl Draft {
         }
     }
 
-    /// Lets SIGINT, SIGTERM and SIGHUP remove the file while what is returned lives: for a program that ends by them, without looking.
-    pub fn gone_on_signals(&self) -> Option<Watched> {
+    /// Returns where the file lies until it is finished; `None` of a stream.
+    pub fn beside(&self) -> Option<PathBuf> {
         match &self.to {
             To::Stream(_) => None,
-            To::Beside { file, .. } => Some(Watched::new(file.path())),
+            To::Beside { file, .. } => Some(file.path().to_owned()),
         }
     }
 

@@ -87,13 +87,23 @@ impl Drop for Passing {
 #[derive(Debug)]
 pub struct Watched(PathBuf);
 
-impl Watched {
-    /// Begins to watch over a file.
-    pub fn new(path: &Path) -> Self {
-        watch();
-        living(|all| all.push(path.to_owned()));
-        Self(path.to_owned())
-    }
+/// Makes something with a file that SIGINT, SIGTERM or SIGHUP remove from its first moment on; `path` says where it lies, where it is one to be
+/// removed.
+///
+/// # Errors
+/// Those of `make`.
+pub fn watched<T, E>(
+    make: impl FnOnce() -> Result<T, E>,
+    path: impl FnOnce(&T) -> Option<PathBuf>,
+) -> Result<(T, Option<Watched>), E> {
+    watch();
+    // A signal that comes meanwhile waits until it is known.
+    living(|all| {
+        let made = make()?;
+        let path = path(&made);
+        all.extend(path.clone());
+        Ok((made, path.map(Watched)))
+    })
 }
 
 impl Drop for Watched {

@@ -4,6 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use results::draft::Draft;
 use results::packed::{self, PackError};
 use units::Bytes;
 
@@ -39,8 +40,7 @@ pub fn pack(args: &PackArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::refused(said).with_help("name a file elsewhere with -o"));
     }
     let mut share = Share::of("packing", packed::size(&args.result)?);
-    let draft = output.begin()?;
-    let gone = draft.gone_on_signals();
+    let (draft, gone) = sys::passing::watched(|| output.begin(), Draft::beside)?;
     let written = packed::pack(&args.result, draft.file(), |bytes| share.more(bytes));
     written.map_err(|error| match error {
         PackError::Unwritten(error) => output.not_written(&error),

@@ -44,6 +44,10 @@ impl Layer for Setup {
         let group = members.group();
         let mut up = group.up();
         up.push(self.make(&members, &group, bytes));
+        // lvm2 changes members only when all of them hold the same.
+        if self.sync && !self.write_mostly.is_empty() {
+            up.push(alike(&group, bytes));
+        }
         let devices = members.inputs.iter().zip(members.devices());
         let mostly = devices.filter(|(input, _)| self.write_mostly.iter().any(|own| own == *input));
         up.extend(mostly.map(|(input, device)| {
@@ -171,5 +175,13 @@ mod tests {
         assert!(raised.ready[0].action.show().starts_with("wait until in_sync is yes"));
         let undo = raised.up[4].undo[1].show();
         assert!(undo.contains("m-volume_rimage_0") && undo.contains("m-volume_rmeta_2"), "{undo}");
+    }
+
+    #[test]
+    fn a_member_is_read_last_only_once_all_hold_the_same() {
+        let raised = raised("write_mostly = \"member2\"", &[1 << 30; 2]).unwrap();
+        let shown: Vec<_> = raised.up.iter().map(|step| step.action.show()).collect();
+        let change = shown.iter().position(|step| step.contains("--writemostly")).unwrap();
+        assert!(shown[change - 1].starts_with("wait until in_sync is yes"), "{shown:?}");
     }
 }
