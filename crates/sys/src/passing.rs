@@ -125,14 +125,18 @@ fn living<T>(work: impl FnOnce(&mut Vec<PathBuf>) -> T) -> T {
     work(&mut LIVING.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
+/// Removes a file or a directory into which another thread may still write: what comes in between is removed with the next try.
+fn removed(path: &Path) {
+    let gone = || fs::remove_file(path).or_else(|_| fs::remove_dir_all(path));
+    let _ = (0..TRIES).find(|_| gone().is_ok() || path.symlink_metadata().is_err());
+}
+
 /// Waits for a signal, removes what lives, and ends the program as the signal does.
 fn end_on(mut signals: Signals) {
     for signal in signals.forever() {
         // Nobody makes another one meanwhile.
         living(|all| {
-            for path in all.drain(..) {
-                let _ = fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path));
-            }
+            all.drain(..).for_each(|path| removed(&path));
             let _ = signal_hook::low_level::emulate_default_handler(signal);
         });
     }
