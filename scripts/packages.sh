@@ -44,6 +44,7 @@ each_package() {
                 "$need" mount "loop devices" has_system losetup
                 "$need" xz-utils "unpacks the corpora of the estimate" has xz
                 "$need" fio "the peer that the engine is compared with" has fio
+                "$need" strace "shows that a device which is only asked about is never opened" has strace
                 "$need" libnbd-bin "clients of a volume of our own" has nbdcopy
                 "$need" qemu-utils "more of them, and images to estimate" has qemu-io
                 # Ubuntu's package only points to a snap, which does not run everywhere.
