@@ -217,8 +217,8 @@ fn block(path: &Path, destroy: bool) -> Result<Claim, ClaimError> {
         unsigned(path, &lock.0, &identity)?;
     }
     tracing::debug!(%identity, "claimed");
-    let mut _others = below(number, &identity)?;
-    _others.extend(twins(number, &identity)?);
+    let mut _others = twins(number, &identity)?;
+    _others.extend(below(number, &identity)?);
     Ok(Claim {
         path: node,
         number: Some(number),
@@ -250,9 +250,18 @@ fn names_run(text: &str) -> bool {
     tags.any(|tag| tag.bytes().all(|digit| digit.is_ascii_hexdigit()))
 }
 
-/// Keeps other claims away.
+/// Keeps all other claims away.
 fn lock(file: File, identity: &str) -> Result<Lock, ClaimError> {
-    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+    locked(file, FlockOperation::NonBlockingLockExclusive, identity)
+}
+
+/// Keeps those away that claim this itself; others may hold it as something beside their own, too.
+fn lock_beside(file: File, identity: &str) -> Result<Lock, ClaimError> {
+    locked(file, FlockOperation::NonBlockingLockShared, identity)
+}
+
+fn locked(file: File, operation: FlockOperation, identity: &str) -> Result<Lock, ClaimError> {
+    match flock(&file, operation) {
         Ok(()) => Ok(Lock(file)),
         Err(error) => Err(ClaimError {
             source: Some(error.into()),
@@ -289,7 +298,7 @@ fn unsigned(path: &Path, file: &File, identity: &str) -> Result<(), ClaimError> 
     ))
 }
 
-/// Keeps claims of other loop devices away that stand on the same part of a file.
+/// Keeps claims of other loop devices away that have bytes of the same part of a file. One of them may have bytes of two claimed devices.
 fn twins(number: Number, identity: &str) -> Result<Vec<Lock>, ClaimError> {
     let nodes = usage::twin_nodes(number).map_err(|source| {
         ClaimError::io(Path::new(identity), "examined for others with its bytes", source)
@@ -297,7 +306,8 @@ fn twins(number: Number, identity: &str) -> Result<Vec<Lock>, ClaimError> {
     let mut locks = Vec::new();
     for node in nodes {
         let Ok(device) = File::open(&node) else { continue };
-        match lock(device, &format!("{identity}: {}, which has the same bytes,", node.display())) {
+        let beside = format!("{identity}: {}, which has the same bytes,", node.display());
+        match lock_beside(device, &beside) {
             Ok(lock) => locks.push(lock),
             // One that was detached meanwhile may stand on something else by now.
             Err(error) => {
@@ -312,18 +322,10 @@ fn twins(number: Number, identity: &str) -> Result<Vec<Lock>, ClaimError> {
 }
 
 /// Keeps claims of the file away that a loop device stands on; claims of loop devices on other parts of it are none of them.
-fn below(number: Number, identity: &str) -> Result<Vec<Lock>, ClaimError> {
-    let Some(file) = usage::file_below(number) else { return Ok(Vec::new()) };
-    match flock(&file, FlockOperation::NonBlockingLockShared) {
-        Ok(()) => Ok(vec![Lock(file)]),
-        Err(error) => Err(ClaimError {
-            source: Some(error.into()),
-            ..ClaimError::refused(
-                format!("{identity}: the file that it stands on is claimed by another run"),
-                "wait for its end, or give another target",
-            )
-        }),
-    }
+fn below(number: Number, identity: &str) -> Result<Option<Lock>, ClaimError> {
+    let file = usage::file_below(number);
+    file.map(|file| lock_beside(file, &format!("{identity}: the file that it stands on")))
+        .transpose()
 }
 
 /// Makes the file, so that there is something to lock. It carries Fathom's mark where the file system keeps one.
