@@ -10,10 +10,10 @@ use lab::{
     Accelerator, Cache, DiskHome, Disks, Ending, Frame, FrameKind, Image, ImageSpec, Received,
     Supply, SupplySpec, Vm, VmSpec,
 };
-use run::RunError;
 use run::remote::{Farewell, Guest, GuestDisks, GuestMessage, GuestNumber, Guests};
+use run::{CutLoss, RunError};
 use sys::interrupt::{Interrupt, Level};
-use units::Bytes;
+use units::{Bytes, Seed};
 
 use crate::args::GuestArgs;
 use crate::corpora::{self, HeldCorpora};
@@ -145,6 +145,8 @@ impl Prepared {
     /// The machine for a plan, without its mission.
     pub fn machine(&self, plan: &Plan, args: &GuestArgs) -> VmSpec {
         let mut spec = self.bare_machine(args);
+        let stages = plan.cells.iter().flat_map(|cell| &cell.stages);
+        spec.keeps_contents = stages.into_iter().any(experiment::StagePlan::reboots);
         for (role, device) in &plan.devices {
             let modelled = device.model.as_ref().map(|model| lab::ModelledDisk {
                 like: model.like.clone(),
@@ -152,8 +154,8 @@ impl Prepared {
                 seed: plan.seed.derive(role),
                 stored: device.stored,
             });
-            // The contents of a modelled one are in memory.
-            if modelled.is_none() {
+            // The contents of a modelled one are in memory, and in a file between two machines.
+            if modelled.is_none() || spec.keeps_contents {
                 spec.will_write = Bytes(spec.will_write.0 + device.stored.0);
             }
             spec.disks.push(lab::Disk {
@@ -220,6 +222,16 @@ impl Guests for LabGuests {
         Ok(LabGuest { vm, disks, turn, ended: None })
     }
 
+    fn cut_power(&mut self, seed: Seed) -> Result<BTreeMap<String, CutLoss>, RunError> {
+        let Some(disks) = &mut self.disks else { return Ok(BTreeMap::new()) };
+        let cut = disks.cut_power(seed).map_err(|error| RunError::Guest(with_help(&error)))?;
+        let loss = |(role, stats): (String, disk::CutStats)| {
+            let disk::CutStats { at_risk, lost, torn } = stats;
+            (role, CutLoss { at_risk, lost, torn })
+        };
+        Ok(cut.into_iter().map(loss).collect())
+    }
+
     fn known(&self, machine: &Machine) -> BTreeMap<String, String> {
         self.images.get(&machine.kernel).map(kernels::facts).unwrap_or_default()
     }
@@ -271,6 +283,10 @@ impl Guest for LabGuest {
                 heard
             }
         }
+    }
+
+    fn kill(&mut self) {
+        self.vm.kill();
     }
 
     fn answer(&mut self, bytes: &[u8]) {

@@ -9,6 +9,25 @@ use crate::limit::Limit;
 /// Sizes that a logical block can have.
 pub const LOGICAL_BLOCKS: [u32; 2] = [512, 4096];
 
+/// When a modelled disk writes its volatile cache to the medium, where that is not when the model would.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Destage {
+    /// At a flush, or when 32 MiB wait, and no earlier: whatever a layer does not flush is at risk.
+    AtFlush,
+    /// When 32 MiB wait, and not at a flush, to which it replies all the same: a disk that lies.
+    Never,
+}
+
+impl std::fmt::Display for Destage {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::AtFlush => "at_flush",
+            Self::Never => "never",
+        })
+    }
+}
+
 /// Attributes asked of a virtual disk beside its times. One that is `None` keeps the disk's own value.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,6 +47,9 @@ pub struct Attributes {
     /// Tells whether it takes discards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discard: Option<bool>,
+    /// When its volatile cache goes to the medium; only of a modelled disk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub destage: Option<Destage>,
 }
 
 impl Attributes {
@@ -59,6 +81,7 @@ impl Attributes {
             ("rotational", switch(self.rotational)),
             ("write_cache", switch(self.write_cache)),
             ("discard", switch(self.discard)),
+            ("destage", self.destage.map(|destage| destage.to_string())),
         ];
         all.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
     }

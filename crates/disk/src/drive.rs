@@ -1,13 +1,17 @@
 //! A disk with its contents: what the model decides about the future happens to the store when its time comes.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
 
 use units::Seed;
 
+use crate::attributes::Destage;
 use crate::request::{Event, Failure, Op, Request};
 use crate::store::{Cut, Store};
 use crate::{Disk, StoreError};
+
+/// Most that a disk holds back which writes its cache to the medium at a flush only, bytes.
+const HELD_BACK: u64 = 32 << 20;
 
 /// A reply that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,10 +39,16 @@ pub struct Drive {
     /// Writes that the disk took.
     written: u64,
     new: Vec<Event>,
+    /// When what the model has written goes to the medium; `None`: at once.
+    destage: Option<Destage>,
+    /// What is held back until then: places and the last write of each.
+    held_back: VecDeque<(u64, u64, u64)>,
+    /// Flushes that have no reply yet.
+    flushes: HashSet<u64>,
 }
 
 impl Drive {
-    /// An empty store under a fresh disk.
+    /// A store under a fresh disk; all that it holds is on the medium.
     pub fn new(disk: Disk, store: Store) -> Self {
         Self {
             disk,
@@ -48,7 +58,16 @@ impl Drive {
             decided: 0,
             written: 0,
             new: Vec::new(),
+            destage: None,
+            held_back: VecDeque::new(),
+            flushes: HashSet::new(),
         }
+    }
+
+    /// The same drive, whose cache goes to the medium at other moments than the model's.
+    #[must_use]
+    pub fn destaging(self, destage: Option<Destage>) -> Self {
+        Self { destage, ..self }
     }
 
     /// Takes a request and, for a write, its bytes. Everything up to its arrival must have been done ([`Self::advance`]).
@@ -68,6 +87,9 @@ impl Drive {
                 return self.decide();
             }
             Ok(()) => {}
+        }
+        if request.op == Op::Flush && self.destage == Some(Destage::AtFlush) {
+            self.flushes.insert(request.id);
         }
         if self.disk.submit(request, &mut self.new) {
             // What the store refuses was refused above.
@@ -113,11 +135,35 @@ impl Drive {
             self.due.pop();
             match self.events.remove(&decided) {
                 Some(Event::Stable { offset, length, upto, .. }) => {
-                    self.store.stable(offset, length, upto);
+                    self.written_out(offset, length, upto)
                 }
-                Some(Event::Done { id, at, failed }) => replies.push(Reply { id, at, failed }),
+                Some(Event::Done { id, at, failed }) => {
+                    if self.flushes.remove(&id) && failed.is_none() {
+                        self.release(0);
+                    }
+                    replies.push(Reply { id, at, failed });
+                }
                 None => {}
             }
+        }
+    }
+
+    /// Bytes went to the medium by the model: they are safe, or held back.
+    fn written_out(&mut self, offset: u64, length: u64, upto: u64) {
+        if self.destage.is_none() {
+            return self.store.stable(offset, length, upto);
+        }
+        self.held_back.push_back((offset, length, upto));
+        if self.store.volatile().0 > HELD_BACK {
+            self.release(self.held_back.len() / 2);
+        }
+    }
+
+    /// Makes safe what is held back, the oldest first, until so many places are left.
+    fn release(&mut self, left: usize) {
+        while self.held_back.len() > left {
+            let Some((offset, length, upto)) = self.held_back.pop_front() else { return };
+            self.store.stable(offset, length, upto);
         }
     }
 

@@ -10,6 +10,7 @@
 
 mod attributes;
 pub mod bench;
+pub mod contents;
 mod disk;
 mod drive;
 mod error;
@@ -29,7 +30,7 @@ mod store;
 mod throughput;
 pub mod trace;
 
-pub use attributes::{Attributes, LOGICAL_BLOCKS};
+pub use attributes::{Attributes, Destage, LOGICAL_BLOCKS};
 pub use disk::Disk;
 pub use drive::{Drive, Reply};
 pub use error::{Error, Result};
@@ -42,5 +43,5 @@ pub use profile::{
 };
 pub use request::{Event, Failure, Op, Request};
 pub use scalar::Scalar;
-pub use store::{Cut, Store, StoreError};
+pub use store::{Cut, CutStats, Store, StoreError};
 pub use throughput::Throughput;

@@ -14,7 +14,7 @@ const TORN_AT: usize = 512;
 /// Sectors of a leaf of the table.
 const LEAF: usize = 512;
 
-type Page = Box<[u8; SECTOR]>;
+pub(crate) type Page = Box<[u8; SECTOR]>;
 
 /// The effects of a power cut on versions of sectors that were not safe: the share of versions that meets each of the three.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,6 +34,17 @@ impl Default for Cut {
     }
 }
 
+/// What a power cut found and took, bytes; each version of a sector that was not safe counts as a whole sector.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct CutStats {
+    /// Bytes that were not safe.
+    pub at_risk: u64,
+    /// Bytes of them that are gone.
+    pub lost: u64,
+    /// Bytes of them that are there in part.
+    pub torn: u64,
+}
+
 /// Why something cannot be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -51,6 +62,16 @@ pub enum StoreError {
 struct Version {
     number: u64,
     page: Option<Page>,
+}
+
+/// A page of a disk as it is written down.
+pub(crate) struct SavedPage<'a> {
+    /// The number of its sector.
+    pub sector: u64,
+    /// The number of the write that made it; `None` of what is on the medium.
+    pub version: Option<u64>,
+    /// Its bytes; `None`: zeroes.
+    pub page: Option<&'a [u8; SECTOR]>,
 }
 
 /// The contents of a disk.
@@ -76,6 +97,50 @@ impl Store {
             medium: vec![None; leaves],
             volatile: BTreeMap::new(),
         }
+    }
+
+    /// Its size, bytes.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Returns every page that it holds: those of the medium, then the versions that are not safe, the oldest of each sector first.
+    pub(crate) fn pages(&self) -> impl Iterator<Item = SavedPage<'_>> {
+        let leaves =
+            (0u64..).zip(&self.medium).filter_map(|(leaf, pages)| Some((leaf, pages.as_ref()?)));
+        let medium = leaves.flat_map(|(leaf, pages)| {
+            (leaf * LEAF as u64..).zip(pages).filter_map(|(sector, page)| {
+                Some(SavedPage { sector, version: None, page: Some(page.as_deref()?) })
+            })
+        });
+        let versions = self.volatile.iter().flat_map(|(&sector, versions)| {
+            versions.iter().map(move |version| SavedPage {
+                sector,
+                version: Some(version.number),
+                page: version.page.as_deref(),
+            })
+        });
+        medium.chain(versions)
+    }
+
+    /// Puts a page back that another store held, on the medium or as a version; false where it lies beyond the disk.
+    pub(crate) fn take_up(
+        &mut self,
+        sector: u64,
+        version: Option<u64>,
+        page: Option<Page>,
+    ) -> bool {
+        if sector >= self.size.div_ceil(SECTOR as u64) {
+            return false;
+        }
+        match version {
+            Some(number) => self.version(sector, number, page),
+            None => {
+                self.held += u64::from(page.is_some());
+                self.put(sector, page);
+            }
+        }
+        true
     }
 
     /// Bytes of memory that its sectors take.
@@ -169,20 +234,26 @@ impl Store {
     }
 
     /// The power is cut: of each sector's versions one survives as `cut` draws by `seed`, or none and the medium stays.
-    pub fn cut(&mut self, cut: Cut, seed: Seed) {
+    pub fn cut(&mut self, cut: Cut, seed: Seed) -> CutStats {
         let mut random = seed.derive("power cut").generator();
+        let mut stats = CutStats::default();
         for (sector, versions) in std::mem::take(&mut self.volatile) {
             for Version { page, .. } in versions {
                 self.held -= u64::from(page.is_some());
+                stats.at_risk += SECTOR as u64;
                 let drawn = random.unit() * (cut.keep + cut.drop + cut.tear);
                 if drawn < cut.keep {
                     self.held += u64::from(page.is_some());
                     self.put(sector, page);
                 } else if drawn >= cut.keep + cut.drop {
+                    stats.torn += SECTOR as u64;
                     self.tear(sector, page.as_deref(), &mut random);
+                } else {
+                    stats.lost += SECTOR as u64;
                 }
             }
         }
+        stats
     }
 
     /// Some of the first bytes of a version over what is on the medium.

@@ -1,8 +1,8 @@
-//! Attributes and limits of a device of the lab: `limit`, `logical_block`, `rotational`, `write_cache`, `discard`.
+//! Attributes and limits of a device of the lab: `limit`, `logical_block`, `rotational`, `write_cache`, `discard`, `destage`.
 
 use std::ops::Range;
 
-use disk::{Attributes, Limit, Throughput};
+use disk::{Attributes, Destage, Limit, Throughput};
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 use units::Key;
@@ -22,6 +22,7 @@ const LOGICAL_BLOCK: Key = key("logical_block", "512 or 4096", "4096");
 const ROTATIONAL: Key = key("rotational", SWITCH, "true");
 const WRITE_CACHE: Key = key("write_cache", SWITCH, "false");
 const DISCARD: Key = key("discard", SWITCH, "false");
+const DESTAGE: Key = key("destage", "\"at_flush\" or \"never\"", "\"at_flush\"");
 
 const REQUESTS: &str = "how many in a second, a whole number";
 const BYTES: &str = "how many bytes in a second";
@@ -33,8 +34,8 @@ const READ_THROUGHPUT: Key = key("read_throughput", BYTES, "\"100M/s\"");
 const WRITE_THROUGHPUT: Key = key("write_throughput", BYTES, "\"100M/s\"");
 
 /// The keys, by their names.
-pub(crate) const KEYS: [&str; 5] =
-    ["limit", "logical_block", "rotational", "write_cache", "discard"];
+pub(crate) const KEYS: [&str; 6] =
+    ["limit", "logical_block", "rotational", "write_cache", "discard", "destage"];
 
 /// Takes them out of the table of a device.
 pub(crate) fn take(keys: &mut Table) -> Result<Attributes, Diagnostic> {
@@ -63,6 +64,7 @@ pub(crate) fn take(keys: &mut Table) -> Result<Attributes, Diagnostic> {
         rotational: one(keys, &ROTATIONAL, p)?,
         write_cache: one(keys, &WRITE_CACHE, p)?,
         discard: one(keys, &DISCARD, p)?,
+        destage: one::<Destage>(keys, &DESTAGE, p)?,
     };
     attributes.check().map_err(|error| {
         let said = error.to_string();

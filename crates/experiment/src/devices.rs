@@ -124,6 +124,15 @@ pub(crate) fn fit(variants: &mut [Devices], real: &BTreeMap<String, Bytes>) -> V
 /// Returns what a device is modelled like.
 fn model(device: &Device, size: u64) -> Result<Option<ModelPlan>, Diagnostic> {
     let faults = device.faults.as_ref();
+    if let (Some(destage), None) = (device.attributes.destage, &device.like) {
+        let message = format!(
+            "Only a modelled disk has a cache that is written out as destage = \"{destage}\" says"
+        );
+        let help = "say what it is like, as in like = \"ssd\"";
+        return Err(Diagnostic::at(device.table.place("destage"), message, help)
+            .without()
+            .resting());
+    }
     let Some(like) = &device.like else {
         return faults.map_or(Ok(None), |faults| {
             let message = "Only a modelled disk can have faults";

@@ -13,6 +13,7 @@ mod command;
 mod compose;
 mod copy;
 mod corpora;
+mod crash;
 mod devices;
 mod diagnostic;
 mod document;

@@ -169,6 +169,9 @@ pub struct StagePlan {
     /// It may lose writes that were not flushed before.
     #[serde(default)]
     pub loses: bool,
+    /// It begins at a drawn moment of the load before it, which never ends.
+    #[serde(default)]
+    pub cuts_load: bool,
     /// Aims of its load; empty where it is none.
     #[serde(default)]
     pub aims: Vec<Aim>,
@@ -200,7 +203,7 @@ fn unknown() -> StageTraits {
 impl StagePlan {
     /// Tells whether the machine boots anew in it.
     pub fn reboots(&self) -> bool {
-        let boots = |step: &Step| matches!(step.action, Action::Reboot);
+        let boots = |step: &Step| matches!(step.action, Action::Reboot { .. });
         matches!(&self.task, Task::Steps(steps) if steps.iter().any(boots))
     }
 

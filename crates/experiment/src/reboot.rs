@@ -1,12 +1,12 @@
 //! `do = "reboot"`: a restart of the whole stack, with the machine booted anew while it is down.
 
-use layers::step::{Action, Step};
+use layers::step::{Action, MachineEnd, Step};
 use results::model::StageData;
 use units::Nanos;
 
 use crate::diagnostic::Diagnostic;
 use crate::plan::StagePlan;
-use crate::restart;
+use crate::restart::{self, Way};
 use crate::stages::{KindFacts, Planner, StageHead, StageKind, StageTask, WorksOn};
 
 /// Longest time that a machine may take to go off and come up again, seconds.
@@ -25,29 +25,24 @@ struct Reboot;
 
 impl StageTask for Reboot {
     fn plan(&self, stage: &StageHead, on: &mut Planner) -> Result<Vec<StagePlan>, Diagnostic> {
-        restart::plan(stage, on, boot(stage, on)?, Nanos::from_secs(30))
+        let boot = boot(on, MachineEnd::Shutdown, "boot the machine anew");
+        restart::plan(stage, on, (Way::Down, boot), ABOUT)
     }
 }
 
-/// The step that boots the machine, and those that begin anew what it recorded of its devices.
-fn boot(stage: &StageHead, on: &Planner) -> Result<Vec<Step>, Diagnostic> {
-    let used = |role: &&String| on.stack.stands_on(role).is_some();
-    if let Some(role) = on.devices.models.keys().find(used) {
-        let message = format!(
-            "The modelled disk '{role}' forgets what it holds when its machine ends, and stage '{}' boots it anew",
-            stage.name
-        );
-        let help = format!("leave 'like' of [devices.{role}] out; or write do = \"restart\"");
-        return Err(Diagnostic::at(stage.places.at("do"), message, help).resting());
-    }
+/// Time that it takes a machine to end and to boot, and a stack to come up.
+pub(crate) const ABOUT: Nanos = Nanos::from_secs(30);
+
+/// Returns the step that boots the machine, and those that begin anew what it recorded of its devices.
+pub(crate) fn boot(on: &Planner, after: MachineEnd, about: &str) -> Vec<Step> {
     let boot = Step {
-        about: "boot the machine anew".into(),
-        action: Action::Reboot,
+        about: about.into(),
+        action: Action::Reboot { after },
         undo: Vec::new(),
         deadline_s: BOOT_S,
     };
     let of_device = |step: &&Step| matches!(&step.action, Action::Trace { writes_to: Some(to), .. } if to.starts_with("{device."));
     let traces = on.stack.up.iter().filter(of_device);
     let anew = traces.map(|step| Step { undo: Vec::new(), ..step.clone() });
-    Ok(std::iter::once(boot).chain(anew).collect())
+    std::iter::once(boot).chain(anew).collect()
 }

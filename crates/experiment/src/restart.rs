@@ -23,23 +23,34 @@ struct Restart;
 
 impl StageTask for Restart {
     fn plan(&self, stage: &StageHead, on: &mut Planner) -> Result<Vec<StagePlan>, Diagnostic> {
-        plan(stage, on, Vec::new(), Nanos::from_secs(5))
+        plan(stage, on, (Way::Down, Vec::new()), Nanos::from_secs(5))
     }
 }
 
-/// Returns the stage that takes all layers down, does the steps `between`, and brings the layers up again, with the settings and sizes
-/// that they have by now.
+/// The way in which layers are gone before they are brought up again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// They are taken down, the uppermost first.
+    Down,
+    /// The machine under them is gone.
+    Gone,
+}
+
+/// Returns the stage that takes all layers down, unless they are gone with their machine, does the steps `between`, and brings the layers up
+/// again, with the settings and sizes that they have by now.
 pub(crate) fn plan(
     stage: &StageHead,
     on: &mut Planner,
-    between: Vec<Step>,
+    (way, between): (Way, Vec<Step>),
     about: Nanos,
 ) -> Result<Vec<StagePlan>, Diagnostic> {
     let (mut down, mut up) = (Vec::new(), Vec::new());
     for name in on.running.names() {
         let layers::Restart { down: own, up: again, renews } =
             of_layer(&name, stage, &mut on.running)?;
-        down.splice(0..0, own);
+        if way == Way::Down {
+            down.splice(0..0, own);
+        }
         up.extend(again);
         if let Some(part) = renews {
             let wrong = |why| Diagnostic::at(stage.places.at("do"), why, "leave the stage out");

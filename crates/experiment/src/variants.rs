@@ -317,6 +317,7 @@ impl<'t> Variant<'t> {
                     "rotational",
                     "write_cache",
                     "discard",
+                    "destage",
                 ],
                 "all variants of a run have the same virtual disks: name another device, and put the variant's stack on it",
             ),

@@ -281,7 +281,9 @@ impl Executor {
             Action::Trace { .. } | Action::Untrace { .. } => {
                 self.trace(action).map_err(|e| failed(context, action, e))
             }
-            Action::Reboot => silent(self.machine.reboot()).map_err(|e| failed(context, action, e)),
+            Action::Reboot { .. } => {
+                silent(self.machine.reboot()).map_err(|e| failed(context, action, e))
+            }
             Action::Wait { source, parser, until, every_ms } => {
                 self.wait(context, source, parser, until, Nanos(every_ms * 1_000_000))
             }

@@ -5,7 +5,7 @@ use std::io::{Seek, SeekFrom};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use ::disk::{Attributes, Limit, Throughput};
+use ::disk::{Attributes, Cut, CutStats, Limit, Throughput};
 use rustix::fs::{Mode, OFlags};
 use units::Bytes;
 
@@ -27,9 +27,22 @@ pub(crate) struct Drive {
     pub(crate) inherited: Option<OwnedFd>,
 }
 
-/// The virtual disks of a machine, as far as they are files. They outlive it: another machine goes on with what they hold.
+/// The virtual disks of a machine. They outlive it: another machine goes on with what they hold.
 #[derive(Debug)]
-pub struct Disks(Vec<Drive>);
+pub struct Disks {
+    /// Those that are files.
+    drives: Vec<Drive>,
+    /// Files for the contents of modelled ones, where these are kept.
+    contents: Vec<Contents>,
+}
+
+/// The file that has the contents of a modelled disk between two machines.
+#[derive(Debug)]
+struct Contents {
+    role: String,
+    size: u64,
+    file: File,
+}
 
 impl Disks {
     /// Makes the disks that `spec` describes; they are empty.
@@ -37,12 +50,43 @@ impl Disks {
     /// # Errors
     /// When they make no sense, or there is no room for what will be written.
     pub fn make(spec: &VmSpec) -> Result<Self> {
-        make(spec).map(Self)
+        let drives = make(spec)?;
+        let mut contents = Vec::new();
+        for disk in spec.disks.iter().filter(|disk| spec.keeps_contents && disk.model.is_some()) {
+            let file = nameless_file(spec.cache.dir())?;
+            contents.push(Contents { role: disk.role.clone(), size: disk.size.0, file });
+        }
+        Ok(Self { drives, contents })
+    }
+
+    /// Cuts the power of the modelled disks, whose machine has ended: of what was in volatile caches each loses a part, as `seed` draws it.
+    ///
+    /// # Errors
+    /// When the contents of one were not kept, or cannot be read or written.
+    pub fn cut_power(&mut self, seed: units::Seed) -> Result<Vec<(String, CutStats)>> {
+        let mut cut = Vec::new();
+        for Contents { role, size, file } in &mut self.contents {
+            let what = (*size, Bytes(u64::MAX));
+            let stats = ::disk::contents::cut_power(file, what, Cut::default(), seed.derive(role))
+                .map_err(|source| Error::System {
+                    what: "cannot cut the power of a modelled disk",
+                    source,
+                })?;
+            cut.push((role.clone(), stats));
+        }
+        Ok(cut)
+    }
+
+    /// The file for the contents of a modelled disk, for the process that serves it; `None` where they are not kept.
+    pub(crate) fn contents(&self, role: &str) -> Result<Option<OwnedFd>> {
+        let cannot = |source| Error::System { what: "cannot duplicate a descriptor", source };
+        let kept = self.contents.iter().find(|kept| kept.role == role);
+        kept.map(|kept| kept.file.try_clone().map(OwnedFd::from)).transpose().map_err(cannot)
     }
 
     /// Returns them for one machine more. No two that run may have them.
     pub(crate) fn drives(&self) -> Result<Vec<Drive>> {
-        self.0.iter().map(Drive::shared).collect()
+        self.drives.iter().map(Drive::shared).collect()
     }
 }
 
@@ -299,7 +343,7 @@ mod tests {
     fn two_machines_one_after_the_other_see_one_disk() {
         let dir = tempfile::tempdir().unwrap();
         let made = make_one(&disk("data", 1 << 20), dir.path(), true, Aio::Threads, None).unwrap();
-        let disks = Disks(vec![made]);
+        let disks = Disks { drives: vec![made], contents: Vec::new() };
         let file = |drives: &[Drive]| {
             File::options().read(true).write(true).open(&drives[0].argument.file)
         };

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use ::disk::front::{Service, ServingStats};
 use units::Bytes;
 
+use crate::disk::Disks;
 use crate::facts::{DiskFacts, ModelFacts};
 use crate::files::{inherited_name, nameless_file};
 use crate::spec::{Disk, ModelledDisk, VmSpec};
@@ -24,7 +25,7 @@ const VERSIONS: Bytes = Bytes(128 * Bytes::MIB);
 /// The most requests of a trace: 64 MiB.
 const MOST_REQUESTS: u64 = 2 << 20;
 /// Time that a serving process gets to end after its machine.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The trace of one modelled disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,12 +71,19 @@ fn bad(role: &str, error: &::disk::Error) -> Error {
 }
 
 /// Starts who serves the modelled disks of a machine.
-pub(crate) fn start(spec: &VmSpec, began: Instant) -> Result<Vec<Server>> {
+pub(crate) fn start(spec: &VmSpec, disks: &Disks, began: Instant) -> Result<Vec<Server>> {
     let modelled = spec.disks.iter().filter_map(|disk| Some((disk, disk.model.as_ref()?)));
-    modelled.map(|(disk, model)| serve(disk, model, spec, began)).collect()
+    modelled
+        .map(|(disk, model)| serve((disk, model), disks.contents(&disk.role)?, spec, began))
+        .collect()
 }
 
-fn serve(disk: &Disk, model: &ModelledDisk, spec: &VmSpec, began: Instant) -> Result<Server> {
+fn serve(
+    (disk, model): (&Disk, &ModelledDisk),
+    contents: Option<OwnedFd>,
+    spec: &VmSpec,
+    began: Instant,
+) -> Result<Server> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     // An abstract name has no file that could be left behind.
@@ -96,6 +104,7 @@ fn serve(disk: &Disk, model: &ModelledDisk, spec: &VmSpec, began: Instant) -> Re
         most: Bytes(disk.size.0.saturating_add(VERSIONS.0)),
         trace: inherited_name(&theirs).into(),
         most_requests: MOST_REQUESTS,
+        contents: contents.as_ref().map(|file| inherited_name(file).into()),
     };
     let words = serde_json::to_string(&service)
         .map_err(|error| Error::System { what: "cannot describe a disk", source: error.into() })?;
@@ -103,7 +112,7 @@ fn serve(disk: &Disk, model: &ModelledDisk, spec: &VmSpec, began: Instant) -> Re
     let mut command = Command::new("/proc/self/exe");
     command.args(["disk", "serve", &words]).stdin(OwnedFd::from(listener));
     command.stdout(said.try_clone().map_err(share)?).stderr(said.try_clone().map_err(share)?);
-    sys::lifeline::tie(&mut command, vec![theirs]);
+    sys::lifeline::tie(&mut command, contents.into_iter().chain([theirs]).collect());
     let watchdog = Watchdog::start(command, began + spec.deadline + PATIENCE)?;
     let options = format!("vhost-user-blk-pci,queue-size={}", ::disk::front::RING_SIZE);
     let (role, size) = (disk.role.clone(), disk.size);

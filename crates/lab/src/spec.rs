@@ -131,6 +131,8 @@ pub struct VmSpec {
     pub supplies: Vec<Supply>,
     /// The place of the disks' files.
     pub disk_home: DiskHome,
+    /// Tells whether modelled disks keep what they hold, for another machine that goes on with it.
+    pub keeps_contents: bool,
     /// The bytes that will be written to all disks together; checked against the free space before the start.
     pub will_write: Bytes,
     /// The interface by which QEMU drives the disks; `None`: io_uring, or threads where that is forbidden.
@@ -163,6 +165,7 @@ impl VmSpec {
             disks: Vec::new(),
             supplies: Vec::new(),
             disk_home: DiskHome::Nameless,
+            keeps_contents: false,
             will_write: Bytes(0),
             aio: None,
             deadline: Duration::from_secs(600),

@@ -44,6 +44,34 @@ pub struct Mark {
     pub bytes: Vec<u8>,
 }
 
+/// How a machine ends before it boots anew.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MachineEnd {
+    /// It is shut down.
+    #[default]
+    Shutdown,
+    /// It stops between two instructions; disks keep all that they took.
+    Killed,
+    /// The same, and the disks lose an arbitrary part of what was in their volatile caches.
+    PowerCut,
+}
+
+impl MachineEnd {
+    /// Tells whether nothing is brought to its end before it.
+    pub fn is_sudden(self) -> bool {
+        self != Self::Shutdown
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Shutdown => "reboot",
+            Self::Killed => "kill the machine and boot it anew",
+            Self::PowerCut => "cut the power of the machine and its disks, and boot it anew",
+        }
+    }
+}
+
 /// One thing to do to the machine.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "do")]
@@ -151,7 +179,11 @@ pub enum Action {
         nodes: Vec<String>,
     },
     /// Boot the machine anew: a guest ends, and another one takes up the cell with the disks as they are. All that was in memory is gone.
-    Reboot,
+    Reboot {
+        /// How the machine that runs ends.
+        #[serde(default)]
+        after: MachineEnd,
+    },
     /// Read until the condition holds.
     Wait {
         /// The source that is read.
@@ -245,7 +277,7 @@ impl Action {
             }
             Self::Untrace { instance } => format!("rmdir /sys/kernel/tracing/instances/{instance}"),
             Self::RemoveNodes { nodes } => format!("dmsetup remove --retry {}", nodes.join(" ")),
-            Self::Reboot => "reboot".into(),
+            Self::Reboot { after } => after.name().into(),
             Self::Wait { source, until, .. } => format!("wait until {until} in {}", source.show()),
             Self::Bind { source, prefix, .. } => format!("read {prefix} from {}", source.show()),
         }

@@ -126,6 +126,10 @@ fn of_stage(planned: &StageFacts, record: &CellRecord) -> Option<String> {
     let Some(stage) = record.stages.iter().find(|stage| is_planned(planned, stage)) else {
         return Some(format!("{CELL_RECORD} has no stage '{name}'"));
     };
+    // Of what did not come to its end, because the machine was to crash in its midst, there are none.
+    if stage.error.is_some() {
+        return None;
+    }
     let done = |load: &LoadSummary| !load.operations.is_empty();
     let what = if !planned.load.is_null() && !stage.load.as_ref().is_some_and(done) {
         "figures of its load"

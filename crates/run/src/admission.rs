@@ -356,7 +356,7 @@ mod tests {
         assert!(check_machine(&plan).is_ok());
         let boot = layers::step::Step {
             about: "boot".into(),
-            action: layers::step::Action::Reboot,
+            action: layers::step::Action::Reboot { after: layers::step::MachineEnd::Shutdown },
             undo: Vec::new(),
             deadline_s: 1,
         };

@@ -267,6 +267,9 @@ impl<'a> Running<'a> {
             Some(halt) => (halt.start_ns, None),
             None => self.begin_stage(index, stage, loader, watch)?,
         };
+        if let Some(timer) = self.crash_within((index, start_ns), watch) {
+            loader.crash_next(timer);
+        }
         let first = begun.map_or(0, |halt| halt.step);
         let outcome = self.task((index, stage, first), loader, watch);
         if let Ok(StageOutcome { rebooting: Some(step), .. }) = outcome {
@@ -293,22 +296,9 @@ impl<'a> Running<'a> {
             Some(Stop::Failed(reason) | Stop::NotReached(reason)) => Some(reason.clone()),
             _ => None,
         };
-        self.record.stages.push(StageRecord {
-            index,
-            kind: stage.kind.clone(),
-            traits: Some(stage.traits),
-            name: stage.name.clone(),
-            measured: stage.measured,
-            start_ns,
-            end_ns: Some(end_ns),
-            load,
-            command,
-            fill,
-            state,
-            layers: BTreeMap::new(),
-            machine: BTreeMap::new(),
-            error,
-        });
+        let end_ns = Some(end_ns);
+        let begun = suspend::begun(index, stage, start_ns);
+        self.record.stages.push(StageRecord { end_ns, load, command, fill, state, error, ..begun });
         self.scene.recorder.record(&self.record);
         stop.map_or(Ok(StageEnd::Over { is_read }), Err)
     }

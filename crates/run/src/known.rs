@@ -1,7 +1,8 @@
 //! Known contents of a cell's targets, from stage to stage: what one load or layout wrote is what a later one verifies.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::verify::{Carried, CarriedTargets};
@@ -53,6 +54,12 @@ impl Drop for KeptFiles {
 impl KeptFiles {
     fn path(&self, number: usize) -> PathBuf {
         self.folder.join(number.to_string())
+    }
+
+    /// Notes something in all files; of what cannot be noted nothing is known any more.
+    fn note(&mut self, note: impl Fn(&Path) -> io::Result<()>) {
+        let Self { folder, of, .. } = self;
+        of.retain(|_, (number, _)| note(&folder.join(number.to_string())).is_ok());
     }
 
     /// Forgets the sets that hold a target which is `meant`.
@@ -127,11 +134,20 @@ impl KnownInCell {
 
     /// Returns it as a value.
     pub(crate) fn state(&self) -> KnownState {
-        let file = |(names, (number, _)): (&Vec<String>, &(usize, bool))| {
-            Some((names.clone(), std::fs::read(self.kept.as_ref()?.path(*number)).ok()?))
+        self.later()()
+    }
+
+    /// Returns what gives it as a value at a later time, with what files say by then.
+    pub(crate) fn later(&self) -> impl FnOnce() -> KnownState + Send + 'static + use<> {
+        let path = |(names, (number, _)): (&Vec<String>, &(usize, bool))| {
+            Some((names.clone(), self.kept.as_ref()?.path(*number)))
         };
-        let files = self.kept.iter().flat_map(|kept| &kept.of).filter_map(file).collect();
-        KnownState { layers: self.layers.clone(), unflushed: self.unflushed.clone(), files }
+        let paths: Vec<_> = self.kept.iter().flat_map(|kept| &kept.of).filter_map(path).collect();
+        let (layers, unflushed) = (self.layers.clone(), self.unflushed.clone());
+        move || {
+            let file = |(names, path)| Some((names, std::fs::read(path).ok()?));
+            KnownState { layers, unflushed, files: paths.into_iter().filter_map(file).collect() }
+        }
     }
 
     /// Goes on from what another machine knew.
@@ -167,7 +183,7 @@ impl KnownInCell {
                 names.push(path);
             }
         }
-        if spec.writes() {
+        if spec.writes() && !spec.is_each_write_durable() {
             self.unflushed.extend(names.iter().cloned());
         }
         let Some(kept) = &mut self.kept else {
@@ -180,6 +196,9 @@ impl KnownInCell {
     /// The stack was brought to rest: what was written is in stable storage.
     pub(crate) fn settled(&mut self) {
         self.unflushed.clear();
+        if let Some(kept) = &mut self.kept {
+            kept.note(engine::verify::note_flushed);
+        }
     }
 
     /// Something else than a load works on the target of `stage`. What brings data of its own may write anywhere there; but the files of a
@@ -191,8 +210,14 @@ impl KnownInCell {
             self.forget(own, |_, layer| !files || layer != own);
         }
         if stage.loses {
-            let unflushed = self.unflushed.clone();
-            self.forget(own, |name, _| unflushed.contains(name));
+            match &mut self.kept {
+                // A state file knows which places were written since.
+                Some(kept) => kept.note(engine::verify::note_lost),
+                None => {
+                    let unflushed = self.unflushed.clone();
+                    self.forget(own, |name, _| unflushed.contains(name));
+                }
+            }
         }
     }
 

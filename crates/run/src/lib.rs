@@ -12,6 +12,7 @@ mod cell;
 pub mod clean;
 mod command;
 mod copier;
+mod crash_timer;
 mod error;
 mod event;
 mod figures;
@@ -61,7 +62,7 @@ pub use quiet::QuietMachine;
 pub use resume::{Earlier, ResumeError};
 pub use source::{ExperimentSource, SourceError};
 pub use start::Start;
-pub use suspended::SuspendedCell;
+pub use suspended::{CutLoss, SuspendedCell};
 
 pub(crate) use error::chain;
 pub(crate) use scene::{Paths, executor};

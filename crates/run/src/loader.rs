@@ -10,6 +10,7 @@ use results::model::LoadSummary;
 use sys::meant::Meant;
 
 use crate::copier;
+use crate::crash_timer::CrashTimer;
 use crate::known::{KnownInCell, KnownState, KnownTargets};
 use crate::message::{Chosen, Message};
 use crate::scene::CellContext;
@@ -48,6 +49,9 @@ pub(crate) trait Loader {
     /// Goes on from what another machine knew of the targets.
     fn take_up(&mut self, _known: KnownState) {}
 
+    /// The machine is to end in the midst of the next load; in virtual time it goes on to its end.
+    fn crash_next(&mut self, _timer: CrashTimer) {}
+
     /// The next load's target is to be overwritten behind its back; twins keep no data that could be.
     fn spoil_next(&mut self) {}
 }
@@ -59,6 +63,8 @@ pub(crate) struct Real<'a> {
     choices: BTreeMap<String, Choice>,
     /// Tells whether the next load's target is overwritten behind its back.
     spoil: bool,
+    /// The crash that comes in the midst of the next load.
+    crash: Option<CrashTimer>,
     /// The known contents of the targets of this cell.
     known: Option<KnownInCell>,
 }
@@ -66,7 +72,7 @@ pub(crate) struct Real<'a> {
 impl<'a> Real<'a> {
     /// Drives the loads of `plan`, of which some were chosen before.
     pub fn new(plan: &'a Plan, choices: BTreeMap<String, Choice>) -> Self {
-        Self { plan, choices, spoil: false, known: None }
+        Self { plan, choices, spoil: false, crash: None, known: None }
     }
 
     /// Returns how `load` of `stage` is driven, and what is to be told of it where that was chosen just now.
@@ -202,10 +208,17 @@ impl Loader for Real<'_> {
         let first = load.targets.first().and_then(|aim| aim.target.path());
         let first = first.map(|(_, way)| way.to_owned()).unwrap_or_default();
         let mut span = LoadSpan::of(&load, turn);
+        let (mut crash, mut armed) = (self.crash.take(), None);
+        let known = self.known.as_ref();
         let summary = engine::run(&load, &context, &mut |said| {
             // The last intervals come when the load is over and has not been read back.
             if spoiling && matches!(said, Said::Intervals { .. }) {
                 spoilt = spoil(&first);
+            }
+            if matches!(said, Said::Started(_)) {
+                let known = known.map(KnownInCell::later);
+                let known = move || known.map(|known| known()).unwrap_or_default();
+                armed = crash.take().map(|crash| crash.start(known));
             }
             span.see(&said, executor, watch);
             if matches!(said, Said::ReadingBack(share) if share == 0.0) {
@@ -215,9 +228,14 @@ impl Loader for Real<'_> {
             hand_in(scene, plan, turn, &said);
         })
         .map_err(|error| crate::chain(&error))?;
+        drop(armed);
         span.end(executor, watch);
         intact(executor)?;
         spoilt.map(|()| summary)
+    }
+
+    fn crash_next(&mut self, timer: CrashTimer) {
+        self.crash = Some(timer);
     }
 
     fn spoil_next(&mut self) {

@@ -6,15 +6,16 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use experiment::{Machine, Plan, StagePlan};
+use layers::step::MachineEnd;
 use results::model::CellState;
 use sys::interrupt::{Interrupt, Level};
-use units::Nanos;
+use units::{Nanos, Seed};
 
 use crate::looks::Looks;
 use crate::message::{HostReply, Message, Post};
 use crate::quiet::{QuietMachine, Waiting};
-use crate::suspended::SuspendedCell;
-use crate::{Cells, Injection, Ledger, Mission, RunError, RunOutcome};
+use crate::suspended::{CutLoss, SuspendedCell};
+use crate::{Cells, Event, Injection, Ledger, Mission, RunError, RunOutcome};
 
 /// One machine that executes missions; the lab's VM, or a twin in tests.
 pub trait Guest {
@@ -24,6 +25,8 @@ pub trait Guest {
     fn interrupt(&mut self, level: Level);
     /// Gives it an answer (opaque bytes).
     fn answer(&mut self, bytes: &[u8]);
+    /// Ends it at once, whatever it does.
+    fn kill(&mut self);
 }
 
 /// Messages that the host receives from a guest, silence and its end among them.
@@ -115,6 +118,9 @@ pub trait Guests {
         turn: GuestNumber,
         console: &Path,
     ) -> Result<Self::Guest, RunError>;
+    /// Cuts the power of the disks of the guest that ended last: what was in their volatile caches is lost in part, as `seed` draws it. Returns
+    /// what each modelled disk had at risk and lost, by role.
+    fn cut_power(&mut self, seed: Seed) -> Result<BTreeMap<String, CutLoss>, RunError>;
     /// Returns what only the host knows of guests like this machine, as facts by name: the packages that their kernel came in.
     fn known(&self, _machine: &Machine) -> BTreeMap<String, String> {
         BTreeMap::new()
@@ -145,7 +151,7 @@ pub fn run<G: Guests>(
     };
     for cell in ledger.pending() {
         let reason = Some(reason.clone());
-        ledger.post(Message::Event(crate::Event::CellEnded { cell, state, reason }))?;
+        ledger.post(Message::Event(Event::CellEnded { cell, state, reason }))?;
     }
     let outcome = ledger.finish()?;
     ended.map(|()| outcome)
@@ -242,7 +248,13 @@ fn run_cells<G: Guests>(
             return ledger.end_running(CellState::Interrupted, "stopped while its machine booted");
         }
         between.look(ledger)?;
-        let (begun, pending) = (between.begun.take(), ledger.pending());
+        let (mut begun, pending) = (between.begun.take(), ledger.pending());
+        if let Some(begun) = begun.as_mut().filter(|begun| begun.after == MachineEnd::PowerCut) {
+            let seed = plan.seed.derive(&format!("power cut {} {}", begun.cell, begun.position));
+            let name = &plan.cells[begun.cell].stages[begun.halt.stage].name;
+            let text = begun.cut(name, &guests.cut_power(seed)?);
+            ledger.post(Message::Event(Event::Notice { cell: Some(begun.cell), text }))?;
+        }
         let goes_on = begun.is_some();
         let next = next_guest(plan, begun.as_ref().map(|begun| begun.cell), &pending);
         let Some((machine, cells)) = next else { return Ok(()) };
@@ -303,7 +315,7 @@ fn listen<G: Guests>(
     interrupt: &Interrupt,
 ) -> Result<Result<(), String>, RunError> {
     let mut passed_on = Level::None;
-    let mut greeted = false;
+    let (mut greeted, mut killed) = (false, false);
     loop {
         let level = interrupt.level();
         if level != passed_on {
@@ -313,7 +325,10 @@ fn listen<G: Guests>(
         match guest.receive(Duration::from_millis(100)) {
             GuestMessage::Silence => {}
             GuestMessage::Done => return Ok(Ok(())),
+            GuestMessage::Gone(_) if killed => return Ok(Ok(())),
             GuestMessage::Gone(reason) => return Ok(Err(reason)),
+            // What it still had to say is of a machine that is gone.
+            GuestMessage::Payload(_) if killed => {}
             GuestMessage::Payload(bytes) => {
                 match Message::decode(&bytes)? {
                     Message::Needed(cell) => {
@@ -322,7 +337,13 @@ fn listen<G: Guests>(
                             &if needed { HostReply::GoOn } else { HostReply::Finish }.encode(),
                         );
                     }
-                    Message::Suspended(cell) => between.keep(cell),
+                    Message::Suspended(cell) => {
+                        if cell.after.is_sudden() {
+                            guest.kill();
+                            killed = true;
+                        }
+                        between.keep(cell);
+                    }
                     Message::Time => guest.answer(&between.time().encode()),
                     // Facts of the guest are there once it has begun, which no line of a log says.
                     Message::Log(line) => {

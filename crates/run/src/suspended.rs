@@ -1,8 +1,12 @@
 //! A cell as a value: all that another machine needs in order to go on with it.
 
+use std::collections::BTreeMap;
+
 use host::ExecutorState;
+use layers::step::MachineEnd;
 use results::model::CellRecord;
 use serde::{Deserialize, Serialize};
+use units::Bytes;
 
 use crate::known::KnownState;
 use crate::metered::Work;
@@ -14,6 +18,9 @@ pub struct SuspendedCell {
     pub cell: usize,
     /// When it stopped, nanoseconds since the run's epoch.
     pub at_ns: u64,
+    /// How the machine that it leaves ends.
+    #[serde(default)]
+    pub after: MachineEnd,
     pub(crate) halt: Halt,
     /// Steps, waits and stages begun so far.
     pub(crate) position: usize,
@@ -25,6 +32,47 @@ pub struct SuspendedCell {
     pub(crate) machines: Option<Work>,
     /// The known contents of the targets.
     pub(crate) known: KnownState,
+}
+
+impl SuspendedCell {
+    /// Notes what the disks lost when their power was cut in stage `stage`, by role; returns it in words.
+    pub(crate) fn cut(&mut self, stage: &str, losses: &BTreeMap<String, CutLoss>) -> String {
+        let mut said = Vec::new();
+        for (role, loss) in losses {
+            let CutLoss { at_risk, lost, torn } = *loss;
+            for (what, bytes) in [("at_risk", at_risk), ("lost", lost), ("torn", torn)] {
+                self.executor
+                    .note_fact(&format!("{stage}.{role}.{what}_bytes"), &bytes.to_string());
+            }
+            let torn = if torn > 0 { format!(", {} in part", Bytes(torn)) } else { String::new() };
+            said.push(format!(
+                "{role} lost {} of {} that were not safe{torn}",
+                Bytes(lost),
+                Bytes(at_risk)
+            ));
+        }
+        let any = losses.values().any(|loss| loss.at_risk > 0);
+        let text = if any {
+            format!("the power was cut in stage {stage}: {}", said.join("; "))
+        } else {
+            format!(
+                "the power was cut in stage {stage}, and no disk had anything in a volatile cache: this proves nothing of what the stack flushes"
+            )
+        };
+        self.record.notices.push(text.clone());
+        text
+    }
+}
+
+/// Loss of a disk at a power cut, bytes of whole sectors.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CutLoss {
+    /// Not safe when the power was cut.
+    pub at_risk: u64,
+    /// Of that, gone.
+    pub lost: u64,
+    /// Of that, there in part.
+    pub torn: u64,
 }
 
 /// The place in a cell at which another machine goes on.

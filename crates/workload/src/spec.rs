@@ -210,6 +210,11 @@ impl LoadSpec {
         })
     }
 
+    /// Tells whether each write is in stable storage when it ends.
+    pub fn is_each_write_durable(&self) -> bool {
+        matches!(self.durable(), Some(Durable::Fua { every: 1 }))
+    }
+
     /// The largest I/O of all operations, bytes.
     pub fn largest_io(&self) -> Bytes {
         let placed = self.ops.names().filter(|op| op.has_place());

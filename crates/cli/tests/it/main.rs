@@ -19,6 +19,8 @@ mod control_characters;
 #[cfg(test)]
 mod counters;
 #[cfg(test)]
+mod crashed;
+#[cfg(test)]
 mod damaged;
 #[cfg(test)]
 mod disks;

@@ -12,9 +12,10 @@ mod served;
 mod tests;
 
 use std::collections::HashMap;
+use std::io::{BufReader, BufWriter};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -80,6 +81,10 @@ pub struct Service {
     pub trace: PathBuf,
     /// Number of requests that the trace holds at most.
     pub most_requests: u64,
+    /// Path of the file that has its contents, and gets them at its end; an empty file is an empty disk. `None`: it begins empty, and
+    /// forgets what it holds.
+    #[serde(default)]
+    pub contents: Option<PathBuf>,
 }
 
 /// A request of the guest that has no reply yet.
@@ -143,6 +148,9 @@ pub fn serve(listener: UnixListener, service: &Service) -> Result<ServingStats> 
     if let Some(why) = front.broken.take() {
         return Err(failed("cannot serve a request")(&why));
     }
+    if let Some(path) = &service.contents {
+        front.keep(path)?;
+    }
     match ended {
         // A machine that ends closes the connection, wherever it is just then.
         Ok(()) | Err(HandleRequest(Disconnected | PartialMessage)) => {}
@@ -163,6 +171,7 @@ impl Front {
         let disk = Disk::new(&profile, size).limited(&attributes.limit);
         let disk = disk.with_faults(&service.faults, size, service.seed)?;
         let cached = attributes.write_cache.unwrap_or(profile.is_volatile());
+        let store = contents(service)?;
         let header = Header {
             role: service.role.clone(),
             size,
@@ -182,7 +191,8 @@ impl Front {
         );
         let timer = timer.map_err(|e| io("cannot make a timer for", &service.trace)(e.into()))?;
         Ok(Self {
-            drive: Drive::new(disk, Store::new(size, service.most)),
+            // What is not cached is on the medium when it is replied to.
+            drive: Drive::new(disk, store).destaging(attributes.destage.filter(|_| cached)),
             role: service.role.clone(),
             config: config::bytes(size, attributes.logical_block.unwrap_or(512)),
             features: config::features(cached, attributes.discard.unwrap_or(true)),
@@ -201,6 +211,16 @@ impl Front {
             replies: Vec::new(),
             notes: Notes::begin(trace, &header, service.most_requests)?,
         })
+    }
+
+    /// Writes down what the disk holds, as it is at this moment.
+    fn keep(&mut self, path: &Path) -> Result<()> {
+        let io = |source| Error::Io { what: "cannot write", path: path.to_owned(), source };
+        self.drive.advance(self.now(), &mut Vec::new());
+        let mut file = std::fs::File::options().write(true).open(path).map_err(io)?;
+        file.set_len(0).map_err(io)?;
+        crate::contents::save(self.drive.store(), BufWriter::with_capacity(1 << 20, &mut file))
+            .map_err(io)
     }
 
     fn now(&self) -> u64 {
@@ -318,6 +338,22 @@ impl Front {
         rustix::time::timerfd_settime(self.timer.as_fd(), TimerfdTimerFlags::empty(), &new)?;
         Ok(())
     }
+}
+
+/// Returns what a disk holds when it begins.
+fn contents(service: &Service) -> Result<Store> {
+    let empty = || Store::new(service.size.0, service.most);
+    let Some(path) = &service.contents else { return Ok(empty()) };
+    let io = |source| Error::Io { what: "cannot read", path: path.clone(), source };
+    let file = std::fs::File::open(path).map_err(io)?;
+    if file.metadata().map_err(io)?.len() == 0 {
+        return Ok(empty());
+    }
+    let from = BufReader::with_capacity(1 << 20, file);
+    let mut store = crate::contents::load(from, service.size.0, service.most).map_err(io)?;
+    // It had its power until now, and nothing else to do.
+    store.stable(0, service.size.0, u64::MAX);
+    Ok(store)
 }
 
 fn used(ring: &VringMutex, chain: &Chain, length: u32) -> std::io::Result<()> {

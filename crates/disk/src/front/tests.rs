@@ -33,6 +33,7 @@ fn started_with(rings: &[u32]) -> Result<ServingStats> {
         seed: Seed(1),
         most: Bytes(1 << 22),
         trace,
+        contents: None,
         most_requests: 100,
     };
     let socket = dir.path().join("socket");

@@ -1,6 +1,6 @@
 //! Rules that a power cut must keep, one by one.
 
-use disk::{Cut, Disk, Drive, Like, Op, Reply, Request, Store};
+use disk::{Cut, Destage, Disk, Drive, Like, Op, Reply, Request, Store};
 use units::{Bytes, Seed};
 
 const SIZE: u64 = 1 << 30;
@@ -254,5 +254,26 @@ fn no_flushed_write_is_damaged_and_a_disk_that_lies_about_flushes_is_caught() {
     for seed in 0..10 {
         let found = violations("hdd", &[disk::Fault::Lie {}], seed);
         assert!(found > 5, "{found}");
+    }
+}
+
+#[test]
+fn what_was_not_flushed_is_at_risk_however_late_and_a_lying_disk_loses_what_was_flushed() {
+    for like in ["hdd", "ssd"] {
+        for (destage, left) in
+            [(None, [1, 2]), (Some(Destage::AtFlush), [1, 0]), (Some(Destage::Never), [0, 0])]
+        {
+            let mut rig = Rig::new(like);
+            rig.drive = rig.drive.destaging(destage);
+            rig.write(5, 1);
+            rig.flush();
+            rig.write(9, 2);
+            // By itself a disk has long written everything by then.
+            rig.wait(10_000 * MS);
+            let store = rig.cut(DROP, 1);
+            // The model of flash keeps less than a page until a flush.
+            let left = if like == "ssd" { [left[0], 0] } else { left };
+            assert_eq!([5, 9].map(|number| sector(&store, number)[0]), left, "{like}, {destage:?}");
+        }
     }
 }

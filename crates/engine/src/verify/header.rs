@@ -42,6 +42,9 @@ pub(crate) struct Header {
     /// Places that loads wrote to which did not come to their end: for each load, the range on each target.
     #[serde(default)]
     pub(super) unfinished: Vec<Vec<Range>>,
+    /// The same of loads that ended, and of which some writes may not have been in stable storage then.
+    #[serde(default)]
+    pub(super) unflushed: Vec<Vec<Range>>,
 }
 
 impl Header {
@@ -76,6 +79,7 @@ impl Header {
             blocks: range.bytes / load.spec.content.unit() as u64,
         };
         let writes = load.spec.has_content();
+        let at_risk = load.spec.writes() && !load.spec.is_each_write_durable();
         Self {
             unit: unit as u64,
             width: match load.verification.width {
@@ -88,6 +92,7 @@ impl Header {
             replays: Some(Vec::new()),
             replayed: false,
             unfinished: Vec::new(),
+            unflushed: if at_risk { vec![ranges.to_vec()] } else { Vec::new() },
         }
     }
 
@@ -134,5 +139,8 @@ impl Header {
         let new: Vec<_> = new.cloned().collect();
         self.recipes.extend(new);
         self.replays = earlier.replays.clone();
+        let new = earlier.unflushed.iter().filter(|ranges| !self.unflushed.contains(ranges));
+        let new: Vec<_> = new.cloned().collect();
+        self.unflushed.extend(new);
     }
 }

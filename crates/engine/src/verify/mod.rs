@@ -40,6 +40,7 @@ pub use table::Promises;
 pub(crate) use target_facts::TargetFacts;
 pub use verifier::Verifier;
 pub use worker_verifier::WorkerVerifier;
+pub use write_ahead::{note_flushed, note_lost};
 
 #[cfg(test)]
 mod tests;

@@ -217,7 +217,7 @@ impl SavedState {
     /// Returns what is to be said about it, where the targets are those of `now`.
     pub(crate) fn notices(&self, now: &Header) -> Vec<String> {
         let loads = self.header.unfinished.len();
-        let text = "did not come to their end: what the blocks of their ranges hold is not verified until they are written again";
+        let text = "did not come to their end, or were not in stable storage when it was lost: what the blocks of their ranges hold is not verified until they are written again";
         let unfinished =
             (loads > 0).then(|| format!("{loads} earlier load(s) that wrote these targets {text}"));
         let grown = (self.header.targets != now.targets).then(|| {

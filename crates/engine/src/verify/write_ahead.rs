@@ -34,7 +34,12 @@ pub(crate) fn record_begin(
         }
         // A new file: no replays, no exceptions, no overlaps.
         None => {
-            let nothing = Header { replayed: true, replays: Some(Vec::new()), ..header.clone() };
+            let nothing = Header {
+                replayed: true,
+                replays: Some(Vec::new()),
+                unflushed: Vec::new(),
+                ..header.clone()
+            };
             let none = vec![0; nothing.targets.len() * 2 * size_of::<u64>()];
             (Header { recipes: Vec::new(), ..nothing }, none)
         }
@@ -46,6 +51,40 @@ pub(crate) fn record_begin(
         end(to)
     })
     .map_err(failed)
+}
+
+/// Notes in the state file at `path` that all that was written to its targets is in stable storage by now.
+///
+/// # Errors
+/// When the file cannot be read or written.
+pub fn note_flushed(path: &Path) -> io::Result<()> {
+    change(path, |header| header.unflushed.clear())
+}
+
+/// Notes in the state file at `path` that what was not in stable storage may be lost: what the places hold that loads wrote since is unknown.
+///
+/// # Errors
+/// When the file cannot be read or written.
+pub fn note_lost(path: &Path) -> io::Result<()> {
+    change(path, |header| header.unfinished.append(&mut header.unflushed))
+}
+
+fn change(path: &Path, change: impl FnOnce(&mut Header)) -> io::Result<()> {
+    let bytes = match sys::input::read(path, u64::MAX) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        read => read?,
+    };
+    let (mut header, body) = split(&bytes)?;
+    let before = header.clone();
+    change(&mut header);
+    if header == before {
+        return Ok(());
+    }
+    replace(path, |file| {
+        let mut to = begin(file, &header)?;
+        to.write_all(body)?;
+        end(to)
+    })
 }
 
 /// The header of a state file that was read before, and what stands between it and the checksum.

@@ -8,7 +8,7 @@ use super::task::StageKind;
 use crate::diagnostic::{Diagnostic, Mend, among, nearest};
 use crate::document::Table;
 use crate::{
-    action, allocation, command, copy, drive, fill, layout, reboot, restart, state, steps,
+    action, allocation, command, copy, crash, drive, fill, layout, reboot, restart, state, steps,
     tree_load,
 };
 
@@ -33,6 +33,7 @@ const KINDS: &[StageKind] = &[
     steps::REMOUNT,
     restart::KIND,
     reboot::KIND,
+    crash::KIND,
 ];
 
 static ALL: OnceLock<Vec<StageKind>> = OnceLock::new();

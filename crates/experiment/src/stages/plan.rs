@@ -6,6 +6,7 @@ use super::{Planner, Stage, StageHead};
 use crate::bounds;
 use crate::change::RunningLayers;
 use crate::corpora::Corpora;
+use crate::crash;
 use crate::devices::Devices;
 use crate::diagnostic::Diagnostic;
 use crate::graph::StackPlan;
@@ -36,6 +37,7 @@ pub(crate) fn plan(
         let first = planned.len();
         planned
             .extend(stage.task.plan(&stage.head, &mut planner).map_err(|mistake| vec![mistake])?);
+        crash::check(&stage.head, &planned, first).map_err(|mistake| vec![mistake])?;
         if let Some(last) = planned.last_mut() {
             last.settle |= stage.head.settle;
         }

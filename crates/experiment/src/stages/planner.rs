@@ -129,6 +129,7 @@ impl StageHead {
             sweep: None,
             state: None,
             loses: false,
+            cuts_load: false,
             target,
             aims: Vec::new(),
             deadline: self.deadline,

@@ -17,6 +17,13 @@ pub struct ExecutorState {
     owed: Vec<Owed>,
 }
 
+impl ExecutorState {
+    /// Adds a fact of the cell that its next machine is to hand in.
+    pub fn note_fact(&mut self, name: &str, value: &str) {
+        self.facts.insert(name.to_owned(), value.to_owned());
+    }
+}
+
 impl Executor {
     /// Returns its state.
     pub fn state(&self) -> ExecutorState {
@@ -38,7 +45,7 @@ impl Executor {
 
 #[cfg(test)]
 mod tests {
-    use layers::step::{Action, Step};
+    use layers::step::{Action, MachineEnd, Step};
     use sys::clock::Clock;
     use sys::interrupt::Interrupt;
 
@@ -88,7 +95,7 @@ mod tests {
     fn only_a_simulated_machine_boots_anew_in_its_place() {
         let step = Step {
             about: "boot".into(),
-            action: Action::Reboot,
+            action: Action::Reboot { after: MachineEnd::Shutdown },
             undo: Vec::new(),
             deadline_s: 600,
         };

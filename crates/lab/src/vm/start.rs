@@ -43,7 +43,8 @@ impl Vm {
         Self::start_on(spec, &Disks::make(spec)?)
     }
 
-    /// Starts the machine that `spec` describes, on the disks of one like it that has ended. Modelled disks are empty.
+    /// Starts the machine that `spec` describes, on the disks of one like it that has ended. Modelled disks are
+    /// empty, unless they keep what they hold.
     pub fn start_on(spec: &VmSpec, disks: &Disks) -> Result<Self> {
         let began = Instant::now();
         let moment = ClockPair::now();
@@ -52,7 +53,7 @@ impl Vm {
         let image = cache::hold(&spec.image)?;
         let qemu = spec.qemu.clone().map_or_else(|| Qemu::find(&spec.cache), Ok)?;
         let drives = disks.drives()?;
-        let servers = modelled::start(spec, began)?;
+        let servers = modelled::start(spec, disks, began)?;
         let supplies = supply_drives(spec)?;
         let memory = initrd::make(&spec.image, &spec.program, &config(spec), &spec.mission)?;
         let (console, console_end) = console(spec)?;

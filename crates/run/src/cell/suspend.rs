@@ -1,18 +1,29 @@
 //! A cell between two machines: it stops where its machine boots anew, becomes a value, and goes on from that value on another one.
 
-use experiment::{CellPlan, Task};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use experiment::{CellPlan, StagePlan, Task};
 use host::Executor;
-use layers::step::Step;
-use results::model::{CellState, StepRecord};
+use layers::step::{Action, MachineEnd, Step};
+use results::model::{CellState, StageEdge, StageRecord, StepRecord};
 
 use super::{Running, stopped};
+use crate::crash_timer::CrashTimer;
 use crate::figures;
+use crate::inject::InjectedFault;
+use crate::known::KnownState;
 use crate::loader::Loader;
 use crate::message::Message;
 use crate::metered::Metered;
 use crate::scene::CellContext;
 use crate::stop::Stop;
 use crate::suspended::{Halt, SuspendedCell};
+use crate::watch::CellSamplers;
+
+/// The part of a load's duration in the midst of which a crash comes.
+const EARLIEST: f64 = 0.1;
+const LATEST: f64 = 0.9;
 
 /// Goes on with a cell on this machine, whose clock goes on, too; its record has been handed in when this returns.
 pub(crate) fn go_on(
@@ -27,9 +38,14 @@ pub(crate) fn go_on(
         at_ns, halt, position, executor: before, mut record, machines, known, ..
     } = from;
     loader.take_up(known);
+    let halted = plan.stages.get(halt.stage);
+    // What crashed in the midst of a load has not said so.
+    if let Some(crash) = halted.filter(|stage| stage.cuts_load) {
+        loader.worked_on(crash);
+    }
     executor.take_up(before);
     scene.recorder.open_cell(&results::cell_folder(plan.index, &plan.variant, plan.repeat));
-    let steps = plan.stages.get(halt.stage).map(|stage| &stage.task);
+    let steps = halted.map(|stage| &stage.task);
     if let Some(Task::Steps(steps)) = steps
         && let Some(boot) = halt.step.checked_sub(1).and_then(|before| steps.get(before))
     {
@@ -54,6 +70,26 @@ pub(crate) fn go_on(
     };
     let outcome = running.measure(loader, Some(halt));
     running.end(outcome, loader)
+}
+
+/// The record of a stage that has begun.
+pub(super) fn begun(index: usize, stage: &StagePlan, start_ns: u64) -> StageRecord {
+    StageRecord {
+        index,
+        kind: stage.kind.clone(),
+        traits: Some(stage.traits),
+        name: stage.name.clone(),
+        measured: stage.measured,
+        start_ns,
+        end_ns: None,
+        load: None,
+        command: None,
+        fill: None,
+        state: None,
+        layers: BTreeMap::new(),
+        machine: BTreeMap::new(),
+        error: None,
+    }
 }
 
 impl Running<'_> {
@@ -84,7 +120,9 @@ impl Running<'_> {
     fn suspend(mut self, halt: Halt, loader: &mut dyn Loader) -> CellState {
         figures::of_stages(self.plan, &self.samples, &mut self.record.stages, self.final_stages);
         self.scene.recorder.record(&self.record);
+        let after = self.ends_by(halt);
         let suspended = SuspendedCell {
+            after,
             cell: self.plan.index,
             at_ns: self.scene.clock.now().0,
             halt,
@@ -96,6 +134,67 @@ impl Running<'_> {
         };
         tracing::info!(cell = suspended.cell, stage = halt.stage, "the cell goes on elsewhere");
         self.scene.recorder.send(Message::Suspended(Box::new(suspended)));
+        if after.is_sudden() {
+            // Nothing is brought to its end: the host ends this machine.
+            (self.scene.suffer)(InjectedFault::Hang);
+        }
         CellState::Running
+    }
+
+    /// Returns what ends this machine at a drawn moment of stage `index`, a load that began at `start_ns`, where the stage after it says so.
+    pub(super) fn crash_within(
+        &self,
+        (index, start_ns): (usize, u64),
+        watch: &CellSamplers,
+    ) -> Option<CrashTimer> {
+        let (stage, crash) = (self.plan.stages.get(index)?, self.plan.stages.get(index + 1)?);
+        let duration = stage.load()?.duration.filter(|_| crash.cuts_load && self.scene.suspends)?;
+        let Task::Steps(steps) = &crash.task else { return None };
+        let boot = steps.iter().position(|step| matches!(step.action, Action::Reboot { .. }))?;
+        let halt = Halt { stage: index + 1, step: boot + 1, start_ns: 0 };
+        let share = self.plan.seed.derive(&format!("crash {}", crash.name)).generator().unit();
+        let mut record = self.record.clone();
+        // Counters begin anew on the next machine.
+        figures::of_stages(self.plan, &watch.marked(), &mut record.stages, self.final_stages);
+        let error =
+            Some(format!("it did not come to its end: stage '{}' came in its midst", crash.name));
+        record.stages.push(StageRecord { error, ..begun(index, stage, start_ns) });
+        let cell = SuspendedCell {
+            after: self.ends_by(halt),
+            cell: self.plan.index,
+            at_ns: 0,
+            halt,
+            position: self.position + 1,
+            machines: self.metered.read(self.scene.clock),
+            executor: self.executor.state(),
+            record,
+            known: KnownState::default(),
+        };
+        let edge = StageEdge {
+            stage: index + 1,
+            name: crash.name.clone(),
+            measured: crash.measured,
+            ended: false,
+            at_ns: 0,
+        };
+        Some(CrashTimer {
+            moment: Duration::from_nanos(duration.0)
+                .mul_f64(EARLIEST + share * (LATEST - EARLIEST)),
+            cell: Box::new(cell),
+            edge,
+            recorder: self.scene.recorder.clone(),
+            clock: self.scene.clock.clone(),
+        })
+    }
+
+    /// Returns how this machine ends before a cell goes on at `halt`: the step before says it.
+    fn ends_by(&self, halt: Halt) -> MachineEnd {
+        let stage = self.plan.stages.get(halt.stage).map(|stage| &stage.task);
+        let Some(Task::Steps(steps)) = stage else { return MachineEnd::default() };
+        let boot = halt.step.checked_sub(1).and_then(|before| steps.get(before));
+        match boot.map(|step| &step.action) {
+            Some(Action::Reboot { after }) => *after,
+            _ => MachineEnd::default(),
+        }
     }
 }

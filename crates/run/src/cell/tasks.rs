@@ -53,14 +53,15 @@ impl Running<'_> {
         watch: &mut CellSamplers,
     ) -> Result<StageOutcome, Stop> {
         let left = steps.get(first..).unwrap_or_default();
-        let boot = left.iter().position(|step| step.action == Action::Reboot);
+        let boot = left.iter().position(|step| matches!(step.action, Action::Reboot { .. }));
         if let Some(boot) = boot.filter(|_| self.scene.suspends) {
             self.before_boot(&left[..boot])?;
             let rebooting = Some(first + boot + 1);
             return Ok(StageOutcome { rebooting, ..StageOutcome::default() });
         }
         self.change(left)?;
-        let renews = |step: &Step| matches!(step.action, Action::Bind { .. } | Action::Reboot);
+        let renews =
+            |step: &Step| matches!(step.action, Action::Bind { .. } | Action::Reboot { .. });
         if steps.iter().any(renews) {
             let renewed = watch.restart(self.scene, self.plan, self.executor);
             renewed.map_err(Stop::Failed)?;

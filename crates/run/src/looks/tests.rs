@@ -70,6 +70,13 @@ impl Guests for Twins {
         serde_json::Value::Null
     }
 
+    fn cut_power(
+        &mut self,
+        _: units::Seed,
+    ) -> Result<std::collections::BTreeMap<String, crate::CutLoss>, RunError> {
+        Ok(std::collections::BTreeMap::new())
+    }
+
     fn end(&mut self, _: Twin) -> Farewell {
         Farewell::default()
     }
@@ -97,6 +104,7 @@ impl Twin {
         record.index = index;
         if self.reboots_at == Some(index) {
             say(Message::Suspended(Box::new(SuspendedCell {
+                after: layers::step::MachineEnd::Shutdown,
                 cell: index,
                 at_ns: STOPPED_NS,
                 halt: Halt { stage: 0, step: 1, start_ns: 0 },
@@ -144,6 +152,10 @@ impl Guest for Twin {
     }
 
     fn interrupt(&mut self, _: Level) {}
+
+    fn kill(&mut self) {
+        self.left.clear();
+    }
 
     fn answer(&mut self, bytes: &[u8]) {
         match HostReply::decode(bytes).unwrap() {
