@@ -29,7 +29,7 @@ impl StageTask for Reboot {
     }
 }
 
-/// The step that boots the machine, and those that begin anew what it recorded of its devices.
+/// The step that boots the machine, and those that begin anew what it recorded of its devices, and set their queues.
 fn boot(stage: &StageHead, on: &Planner) -> Result<Vec<Step>, Diagnostic> {
     let used = |role: &&String| on.stack.stands_on(role).is_some();
     if let Some(role) = on.devices.models.keys().find(used) {
@@ -46,8 +46,12 @@ fn boot(stage: &StageHead, on: &Planner) -> Result<Vec<Step>, Diagnostic> {
         undo: Vec::new(),
         deadline_s: BOOT_S,
     };
-    let of_device = |step: &&Step| matches!(&step.action, Action::Trace { writes_to: Some(to), .. } if to.starts_with("{device."));
-    let traces = on.stack.up.iter().filter(of_device);
-    let anew = traces.map(|step| Step { undo: Vec::new(), ..step.clone() });
+    let of_device = |step: &&Step| match &step.action {
+        Action::Trace { writes_to: Some(to), .. } => to.starts_with("{device."),
+        Action::Set { .. } => true,
+        _ => false,
+    };
+    let anew =
+        on.stack.up.iter().filter(of_device).map(|step| Step { undo: Vec::new(), ..step.clone() });
     Ok(std::iter::once(boot).chain(anew).collect())
 }
