@@ -91,7 +91,9 @@ pub trait Machine: Send {
     ///
     /// # Errors
     /// When the kernel does not take it; the file and what it takes are named.
-    fn set(&mut self, setting: &str, device: Option<&str>, value: &str) -> io::Result<()>;
+    fn set(&mut self, setting: &str, _device: Option<&str>, _value: &str) -> io::Result<()> {
+        Err(io::Error::other(format!("this machine has no {setting}")))
+    }
 
     /// Makes a directory and mounts a file system there.
     fn mount(

@@ -60,7 +60,12 @@ fn variants_and_factors_differ_in_the_environment_and_equal_levels_are_refused()
         cell.environment.iter().map(|asked| asked.value.clone()).collect::<Vec<_>>()
     };
     assert_eq!((asked("a"), asked("b")), (vec![], vec!["powersave".to_owned()]));
-    let error = plan(&text("", &factor("2, \"2\""))).unwrap_err();
+    let level = |name: &str, value: &str| {
+        format!("{{ name = \"{name}\", set = {{ \"device.data.nomerges\" = {value} }} }}")
+    };
+    let levels = format!("{}, {}", level("a", "2"), level("b", "\"2\""));
+    let same = format!("[[factor]]\nname = \"merging\"\nlevels = [{levels}]");
+    let error = plan(&text("", &same)).unwrap_err();
     assert!(error.mistakes[0].message.contains("are the same"), "{:?}", error.mistakes);
 }
 

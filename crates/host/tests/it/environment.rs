@@ -73,8 +73,8 @@ fn what_the_kernel_refuses_or_rounds_is_an_error_that_names_the_file_and_what_it
     let Some(disk) = Loop::new(name) else { return };
     let before = queue(&disk.device);
     for (setting, value, said) in [
-        ("max_sectors_kb", "100000000", ["refuses (Invalid argument", "at most"]),
-        ("scheduler", "cfq", ["queue/scheduler refuses", "one of: none"]),
+        ("max_sectors_kb", "100000000", ["at most", "of KiB"]),
+        ("scheduler", "cfq", ["refuses (Invalid argument", "one of: none"]),
         ("read_ahead_kb", "7", ["says '4' after '7' was written", "a multiple of 4"]),
         ("nr_requests", "1", ["says '4' after '1' was written", "from 4 on"]),
     ] {
