@@ -61,6 +61,10 @@ pub fn prepare_plan(
     interrupt: &Interrupt,
     events: &mut dyn FnMut(lab::Event),
 ) -> Result<Prepared, Failure> {
+    run::check_guest_environment(plan).map_err(|error| {
+        let help = error.help("");
+        Failure::environment(error).with_help(help)
+    })?;
     let needs = plan.needs.clone();
     prepare_with(&needs, args, interrupt, events, |cache, events| {
         let found = kernels::find(plan, cache, args.mirror.as_deref(), events)?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use layers::environment::AskedSetting;
 use results::model::{ExpectedFigure, FactorFacts, PlanFacts, ReportedFacts, VariantFacts};
 use units::{Bytes, Seed};
 
@@ -9,6 +10,7 @@ use crate::bounds;
 use crate::corpora::{self, AllCorpora};
 use crate::devices::{self, Devices};
 use crate::diagnostic::Diagnostic;
+use crate::environment;
 use crate::factors::Factor;
 use crate::file::File;
 use crate::graph::{self, StackPlan};
@@ -168,7 +170,7 @@ fn build<'a, 't>(
 ) -> Result<Vec<PlannedVariant<'a, 't>>, Vec<Diagnostic>> {
     let one = |(i, variant): (usize, &'a Variant<'t>)| {
         let devices = &read.devices[i];
-        let stack = graph::build(&read.stacks[i], devices, run_tag)?;
+        let stack = graph::build(&read.stacks[i], devices, &read.environments[i], run_tag)?;
         let brought = (devices, &corpora.variants[i]);
         let stages = stages::plan(&read.stages[i], variant, &stack, brought, run_tag)?;
         Ok(PlannedVariant { variant, devices, machine: read.machines[i].clone(), stack, stages })
@@ -238,6 +240,7 @@ impl PlannedVariant<'_, '_> {
 struct Read {
     devices: Vec<Devices>,
     machines: Vec<Machine>,
+    environments: Vec<Vec<AskedSetting>>,
     stacks: Vec<VariantStack>,
     stages: Vec<Vec<Stage>>,
 }
@@ -248,6 +251,8 @@ impl Read {
         let mut mistakes = Vec::new();
         let mut keep = |wrong| mistakes.extend(wrong);
         self.machines.extend(machine::read(&variant.machine).map_err(|wrong| keep(vec![wrong])));
+        let environment = environment::read(&variant.environment);
+        self.environments.extend(environment.map_err(|wrong| keep(vec![wrong])));
         self.devices.extend(devices::read(variant, file).map_err(&mut keep));
         self.stacks.extend(stacks::read(variant).map_err(&mut keep));
         self.stages.extend(stages::read(variant, file, variants).map_err(&mut keep));
@@ -305,6 +310,7 @@ fn assemble(file: &File, choices: &PlanOptions, made: &[PlannedVariant], command
                 repeat,
                 seed,
                 machine: machine.clone(),
+                environment: stack.environment.clone(),
                 stack: stack.layers.clone(),
                 up: stack.up.iter().cloned().chain(steps::drop_caches()).collect(),
                 ready: stack.ready.clone(),
@@ -334,7 +340,7 @@ fn facts(file: &File, choices: &PlanOptions, made: &[PlannedVariant]) -> PlanFac
         stack: made.stack.facts.clone(),
         stages: made.stages.iter().map(|s| stages::facts(s, &made.stack)).collect(),
         levels: made.variant.levels.clone(),
-        machine: made.machine.shown(),
+        machine: environment::of_machine(&made.machine, &made.stack.environment),
     };
     PlanFacts {
         experiment: file.name.get_ref().clone(),

@@ -5,6 +5,7 @@ use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use disk::Attributes;
+use layers::environment::AskedSetting;
 use toml::Spanned;
 use units::Bytes;
 
@@ -33,6 +34,8 @@ pub(crate) struct Devices {
     pub attributes: BTreeMap<String, Attributes>,
     /// Those to which writes are recorded, for the length of their runs.
     pub recorded: BTreeSet<String>,
+    /// Settings of their queues.
+    pub environment: Vec<AskedSetting>,
 }
 
 /// A file or block device of the host that is only read.
@@ -59,6 +62,7 @@ pub(crate) fn read(variant: &Variant, name: &str) -> Result<Devices, Vec<Diagnos
                 devices.attributes.insert(role.clone(), given.attributes.clone());
                 let recorded = given.write_runs.as_ref().is_some_and(|runs| *runs.get_ref());
                 devices.recorded.extend(recorded.then(|| role.clone()));
+                devices.environment.extend(given.environment.iter().cloned());
             }
             (None, Some(_)) if given.like.is_some() || given.faults.is_some() => {
                 let key = if given.like.is_some() { "like" } else { "faults" };
@@ -74,6 +78,13 @@ pub(crate) fn read(variant: &Variant, name: &str) -> Result<Devices, Vec<Diagnos
                     format!("The device '{role}' is a file that is only read, and stays as it is");
                 let help = format!("leave {} out, or give size in place of file", KEYS.join(", "));
                 mistakes.push(Diagnostic::at(given.table.place(key), message, help).without());
+            }
+            (None, Some(_)) if !given.environment.is_empty() => {
+                let setting = &given.environment[0].setting;
+                let message =
+                    format!("The device '{role}' is a file that is only read: it has no {setting}");
+                let at = given.table.place(setting);
+                mistakes.push(Diagnostic::at(at, message, "leave it out").without());
             }
             (None, Some(_)) if given.write_runs.is_some() => {
                 let message = format!(

@@ -70,7 +70,7 @@ pub struct ExplainedVariant {
     pub name: String,
     /// About how long one of its cells takes, nanoseconds.
     pub about_ns: u64,
-    /// Settings of the machine of the lab that the experiment gives, by key.
+    /// Settings of the machine that the experiment gives, by key: of that of the lab, and of the environment.
     pub machine: std::collections::BTreeMap<String, String>,
     /// Steps that raise the stack, in order.
     pub up: Vec<String>,

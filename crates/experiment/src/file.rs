@@ -1,6 +1,7 @@
 //! The experiment file's own keys, read with their places.
 
 use disk::{Attributes, Fault, Like};
+use layers::environment::AskedSetting;
 use toml::Spanned;
 use units::{Bytes, Key};
 
@@ -9,6 +10,7 @@ use crate::bounds;
 use crate::corpora::{self, WrittenCorpus};
 use crate::diagnostic::Diagnostic;
 use crate::document::{Named, Setting, Table};
+use crate::environment;
 use crate::expectations::Expectation;
 use crate::factors::{Exclude, Factor};
 use crate::keys::{SCALE, SET, VARIANT, key};
@@ -74,6 +76,7 @@ pub(crate) struct File<'t> {
     /// Tells whether it calls them trees, as files of before do.
     pub has_trees: bool,
     pub machine: Table<'t>,
+    pub environment: Table<'t>,
     pub stack: Vec<Table<'t>>,
     pub variant: Vec<WrittenVariant<'t>>,
     pub factor: Vec<Factor<'t>>,
@@ -105,6 +108,8 @@ pub(crate) struct Device<'t> {
     pub attributes: Attributes,
     /// Tells whether writes to it are recorded, for the length of their runs.
     pub write_runs: Option<Spanned<bool>>,
+    /// Settings of its queue.
+    pub environment: Vec<AskedSetting>,
 }
 
 /// `[[variant]]`: one stack to compare.
@@ -155,6 +160,7 @@ impl<'t> File<'t> {
         let has_trees = corpora::are_trees(&root);
         let corpora = keep(corpora::take(&mut root), m);
         let machine = keep(root.table(&MACHINE, "A machine"), m);
+        let environment = keep(root.table(&environment::KEY, "An environment"), m);
         let stack = keep(root.tables(&STACK, "A layer of the stack"), m);
         let variant = each(keep(root.tables(&VARIANT, "A variant"), m), WrittenVariant::read, m);
         let factor = each(keep(root.tables(&FACTOR, "A factor"), m), Factor::read, m);
@@ -185,6 +191,7 @@ impl<'t> File<'t> {
             corpora,
             has_trees,
             machine: machine.unwrap_or_else(|| Table::empty("A machine")),
+            environment: environment.unwrap_or_else(|| Table::empty("An environment")),
             stack,
             variant,
             factor,
@@ -244,7 +251,8 @@ impl<'t> Device<'t> {
         let (like, faults) = (keys.take(&LIKE)?, keys.take(&FAULTS)?);
         let attributes = attributes::take(&mut keys)?;
         let write_runs = keys.take(&WRITE_RUNS)?;
-        let device = Self { size, file, like, faults, attributes, write_runs, table };
+        let environment = environment::take(&mut keys, Some(&name))?;
+        let device = Self { size, file, like, faults, attributes, write_runs, environment, table };
         keys.finish()?;
         Ok(Named { name, at, value: device })
     }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use layers::environment::AskedSetting;
 use layers::probe::{NamedDevice, Probe};
 use layers::step::Step;
 use layers::{Input, InputKind, Kind, Offer, Place};
@@ -13,6 +14,7 @@ use units::Bytes;
 use crate::alike;
 use crate::devices::Devices;
 use crate::diagnostic::{Diagnostic, with_article};
+use crate::environment;
 use crate::plan::ModelPlan;
 use crate::plan::{Needs, PlacedLayer, Target};
 use crate::stacks::{On, VariantStack, WrittenLayer};
@@ -20,6 +22,8 @@ use crate::stacks::{On, VariantStack, WrittenLayer};
 /// A stack as it would be raised: all steps, probes and offers, nothing executed.
 #[derive(Clone)]
 pub(crate) struct StackPlan {
+    /// Settings of the kernel around it.
+    pub environment: Vec<AskedSetting>,
     pub layers: Vec<PlacedLayer>,
     pub facts: Vec<LayerFacts>,
     pub up: Vec<Step>,
@@ -53,6 +57,7 @@ impl StackPlan {
 pub(crate) fn build(
     variant: &VariantStack,
     devices: &Devices,
+    environment: &[AskedSetting],
     run_tag: &str,
 ) -> Result<StackPlan, Vec<Diagnostic>> {
     let mut built = StackPlan::empty();
@@ -62,6 +67,13 @@ pub(crate) fn build(
         built.offers.insert(role.clone(), Offer::Block { device, bytes: size.0 });
     }
     let used = |role: &&String| variant.layers.iter().any(|l| l.on.names().any(|on| on == *role));
+    let own = devices
+        .environment
+        .iter()
+        .filter(|asked| asked.role.as_ref().is_some_and(|role| used(&role)));
+    built.environment = environment.iter().chain(own).cloned().collect();
+    built.up = layers::environment::set_up(&built.environment);
+    built.needs = environment::needs(&built.environment);
     for role in sizes.keys().filter(used) {
         built.start(role, sizes[role], models.get(role), attributes.get(role));
         if recorded.contains(role) {
@@ -79,6 +91,7 @@ pub(crate) fn build(
 impl StackPlan {
     fn empty() -> Self {
         Self {
+            environment: Vec::new(),
             layers: Vec::new(),
             facts: Vec::new(),
             up: Vec::new(),
@@ -164,6 +177,8 @@ impl StackPlan {
         }));
         let shown = attributes.into_iter().flat_map(disk::Attributes::shown);
         settings.extend(shown.map(|(key, value)| (key.to_owned(), value)));
+        let asked = self.environment.iter().filter(|asked| asked.role.as_deref() == Some(role));
+        settings.extend(asked.map(|asked| (asked.setting.clone(), asked.value.clone())));
         let name = role.to_owned();
         let on = BTreeMap::new();
         let computed = Vec::new();

@@ -18,6 +18,7 @@ mod devices;
 mod diagnostic;
 mod document;
 mod drive;
+mod environment;
 mod estimate;
 mod every;
 mod expectations;

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use layers::Offer;
+use layers::environment::AskedSetting;
 use layers::probe::Probe;
 use layers::step::{Action, Step};
 use results::model::{PlanFacts, StageData, StageTraits, SweepFacts};
@@ -88,6 +89,9 @@ pub struct CellPlan {
     /// The machine of the lab that it runs in.
     #[serde(default, skip_serializing_if = "Machine::is_usual")]
     pub machine: Machine,
+    /// Settings of the kernel around the stack; the first steps of `up` set them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub environment: Vec<AskedSetting>,
     /// The layers, for their parsers, figures and simulated twins.
     pub stack: Vec<PlacedLayer>,
     /// Steps that raise the stack; they carry what takes it down.

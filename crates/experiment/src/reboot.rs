@@ -33,7 +33,7 @@ impl StageTask for Reboot {
 /// Time that it takes a machine to end and to boot, and a stack to come up.
 pub(crate) const ABOUT: Nanos = Nanos::from_secs(30);
 
-/// Returns the step that boots the machine, and those that begin anew what it recorded of its devices.
+/// Returns the step that boots the machine, and those that begin anew what it recorded of its devices, and set their queues.
 pub(crate) fn boot(on: &Planner, after: MachineEnd, about: &str) -> Vec<Step> {
     let boot = Step {
         about: about.into(),
@@ -41,8 +41,12 @@ pub(crate) fn boot(on: &Planner, after: MachineEnd, about: &str) -> Vec<Step> {
         undo: Vec::new(),
         deadline_s: BOOT_S,
     };
-    let of_device = |step: &&Step| matches!(&step.action, Action::Trace { writes_to: Some(to), .. } if to.starts_with("{device."));
-    let traces = on.stack.up.iter().filter(of_device);
-    let anew = traces.map(|step| Step { undo: Vec::new(), ..step.clone() });
+    let of_device = |step: &&Step| match &step.action {
+        Action::Trace { writes_to: Some(to), .. } => to.starts_with("{device."),
+        Action::Set { .. } => true,
+        _ => false,
+    };
+    let anew =
+        on.stack.up.iter().filter(of_device).map(|step| Step { undo: Vec::new(), ..step.clone() });
     std::iter::once(boot).chain(anew).collect()
 }

@@ -26,6 +26,7 @@ mod at_once;
 mod bounds;
 mod commands;
 mod contradictions;
+mod environment;
 mod expected;
 mod fills;
 mod graphs;

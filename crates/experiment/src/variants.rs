@@ -14,6 +14,7 @@ use crate::bounds;
 use crate::corpora::WrittenCorpus;
 use crate::diagnostic::Diagnostic;
 use crate::document::{Named, Setting, Table};
+use crate::environment;
 use crate::factors::{Factor, Level};
 use crate::file::{Device, File, WrittenVariant};
 use crate::machine::{self, MACHINE};
@@ -32,6 +33,7 @@ pub(crate) struct Variant<'t> {
     pub span: Range<usize>,
     pub devices: Vec<Named<Device<'t>>>,
     pub machine: Table<'t>,
+    pub environment: Table<'t>,
     pub stack: Vec<Table<'t>>,
     pub stage: Vec<Table<'t>>,
     pub corpora: Vec<WrittenCorpus<'t>>,
@@ -45,6 +47,7 @@ pub(crate) enum SettingTarget {
     Stage(usize),
     Corpus(usize),
     Machine,
+    Environment,
 }
 
 /// All variants of an experiment.
@@ -133,6 +136,7 @@ fn written<'t>(file: &File<'t>) -> Vec<Variant<'t>> {
         span: file.stack.first().map_or(0..0, Table::at),
         devices: file.devices.clone(),
         machine: file.machine.clone(),
+        environment: file.environment.clone(),
         stack: file.stack.clone(),
         stage: file.stage.clone(),
         corpora: file.corpora.clone(),
@@ -265,7 +269,9 @@ impl<'t> Variant<'t> {
         let corpora = corpora
             .map(|(i, t)| (SettingTarget::Corpus(i), format!("corpus.{}", t.name), t.at.clone()));
         let machine = (SettingTarget::Machine, MACHINE.name.to_owned(), self.machine.at());
-        devices.chain(layers).chain(stages).chain(corpora).chain([machine])
+        let (name, at) = (environment::KEY.name.to_owned(), self.environment.at());
+        let environment = (SettingTarget::Environment, name, at);
+        devices.chain(layers).chain(stages).chain(corpora).chain([machine, environment])
     }
 
     /// Returns what `path` is for, and the key of it. Names may have dots: the longest that fits is meant.
@@ -321,7 +327,9 @@ impl<'t> Variant<'t> {
                 ],
                 "all variants of a run have the same virtual disks: name another device, and put the variant's stack on it",
             ),
-            SettingTarget::Corpus(_) | SettingTarget::Machine => (&[], ""),
+            SettingTarget::Corpus(_) | SettingTarget::Machine | SettingTarget::Environment => {
+                (&[], "")
+            }
             SettingTarget::Layer(_) => {
                 (&["name", "layer"], "give the variant a stack of its own: [[variant.stack]]")
             }
@@ -339,6 +347,10 @@ impl<'t> Variant<'t> {
             SettingTarget::Machine => {
                 self.machine.put(key, setting)?;
                 machine::read(&self.machine).map(drop)
+            }
+            SettingTarget::Environment => {
+                self.environment.put(key, setting)?;
+                environment::read(&self.environment).map(drop)
             }
             SettingTarget::Corpus(i) => {
                 let corpus = self.corpora[i].set(key, setting)?;
@@ -372,6 +384,7 @@ impl<'t> Variant<'t> {
                 SettingTarget::Stage(_) => "stage",
                 SettingTarget::Corpus(_) => "corpus",
                 SettingTarget::Machine => "machine",
+                SettingTarget::Environment => "environment",
             };
             if matches!(name.as_str(), "device" | "corpus" | "tree")
                 && !matches!(thing, SettingTarget::Device(_))
@@ -411,7 +424,7 @@ pub(crate) fn nothing(setting: &Setting, variants: &[Variant]) -> Diagnostic {
             SettingTarget::Stage(_) => &mut names.stages,
             SettingTarget::Device(_) => &mut names.devices,
             SettingTarget::Corpus(_) => &mut names.corpora,
-            SettingTarget::Machine => &mut names.machine,
+            SettingTarget::Machine | SettingTarget::Environment => &mut names.machine,
         };
         if !known.contains(&name) {
             known.push(name);

@@ -4,10 +4,10 @@ mod actions;
 mod attribute;
 mod command;
 mod conditions;
+mod environment;
 mod intact;
 mod measured;
 mod owed;
-mod queues;
 mod state;
 mod undo;
 
@@ -41,6 +41,8 @@ pub struct Executor {
     facts: BTreeMap<String, String>,
     owed: Vec<Owed>,
     transcript: Vec<TranscriptEntry>,
+    /// Settings of the environment that could not be put back.
+    unrestored: Vec<String>,
 }
 
 /// A path on the machine.
@@ -74,6 +76,7 @@ impl Executor {
             facts: BTreeMap::new(),
             owed: Vec::new(),
             transcript: Vec::new(),
+            unrestored: Vec::new(),
         }
     }
 
@@ -138,7 +141,9 @@ impl Executor {
 
     /// Returns what is still there of the run with this tag.
     pub fn leftovers(&mut self, tag: &str) -> Vec<String> {
-        self.machine.leftovers(tag)
+        let mut left = self.machine.leftovers(tag);
+        left.extend(self.unrestored.iter().cloned());
+        left
     }
 
     /// Returns what removes what is still there of the run with this tag, in this order.
@@ -267,6 +272,12 @@ impl Executor {
                 match self.write(path, value, reads.as_deref()) {
                     Err(error) if *may_be_gone && is_gone(&error) => Ok("it is gone".to_owned()),
                     written => written.map_err(|e| failed(context, action, e)),
+                }
+            }
+            Action::Set { setting, device, value } => {
+                match self.set(setting, device.as_deref(), value) {
+                    Err(error) if context.undo && is_gone(&error) => Ok("it is gone".to_owned()),
+                    set => set.map_err(|e| failed(context, action, e)),
                 }
             }
             Action::Mount { .. } | Action::Unmount { .. } => {

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use layers::environment::SETTINGS;
 use layers::{Fact, FactSource};
 use results::model::MachineFacts;
 use sys::dm::Dm;
@@ -24,12 +25,16 @@ pub fn facts() -> MachineFacts {
         ("memory", memory().map(|bytes| bytes.to_string())),
         ("virtualisation", Some(virtualisation())),
         ("clock_source", file("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
-        ("cpu_governor", file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
         ("mitigations", mitigations()),
         ("device_mapper_targets", targets()),
     ];
     let of_layers = layers::facts().into_iter().map(|fact| (fact.name, of_layer(fact)));
-    let facts = facts.into_iter().chain(of_layers);
+    let settings = SETTINGS.iter().filter(|setting| !setting.is_of_device());
+    let settings = settings.map(|setting| {
+        let value = crate::environment::read(setting.key.name, None).ok();
+        (setting.key.name, value.filter(|value| !value.is_empty()))
+    });
+    let facts = facts.into_iter().chain(of_layers).chain(settings);
     let known = facts.filter_map(|(name, value)| Some((name.to_owned(), value?)));
     MachineFacts(known.collect())
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use layers::probe::Source;
 use layers::step::{Condition, Mark};
 use results::model::AskedContent;
 use rustix::fs::FlockOperation;
+use sys::block::{Number, sysfs};
 use sys::dm::Dm;
 use sys::identity::Identity;
 use sys::interrupt::Interrupt;
@@ -85,6 +86,14 @@ pub trait Machine: Send {
 
     /// Writes a value to an attribute of the kernel.
     fn write(&mut self, path: &str, value: &str) -> io::Result<()>;
+
+    /// Sets a value of the environment, of `device` where it is of one, and reads it back.
+    ///
+    /// # Errors
+    /// When the kernel does not take it; the file and what it takes are named.
+    fn set(&mut self, setting: &str, _device: Option<&str>, _value: &str) -> io::Result<()> {
+        Err(io::Error::other(format!("this machine has no {setting}")))
+    }
 
     /// Makes a directory and mounts a file system there.
     fn mount(
@@ -338,6 +347,16 @@ impl Machine for RealMachine {
     fn write(&mut self, path: &str, value: &str) -> io::Result<()> {
         // One write call, as sysfs wants it; the file is neither made nor cut.
         OpenOptions::new().write(true).open(path)?.write_all(value.as_bytes())
+    }
+
+    fn set(&mut self, setting: &str, device: Option<&str>, value: &str) -> io::Result<()> {
+        let Some(device) = device else { return crate::environment::set(setting, None, value) };
+        // Where the name leads to, without opening the device.
+        let path = libc::O_PATH;
+        let opened = OpenOptions::new().read(true).custom_flags(path).open(device)?;
+        self.check_opened(device, &opened)?;
+        let number = Number::from_dev(opened.metadata()?.rdev());
+        crate::environment::set(setting, Some(&sysfs(number)), value)
     }
 
     fn mount(

@@ -58,6 +58,10 @@ pub(crate) fn resolve_source(names: &Names, source: &Source) -> Result<Source, S
             device: text(device)?,
             attribute: attribute.clone(),
         },
+        Source::Environment { setting, device } => Source::Environment {
+            setting: setting.clone(),
+            device: device.as_deref().map(text).transpose()?,
+        },
         Source::Queue { device, attribute } => {
             Source::Queue { device: text(device)?, attribute: attribute.clone() }
         }

@@ -1,6 +1,7 @@
 //! Checks the needs of a plan against what this machine has.
 
-use crate::capabilities::{module, program};
+use crate::capabilities::program;
+use crate::modules::module;
 
 /// The kernel modules and programs among these that this machine does not have, in words.
 pub fn missing(modules: &[String], tools: &[String]) -> Vec<String> {

@@ -125,6 +125,10 @@ impl Machine for SimulatedMachine {
     fn read(&mut self, source: &Source) -> io::Result<String> {
         let attribute = match source {
             Source::File { path } => self.attributes.get(path).cloned(),
+            // What was not set has no value.
+            Source::Environment { .. } => {
+                Some(self.attributes.get(&source.show()).cloned().unwrap_or_default())
+            }
             Source::Trace { .. } | Source::WriteRuns { .. } => {
                 Some("absent: a simulated machine has no tracefs".to_owned())
             }
@@ -149,6 +153,12 @@ impl Machine for SimulatedMachine {
         self.clock.advance(TOUCH);
         self.attributes.insert(path.to_owned(), value.to_owned());
         Ok(())
+    }
+
+    fn set(&mut self, setting: &str, device: Option<&str>, value: &str) -> io::Result<()> {
+        let of =
+            Source::Environment { setting: setting.to_owned(), device: device.map(str::to_owned) };
+        self.write(&of.show(), value)
     }
 
     fn mount(&mut self, _: &str, directory: &str, _: &str, _: &str) -> io::Result<()> {

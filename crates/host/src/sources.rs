@@ -77,6 +77,10 @@ impl SourceReader for Reader {
                 file_system(filesystem, device, attribute.as_deref())
             }
             Source::Queue { device, attribute } => queue(device, attribute),
+            Source::Environment { setting, device } => {
+                let of = device.as_deref().map(sysfs).transpose()?;
+                crate::environment::read(setting, of.as_deref())
+            }
             Source::Holders { device } => holders(device),
             Source::File { path } => std::fs::read_to_string(path),
             Source::Threads { prefix } => Ok(self.threads(prefix)),

@@ -15,6 +15,7 @@ pub mod criterion;
 mod crypt;
 mod delay;
 mod dm;
+pub mod environment;
 mod error;
 mod ext4;
 mod figures;

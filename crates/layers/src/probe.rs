@@ -112,6 +112,14 @@ pub enum Source {
         /// Name of the attribute.
         attribute: String,
     },
+    /// The value that a setting of the environment has ([`crate::environment`]); empty where it has none.
+    Environment {
+        /// Name of the setting.
+        setting: String,
+        /// Path of the block device that it is of, placeholders allowed.
+        #[serde(default)]
+        device: Option<String>,
+    },
     /// Block devices that the kernel has put on a block device, one a line (`bcache0`).
     Holders {
         /// Path of the block device below, placeholders allowed.
@@ -164,6 +172,10 @@ impl Source {
                 format!("/sys/fs/{filesystem}/NAME/{attribute} of {device}")
             }
             Self::Queue { device, attribute } => format!("queue/{attribute} of {device}"),
+            Self::Environment { setting, device } => {
+                let known = crate::environment::setting(setting);
+                known.map_or_else(|| setting.clone(), |known| known.show(device.as_deref()))
+            }
             Self::Holders { device } => format!("holders of {device}"),
             Self::File { path } => path.clone(),
             Self::Threads { prefix } => format!("/proc/*/stat of threads {prefix}*"),

@@ -125,6 +125,17 @@ pub enum Action {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         may_be_gone: bool,
     },
+    /// Set a value of the environment and read it back: what the kernel did not take is an error. In teardown: fine when what it is of
+    /// is not there any more.
+    Set {
+        /// Name of the setting, one of [`crate::environment::SETTINGS`].
+        setting: String,
+        /// The block device that it is of, placeholders allowed; `None`: it is of the whole machine.
+        #[serde(default)]
+        device: Option<String>,
+        /// The value; empty where nothing held before and nothing is to hold.
+        value: String,
+    },
     /// Make the directory and mount a file system there.
     Mount {
         /// The block device.
@@ -257,6 +268,9 @@ impl Action {
             Self::Sync => "sync".into(),
             Self::Pause { ms } => format!("sleep {}", *ms as f64 / 1e3),
             Self::Write { path, value, .. } => format!("echo {value} > {path}"),
+            Self::Set { setting, device, value } => {
+                crate::environment::show_set(setting, device.as_deref(), value)
+            }
             Self::Mount { device, directory, filesystem, options } => {
                 let options =
                     if options.is_empty() { String::new() } else { format!(" -o {options}") };

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use experiment::{Corpus, Plan};
+use experiment::{CellPlan, Corpus, Plan};
+use layers::environment::AskedSetting;
 use results::model::DeviceFacts;
 use sys::identity::Identity;
 use units::Bytes;
@@ -141,6 +142,12 @@ pub enum AdmissionError {
     /// A device may be needed by somebody.
     #[error(transparent)]
     Claim(#[from] host::ClaimError),
+    /// Settings of the environment cannot be given.
+    #[error("The environment that the experiment asks for cannot be had here: {}", refused.join("; "))]
+    Environment {
+        /// Every setting that is refused, with the reason.
+        refused: Vec<String>,
+    },
     /// Only root can make what the plan needs.
     #[error(
         "Only root can build the stack of the experiment, and empty the page cache before its stages"
@@ -184,6 +191,9 @@ impl AdmissionError {
                 overlap.help().unwrap_or("each role needs a device of its own").into()
             }
             Self::Claim(claim) => claim.help().into(),
+            Self::Environment { .. } => {
+                "give values that are taken here, or leave the settings out; what only one machine takes can stand in a scale: [scale.full]".into()
+            }
             Self::NotRoot => format!(
                 "run it with sudo; or in the lab, which needs no root: fathom lab run {experiment}"
             ),
@@ -236,6 +246,38 @@ pub fn check_machine(plan: &Plan) -> Result<(), AdmissionError> {
             let keys = said.iter().map(|(key, value)| format!("{key} = {value}"));
             Err(AdmissionError::Machine { keys: keys.collect::<Vec<_>>().join(", ") })
         }
+    }
+}
+
+/// Refuses settings of the environment that this machine, or the device of the role, does not take; all of them are named.
+pub fn check_environment<'a>(
+    cells: impl IntoIterator<Item = &'a CellPlan>,
+    devices: &BTreeMap<String, String>,
+) -> Result<(), AdmissionError> {
+    let device = |asked: &AskedSetting| asked.role.as_ref().and_then(|role| devices.get(role));
+    refuse(cells, |asked| {
+        let device = device(asked).map(Path::new);
+        host::environment_refused(&asked.setting, device, &asked.value)
+    })
+}
+
+/// Refuses settings that no guest has.
+pub fn check_guest_environment(plan: &Plan) -> Result<(), AdmissionError> {
+    refuse(&plan.cells, |asked| {
+        let none = || format!("a guest of the lab has no {}", asked.setting);
+        asked.role.is_none().then(none)
+    })
+}
+
+fn refuse<'a>(
+    cells: impl IntoIterator<Item = &'a CellPlan>,
+    why: impl Fn(&AskedSetting) -> Option<String>,
+) -> Result<(), AdmissionError> {
+    let asked = cells.into_iter().flat_map(|cell| &cell.environment);
+    let refused: BTreeSet<String> = asked.filter_map(why).collect();
+    match refused.is_empty() {
+        true => Ok(()),
+        false => Err(AdmissionError::Environment { refused: refused.into_iter().collect() }),
     }
 }
 

@@ -170,10 +170,10 @@ impl<'a> Running<'a> {
         let mut watch =
             CellSamplers::start(self.scene, self.plan, self.executor).map_err(Stop::Failed)?;
         self.notice(watch.trouble());
-        self.executor.note_queues(false);
+        self.executor.note_environment(false);
         let outcome = self.stages(loader, &mut watch, halt);
         // A command of a stage may have changed them.
-        self.executor.note_queues(true);
+        self.executor.note_environment(true);
         let (samples, missing) = watch.stop();
         self.samples = samples;
         self.notice(missing);

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use experiment::{CellPlan, Plan};
 use host::{Executor, Machine, Removal};
+use layers::probe::Source;
 use layers::step::{Action, Step};
 use layers::{Offer, Place};
 use results::TranscriptEntry;
@@ -66,7 +67,7 @@ pub struct Cleaning {
     owed: Vec<Owed>,
     left_alone: Vec<String>,
     /// Attributes of the kernel that the run changed, with what it wrote.
-    attributes: BTreeMap<String, String>,
+    attributes: BTreeMap<String, (Source, String)>,
     /// The devices that the run began on, by role.
     devices: BTreeMap<String, DeviceFacts>,
     unseen: BTreeSet<String>,
@@ -125,10 +126,10 @@ impl Cleaning {
             };
             let read =
                 |said: &str| said.split_once(" = ").map(|(n, v)| (n.to_owned(), v.to_owned()));
-            let bound = match step.action {
-                Action::Bind { .. } => line.stdout.lines().filter_map(read).collect(),
-                _ => bindings(&step.action.show(), &line.action),
-            };
+            let mut bound = bindings(&step.action.show(), &line.action);
+            if let Action::Bind { .. } = step.action {
+                bound.extend(line.stdout.lines().filter_map(read));
+            }
             for (name, value) in bound {
                 self.executor.bind(&name, &value);
             }
@@ -160,7 +161,13 @@ impl Cleaning {
             self.unseen.extend(unseen);
             // An attribute that has another value by now was changed since, or is gone.
             let noted = |action: &&Action| {
-                !matches!(action, Action::Wipe { .. } | Action::Write { .. } | Action::Wait { .. })
+                !matches!(
+                    action,
+                    Action::Wipe { .. }
+                        | Action::Write { .. }
+                        | Action::Set { .. }
+                        | Action::Wait { .. }
+                )
             };
             let others = others.iter().filter(noted);
             let others: Vec<_> = others.map(|action| self.shown(action)).collect();
@@ -187,9 +194,14 @@ impl Cleaning {
         self.executor.carries(&device, mark).then_some(device)
     }
 
-    /// Returns why a device that an action wipes could not be looked at: it is not there, or is another one than the run began on.
+    /// Returns why a device that an action wipes, or whose settings it puts back, could not be looked at: it is not there, or is another one
+    /// than the run began on.
     fn unseen(&self, action: &Action) -> Option<String> {
-        let Action::Wipe { device, mark: Some(_) } = action else { return None };
+        let (Action::Wipe { device, mark: Some(_) } | Action::Set { device: Some(device), .. }) =
+            action
+        else {
+            return None;
+        };
         let role = device.strip_prefix("{device.").and_then(|rest| rest.strip_suffix('}'))?;
         let node = self.executor.resolve(device).ok();
         let node = node.unwrap_or_else(|| format!("the device of role '{role}'"));
@@ -209,9 +221,9 @@ impl Cleaning {
         for device in marked.collect::<BTreeSet<_>>() {
             found.push(format!("signature of the run on {device}"));
         }
-        for (path, value) in &self.attributes {
-            if self.executor.has_value(path, value) {
-                found.push(format!("value of the run in {path}"));
+        for (shown, (of, value)) in &self.attributes {
+            if self.executor.has_value(of, value) {
+                found.push(format!("value of the run in {shown}"));
             }
         }
         found
@@ -248,22 +260,33 @@ impl Cleaning {
         }
     }
 
-    /// Tells whether `undo` gives an attribute back its value from before `action`, whose value is still there.
+    /// Tells whether `undo` gives an attribute or a setting back its value from before `action`, whose value is still there.
     fn restores(&mut self, action: &Action, undo: &Action) -> bool {
-        let (Action::Write { path, value, reads, .. }, Action::Write { path: same, .. }) =
-            (action, undo)
-        else {
-            return false;
-        };
         let resolve = |text: &str| self.executor.resolve(text).ok();
-        let Some((path, value)) = resolve(path).zip(resolve(reads.as_ref().unwrap_or(value)))
-        else {
-            return false;
+        let (of, value) = match (action, undo) {
+            (Action::Write { path, value, reads, .. }, Action::Write { path: same, .. })
+                if resolve(same) == resolve(path) =>
+            {
+                let path = resolve(path).map(|path| Source::File { path });
+                (path, resolve(reads.as_ref().unwrap_or(value)))
+            }
+            (
+                Action::Set { setting, device, value },
+                Action::Set { setting: back, device: same, .. },
+            ) if device == same && (back == setting || resets(setting, back)) => {
+                if self.unseen(undo).is_some() {
+                    return false;
+                }
+                let source =
+                    Source::Environment { setting: setting.clone(), device: device.clone() };
+                (self.executor.resolve_source(&source).ok(), Some(value.clone()))
+            }
+            _ => return false,
         };
-        let ours = resolve(same).is_some_and(|same| same == path)
-            && self.executor.has_value(&path, &value);
+        let Some((of, value)) = of.zip(value) else { return false };
+        let ours = self.executor.has_value(&of, &value);
         if ours {
-            self.attributes.insert(path, value);
+            self.attributes.insert(of.show(), (of, value));
         }
         ours
     }
@@ -366,7 +389,8 @@ impl Cleaning {
 fn steps(planned: &CellPlan, tag: &str) -> Vec<Step> {
     let inputs = planned.stack.iter().flat_map(|layer| layer.inputs.values().map(Offer::path));
     let devices: BTreeSet<&str> = inputs.filter(|path| path.starts_with("{device.")).collect();
-    let mut steps: Vec<Step> = devices.into_iter().map(layers::fresh).collect();
+    let mut steps = layers::environment::set_up(&planned.environment);
+    steps.extend(devices.into_iter().map(layers::fresh));
     for layer in &planned.stack {
         let at = Place { name: &layer.name, run_tag: tag, inputs: &layer.inputs };
         let parsed = layers::kind(&layer.kind).and_then(|kind| (kind.parse)(&layer.settings).ok());
@@ -375,6 +399,11 @@ fn steps(planned: &CellPlan, tag: &str) -> Vec<Step> {
         steps.extend(raised.into_iter().flat_map(|raised| raised.up));
     }
     steps
+}
+
+/// Tells whether a change of one setting sets the other anew.
+fn resets(setting: &str, other: &str) -> bool {
+    layers::environment::setting(setting).is_some_and(|known| known.resets.contains(&other))
 }
 
 /// The name of something that is left, which its kind stands before.

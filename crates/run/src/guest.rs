@@ -57,6 +57,7 @@ pub fn cells<L: Link>(
     };
     let half = (link, interrupt, &clock as &ClockOf);
     on(site, &mission.plan, &mission.injections, half, &mission.known, |scene, executor| {
+        check_environment(mission, site)?;
         for &index in &mission.cells {
             let plan = cell_of(&mission.plan, index)?;
             let begun = mission.begun.as_ref().filter(|begun| begun.cell == index);
@@ -77,6 +78,15 @@ pub fn cells<L: Link>(
         }
         Ok(())
     })
+}
+
+/// Refuses what this guest does not take, before the first of its cells.
+fn check_environment(mission: &Cells, site: &Site) -> Result<(), RunError> {
+    let roles = mission.plan.devices.keys();
+    let devices = roles.map(|role| (role.clone(), (site.disk)(role))).collect();
+    let cells = mission.cells.iter().filter_map(|&index| mission.plan.cells.get(index));
+    let checked = crate::admission::check_environment(cells, &devices);
+    checked.map_err(|error| RunError::Guest(error.to_string()))
 }
 
 /// Source of the host's messages: returns the next one; `None` when the host says nothing for a while.

@@ -46,8 +46,8 @@ mod turn;
 mod watch;
 
 pub use admission::{
-    AdmissionError, ClaimedDevices, DeviceOffer, check_apart, check_commands, check_machine,
-    check_needs, check_root, claim,
+    AdmissionError, ClaimedDevices, DeviceOffer, check_apart, check_commands, check_environment,
+    check_guest_environment, check_machine, check_needs, check_root, claim,
 };
 pub use asked::{FULL, LAB, RunRequest, fresh_seed, result_directory};
 pub use error::RunError;

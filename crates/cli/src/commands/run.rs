@@ -100,6 +100,7 @@ fn admit(
             run::claim(plan, &offered, &mut |role, what| say(&format!("{role}: {what}")))
         })
         .and_then(|claimed| run::check_root().map(|()| claimed))
+        .and_then(|claimed| run::check_environment(&plan.cells, &claimed.devices).map(|()| claimed))
         .map_err(|error| refusal(error, &args.common.experiment))
 }
 
@@ -108,7 +109,9 @@ fn refusal(error: AdmissionError, experiment: &str) -> Failure {
     match error {
         AdmissionError::Claim(error) => return error.into(),
         AdmissionError::Command { .. } => Failure::refused(error),
-        AdmissionError::Lacks { .. } | AdmissionError::NotRoot => Failure::environment(error),
+        AdmissionError::Lacks { .. }
+        | AdmissionError::Environment { .. }
+        | AdmissionError::NotRoot => Failure::environment(error),
         _ => Failure::usage(error),
     }
     .with_help(help)

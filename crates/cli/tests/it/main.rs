@@ -29,6 +29,8 @@ mod doctor;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
+mod environment;
+#[cfg(test)]
 mod estimate;
 #[cfg(test)]
 mod every_layer;

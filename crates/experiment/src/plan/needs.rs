@@ -13,7 +13,7 @@ pub struct Needs {
     pub packages: Vec<String>,
     /// Kernel modules.
     pub modules: Vec<String>,
-    /// Kernel modules that make it faster on processors that can.
+    /// Kernel modules that are taken where the kernel has them: those that make it faster on processors that can, and schedulers.
     #[serde(default)]
     pub faster: Vec<String>,
     /// Programs.

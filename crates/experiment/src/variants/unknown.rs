@@ -32,7 +32,7 @@ pub(super) fn nothing(setting: &Setting, names: &Names, of: &str) -> Diagnostic 
             .map(|names| names.join(", "));
     let corpora = if corpora.is_empty() { corpora } else { format!("; corpora: {corpora}") };
     let help = format!(
-        "{near}write \"NAME.key\"; its layers are: {layers}; stages: {stages}; devices: {devices}{corpora}; and machine"
+        "{near}write \"NAME.key\"; its layers are: {layers}; stages: {stages}; devices: {devices}{corpora}; and machine, environment"
     );
     let message = format!("'{}' names nothing {of}", setting.path);
     let name = setting.path.rsplit_once('.').map_or(&*setting.path, |(name, _)| name);

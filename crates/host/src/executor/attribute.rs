@@ -29,10 +29,22 @@ impl Executor {
         }
     }
 
-    /// Tells whether an attribute of the kernel has this value.
-    pub fn has_value(&mut self, path: &str, value: &str) -> bool {
-        let found = self.machine.read(&Source::File { path: path.to_owned() });
-        found.is_ok_and(|found| says(&found, value))
+    /// Sets a value of the environment; gives it back.
+    pub(super) fn set(
+        &mut self,
+        setting: &str,
+        device: Option<&str>,
+        value: &str,
+    ) -> io::Result<String> {
+        let resolve = |text: &str| self.resolve(text).map_err(io::Error::other);
+        let (device, value) = (device.map(resolve).transpose()?, resolve(value)?);
+        self.machine.set(setting, device.as_deref(), &value)?;
+        Ok(value)
+    }
+
+    /// Tells whether an attribute of the kernel, or a setting of the environment, has this value.
+    pub fn has_value(&mut self, of: &Source, value: &str) -> bool {
+        self.machine.read(of).is_ok_and(|found| says(&found, value))
     }
 }
 

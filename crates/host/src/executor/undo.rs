@@ -55,6 +55,12 @@ impl Executor {
                 break outcome;
             }
         };
+        if let Action::Set { .. } = action
+            && outcome.is_err()
+        {
+            let left = self.resolve(&action.show()).unwrap_or_else(|_| action.show());
+            self.unrestored.push(format!("value of the run, which this would put back: {left}"));
+        }
         self.record(&context, action, start, outcome.as_ref().err())
     }
 }

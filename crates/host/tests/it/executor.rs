@@ -306,11 +306,11 @@ fn an_attribute_of_a_block_device_is_changed_and_put_back_and_a_fact() {
     };
     let mut executor = on_this_machine();
     executor.bind("device.data", &device);
-    executor.note_queues(false);
+    executor.note_environment(false);
     let at_first = executor.facts().clone();
     let outcome = executor.step(&step(write("64"), vec![write(&before)])).1;
     let changed = std::fs::read_to_string(&path).unwrap();
-    executor.note_queues(true);
+    executor.note_environment(true);
     let then = executor.facts().clone();
     let undone = executor.undo_all();
     let after = std::fs::read_to_string(&path).unwrap();

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout)]
 
 mod claims;
+mod environment;
 mod executor;
 mod file_systems;
 mod loop_device;

@@ -4,6 +4,8 @@
 pub(crate) const TABLE: &str = "dm.table";
 /// Parser of the answer of [`crate::probe::Source::Queue`]: text `value`.
 pub(crate) const QUEUE: &str = "machine.queue";
+/// Parser of the answer of [`crate::probe::Source::Environment`]: text `value`, which may be empty.
+pub(crate) const ENVIRONMENT: &str = "machine.environment";
 /// Parser of the answer of [`crate::probe::Source::Threads`]: CPU seconds by thread name.
 pub(crate) const THREADS: &str = "machine.threads";
 /// Parser of the answer of [`crate::probe::Source::Diskstats`]: `name.reads`, `name.written_bytes`, ...

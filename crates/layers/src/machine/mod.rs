@@ -14,7 +14,7 @@ mod write_runs;
 pub use cpu::{BUSY, TICKS, machine_figures};
 pub(crate) use diskstats::parse_diskstats;
 pub use figures::{RUN_BYTES, WRITE_BYTES, device_figures, device_source, metrics};
-pub(crate) use ids::{CPU, QUEUE, TABLE, THREADS, WRITE_RUNS};
+pub(crate) use ids::{CPU, ENVIRONMENT, QUEUE, TABLE, THREADS, WRITE_RUNS};
 pub use ids::{DISKSTATS, TRACE};
 pub use twin::MachineTwin;
 pub use write_runs::record_writes;
@@ -26,6 +26,7 @@ use crate::probe::{NamedDevice, Probe, Reading, Source};
 pub(crate) static PARSERS: &[Parser] = &[
     Parser { id: TABLE, read: table::parse_table },
     Parser { id: QUEUE, read: table::parse_value },
+    Parser { id: ENVIRONMENT, read: table::parse_setting },
     Parser { id: THREADS, read: threads::parse_threads },
     Parser { id: DISKSTATS, read: diskstats::parse_diskstats },
     Parser { id: CPU, read: cpu::parse_cpu },

@@ -15,6 +15,12 @@ pub(crate) fn parse_value(text: &str) -> Result<Parsed, ParseError> {
     whole(text, "value").ok_or_else(|| ParseError::form(QUEUE, "the attribute is empty", text))
 }
 
+/// The value of a setting as text `value`; empty where nothing holds.
+pub(crate) fn parse_setting(text: &str) -> Result<Parsed, ParseError> {
+    let texts = BTreeMap::from([("value".to_owned(), text.trim().to_owned())]);
+    Ok(Parsed { texts, ..Parsed::default() })
+}
+
 /// The text without the blanks around it, by this name; `None` where nothing is left.
 fn whole(text: &str, name: &str) -> Option<Parsed> {
     let value = text.trim();

@@ -97,14 +97,16 @@ fn kernel(manifest: &Manifest) -> String {
     facts.0.get("kernel").cloned().unwrap_or_default()
 }
 
-/// The machine that each variant's cells ran on, where the experiment says it: the machine as it was found, and what was asked where no cell tells.
+/// The machine that each variant's cells ran on, where the experiment says it: the machine as it was found, what cells set of it, and what was asked where no cell tells.
 fn machines(set: &ResultSet) -> String {
     let of = |variant: &VariantFacts| {
-        let records = set.cells_of(&variant.name).filter_map(|cell| cell.record.as_ref());
-        let ran_on = records.map(|record| &record.ran_on.0).find(|facts| !facts.is_empty());
+        let mut records = set.cells_of(&variant.name).filter_map(|cell| cell.record.as_ref());
+        let record = records.find(|record| !record.ran_on.0.is_empty());
         let fact = |key: &String, asked: &String| {
-            let found = ran_on.and_then(|facts| facts.get(key)).unwrap_or(asked);
-            format!("{key} {found}")
+            // What the cell set is not what the machine had before it.
+            let set = format!("{}.{key}", layers::environment::ENVIRONMENT);
+            let found = record.and_then(|of| of.facts.get(&set).or(of.ran_on.0.get(key)));
+            format!("{key} {}", found.unwrap_or(asked))
         };
         let facts: Vec<_> = variant.machine.iter().map(|(key, asked)| fact(key, asked)).collect();
         (!facts.is_empty()).then(|| format!("{}: {}", variant.name, facts.join(", ")))

@@ -322,7 +322,7 @@ pub struct VariantFacts {
     /// The level of each factor that it was crossed with, by the factor's name.
     #[serde(default)]
     pub levels: BTreeMap<String, String>,
-    /// Settings of the machine of the lab, from the experiment, that its cells run in, by key.
+    /// Settings of the machine that its cells run in, from the experiment, by key: of that of the lab, and of the environment.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub machine: BTreeMap<String, String>,
 }
