@@ -47,6 +47,7 @@ mod striped;
 mod thin;
 mod twin;
 mod vdo;
+pub mod watched;
 mod writecache;
 mod xfs;
 
