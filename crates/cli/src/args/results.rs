@@ -167,10 +167,10 @@ pub struct TrendArgs {
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
     /// The relative change that does not matter in the series of a CSV.
-    #[arg(long, value_name = "PERCENT", default_value = "3%", requires = "csv")]
+    #[arg(long, value_name = "PERCENT", default_value = "3%", conflicts_with = "results")]
     pub threshold: Percent,
     /// The direction that is good in the series of a CSV; without it each change just differs.
-    #[arg(long, value_enum, requires = "csv")]
+    #[arg(long, value_enum, conflicts_with = "results")]
     pub better: Option<BetterArg>,
     /// JSON on standard output (docs/json.md).
     #[arg(long)]

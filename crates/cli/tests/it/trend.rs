@@ -149,7 +149,7 @@ fn standard_input_is_read_and_what_is_no_series_is_refused_with_its_line() {
         (&["trend", "--csv", "."], "a directory"),
         (&["trend", "--csv", "/dev/zero"], "a character device"),
         (&["trend", "--csv", "head.csv", "results"], "cannot be used with"),
-        (&["trend", "results", "--threshold", "3%"], "--csv"),
+        (&["trend", "results", "--threshold", "3%"], "cannot be used with"),
     ] {
         let answer = fathom_in(dir.path(), args);
         assert_eq!(answer.code, Some(2), "{args:?}: {}", answer.err);

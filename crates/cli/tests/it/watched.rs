@@ -1,7 +1,7 @@
 //! `fathom doctor DEVICE --watch` and `--metrics`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -56,7 +56,7 @@ fn a_load_beside_is_seen_and_a_device_without_io_has_no_latency() {
 
 #[test]
 fn a_device_that_is_detached_meanwhile_ends_the_watch_with_what_was_seen() {
-    let Some(device) = device("a_device_that_is_detached_meanwhile") else { return };
+    let Some(mut device) = device("a_device_that_is_detached_meanwhile") else { return };
     let begun = Instant::now();
     let watch = command(&["doctor", &device.path, "--watch", "60s"])
         .stdout(Stdio::piped())
@@ -64,8 +64,7 @@ fn a_device_that_is_detached_meanwhile_ends_the_watch_with_what_was_seen() {
         .spawn()
         .unwrap();
     std::thread::sleep(Duration::from_secs(3));
-    let detached = Command::new("/sbin/losetup").args(["--detach", &device.path]).status();
-    assert!(detached.unwrap().success());
+    device.detach();
     let output = watch.wait_with_output().unwrap();
     let out = String::from_utf8_lossy(&output.stdout);
     assert_eq!(output.status.code(), Some(5), "{out}");
