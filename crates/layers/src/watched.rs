@@ -47,10 +47,11 @@ impl IoGrowth {
         (seconds > 0.0).then_some(self.number(field)? / seconds)
     }
 
-    /// The mean time of an I/O, nanoseconds, of its number and the time of all together in ms; `None` where there was none.
+    /// The mean time of an I/O, nanoseconds, of its number and the time of all together in ms; `None` where there was
+    /// none, and where all together took less than the millisecond that the kernel counts in.
     pub fn latency_ns(&self, ios: &str, ms: &str) -> Option<f64> {
         let ios = self.number(ios).filter(|ios| *ios > 0.0)?;
-        Some(self.number(ms)? * 1e6 / ios)
+        Some(self.number(ms).filter(|ms| *ms > 0.0)? * 1e6 / ios)
     }
 
     /// The part of the time with any I/O under way, percent; the kernel may count a little more than there is.
@@ -97,6 +98,8 @@ mod tests {
             ("read_ms", Some(0.0)),
             ("writes", Some(500.0)),
             ("write_ms", Some(1000.0)),
+            ("flushes", Some(3.0)),
+            ("flush_ms", Some(0.0)),
             ("busy_ms", Some(2100.0)),
             ("weighted_ms", Some(4000.0)),
             ("read_bytes", None),
@@ -105,6 +108,7 @@ mod tests {
         let io = IoGrowth { from_s: 1.0, to_s: 3.0, grown };
         assert_eq!(io.latency_ns("reads", "read_ms"), None);
         assert_eq!(io.latency_ns("writes", "write_ms"), Some(2e6));
+        assert_eq!(io.latency_ns("flushes", "flush_ms"), None, "too short to be counted");
         assert_eq!((io.rate("writes"), io.rate("read_bytes")), (Some(250.0), None));
         assert_eq!((io.busy_percent(), io.in_flight()), (Some(100.0), Some(2.0)));
         assert!(!io.is_idle() && IoGrowth::default().is_idle());

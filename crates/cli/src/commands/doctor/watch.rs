@@ -151,14 +151,25 @@ fn row(node: &Node, watched: &Watched, width: usize) -> String {
     let cells = [
         count("reads"),
         shown(io.rate("read_bytes"), Unit::BytesPerSecond),
-        shown(io.latency_ns("reads", "read_ms"), Unit::Nanos),
+        latency(io, "reads", "read_ms"),
         count("writes"),
         shown(io.rate("written_bytes"), Unit::BytesPerSecond),
-        shown(io.latency_ns("writes", "write_ms"), Unit::Nanos),
+        latency(io, "writes", "write_ms"),
         shown(io.busy_percent(), Unit::Percent),
     ];
     let cells: String = cells.iter().map(|cell| format!("{cell:>12}")).collect();
     format!("  {name:width$}{cells}\n")
+}
+
+/// The mean time of an I/O; `–` where there was none.
+fn latency(io: &IoGrowth, ios: &str, ms: &str) -> String {
+    match (io.latency_ns(ios, ms), io.number(ios)) {
+        (Some(ns), _) => Unit::Nanos.show(ns),
+        (None, Some(ios)) if ios > 0.0 && io.number(ms).is_some() => {
+            format!("< {}", Unit::Nanos.show(1e6 / ios))
+        }
+        _ => "–".to_owned(),
+    }
 }
 
 /// What is said of a device below the table.
