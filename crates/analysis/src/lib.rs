@@ -5,6 +5,7 @@
 
 mod across;
 mod cache_courses;
+mod columns;
 mod comparisons;
 mod counters;
 mod courses;
@@ -26,6 +27,7 @@ use places::Devices;
 
 pub use across::{Across, AcrossRow, Fact, across};
 pub use cache_courses::{CacheCourse, CacheMoment, CacheSpell, CacheWord, spells};
+pub use columns::{Columns, ColumnsError, Point as ColumnPoint, Series as ColumnSeries, columns};
 pub use comparisons::{MetricComparison, RunApart, asks};
 pub use courses::{Change, EndGrowth, RunCourse};
 pub use effects::{FactorEffect, FactorEffects, LevelChange, level_number, own_name};
@@ -34,7 +36,8 @@ pub use looks::looks;
 pub use reported::{Reported, ReportedRow};
 pub use scope::{Of, Scope};
 pub use trends::{
-    LeftOut, TrendKind, TrendName, TrendResult, TrendRun, TrendSeries, Trends, trends,
+    LeftOut, TrendKind, TrendName, TrendResult, TrendRun, TrendSeries, Trends, are_relative,
+    trend_of, trends,
 };
 pub use values::{Figures, MetricValues, Point};
 pub use variant::VariantFigures;

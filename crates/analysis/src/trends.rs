@@ -114,21 +114,28 @@ pub struct TrendSeries {
 impl TrendSeries {
     /// Tells whether a change is told as a share of what was before: all values are above 0.
     pub fn is_relative(&self) -> bool {
-        self.runs.iter().all(|(_, value)| *value > 0.0)
+        are_relative(&self.values())
     }
 
-    /// Says what the values, or their logarithms, do. Of values of which some are 0 a change counts when it is greater than the threshold's
-    /// part of their mean size.
-    fn tested(&self, seed: Seed) -> Trend {
-        let values = self.runs.iter().map(|(_, value)| *value);
-        if self.is_relative() {
-            let logs: Vec<f64> = values.map(f64::ln).collect();
-            return stats::trend(&logs, self.threshold.ln_1p(), seed);
-        }
-        let values: Vec<f64> = values.collect();
-        let size = values.iter().map(|value| value.abs()).sum::<f64>() / values.len() as f64;
-        stats::trend(&values, self.threshold * size, seed)
+    fn values(&self) -> Vec<f64> {
+        self.runs.iter().map(|(_, value)| *value).collect()
     }
+}
+
+/// Tells whether a change of these values is told as a share of what was before: all are above 0.
+pub fn are_relative(values: &[f64]) -> bool {
+    values.iter().all(|value| *value > 0.0)
+}
+
+/// The trend of values, oldest first, or of their logarithms where they [`are_relative`]. Of others a change counts when it is greater than the
+/// threshold's part of their mean size. `threshold` is the relative difference that does not matter (0.03 is 3 %); `seed` draws the series of the tests.
+pub fn trend_of(values: &[f64], threshold: f64, seed: Seed) -> Trend {
+    if are_relative(values) {
+        let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+        return stats::trend(&logs, threshold.ln_1p(), seed);
+    }
+    let size = values.iter().map(|value| value.abs()).sum::<f64>() / values.len() as f64;
+    stats::trend(values, threshold * size, seed)
 }
 
 impl TrendResult {
@@ -295,7 +302,7 @@ pub fn trends(mut results: Vec<TrendResult>, seed: Seed) -> Trends {
         }
     }
     for series in &mut series {
-        series.trend = series.tested(seed);
+        series.trend = trend_of(&series.values(), series.threshold, seed);
         let of_kind = results.iter().filter(|result| result.kind == series.kind).count();
         series.left_out = of_kind - series.runs.len();
     }

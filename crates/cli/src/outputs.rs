@@ -294,6 +294,7 @@ mod tests {
         "load content_profile",
         "pack >output",
         "report >output",
+        "trend csv",
         "unpack file",
     ];
 

@@ -13,6 +13,8 @@ pub enum When {
     After,
     /// Without a run, at a stack that a machine has.
     Standing,
+    /// At such a stack over time.
+    Watched,
 }
 
 impl When {
@@ -22,6 +24,7 @@ impl When {
             Self::Before => "before",
             Self::After => "after",
             Self::Standing => "standing",
+            Self::Watched => "watched",
         }
     }
 
@@ -31,6 +34,7 @@ impl When {
             Self::Before => "before a run",
             Self::After => "after a run",
             Self::Standing => "on a machine, without a run",
+            Self::Watched => "on a machine, only while it is watched",
         }
     }
 }
@@ -61,13 +65,18 @@ pub fn rules() -> Vec<RuleAbout> {
     let before = before::RULES.iter().map(|rule| about(rule, None, When::Before));
     let after = common::RULES.iter().map(|rule| about(rule, None, When::After));
     let standing = standing::RULES.iter().map(|rule| about(rule, None, When::Standing));
-    let mut all: Vec<RuleAbout> = before.chain(after).chain(standing).collect();
+    let watched = standing::WATCH_RULES.iter().map(|rule| about(rule, None, When::Watched));
+    let mut all: Vec<RuleAbout> = before.chain(after).chain(standing).chain(watched).collect();
     for kind in layers::kinds() {
         let when = |before| if before { When::Before } else { When::After };
         let own = kind.rules.iter();
         all.extend(own.map(|rule| about(rule, Some(kind.name), when(rule.is_before()))));
         let own = kind.standing_rules.iter();
         all.extend(own.map(|rule| about(rule, Some(kind.name), When::Standing)));
+        // Most are among those above.
+        let known = |id: &str| kind.standing_rules.iter().any(|rule| rule.id == id);
+        let own = kind.watch_rules.iter().filter(|rule| !known(rule.id));
+        all.extend(own.map(|rule| about(rule, Some(kind.name), When::Watched)));
     }
     all.sort_by_key(|rule| (rule.layer.is_some(), rule.layer, rule.when));
     all

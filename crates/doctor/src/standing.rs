@@ -1,5 +1,6 @@
 //! Rules that need no run, over a stack that a machine has; and what was looked at, and what was not, so that silence means something.
 
+mod over_time;
 mod rules;
 
 use layers::StandingRule;
@@ -12,6 +13,8 @@ pub use rules::alarming;
 
 /// The rules about any node.
 pub(crate) const RULES: &[StandingRule] = rules::RULES;
+/// The rules about any node that was watched.
+pub(crate) const WATCH_RULES: &[StandingRule] = over_time::RULES;
 /// The ids of the two findings that say what the others rest on.
 pub(crate) const LOOKED_AT: &str = "looked_at";
 pub(crate) const NOT_READ: &str = "not_read";
@@ -21,11 +24,15 @@ pub(crate) const NOT_READ: &str = "not_read";
 pub fn examine_standing(stack: &StandingStack, of: &str) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     for node in &stack.nodes {
-        let facts = StandingFacts { node, stack };
+        let facts = StandingFacts { node, stack, watched: false };
         let own = layers::kind(&node.kind).map_or(&[][..], |kind| kind.standing_rules);
-        for rule in own.iter().chain(RULES) {
-            findings.extend(check(rule, &facts));
-        }
+        let found: Vec<Finding> =
+            own.iter().chain(RULES).filter_map(|rule| check(rule, &facts)).collect();
+        let now = watched(node, stack);
+        // What is so now says more than what was so since the device came up.
+        let told = |finding: &Finding| now.iter().any(|other| other.rule == finding.rule);
+        findings.extend(found.into_iter().filter(|finding| !told(finding)));
+        findings.extend(now);
     }
     sort(&mut findings);
     findings.push(looked_at(stack, of, own_rules(stack)));
@@ -33,6 +40,17 @@ pub fn examine_standing(stack: &StandingStack, of: &str) -> Vec<Finding> {
         findings.push(not_read(stack));
     }
     findings
+}
+
+/// The findings about what a node did while it was watched; none where it was not.
+fn watched(node: &Node, stack: &StandingStack) -> Vec<Finding> {
+    let Some(over) = node.over_watch() else { return Vec::new() };
+    let facts = StandingFacts { node: &over, stack, watched: true };
+    let own = layers::kind(&node.kind).map_or(&[][..], |kind| kind.watch_rules);
+    let found = own.iter().chain(WATCH_RULES).filter_map(|rule| check(rule, &facts));
+    let seconds = node.watched.as_ref().map_or(0.0, |watched| watched.seconds);
+    let place = format!("in the {seconds:.0} s that were watched");
+    found.map(|finding| Finding { place: Some(place.clone()), ..finding }).collect()
 }
 
 /// Tells whether a finding says what was looked at or not, and is not about the stack itself.
@@ -50,7 +68,11 @@ fn check(rule: &StandingRule, facts: &StandingFacts) -> Option<Finding> {
 /// How many rules were held against the stack.
 fn own_rules(stack: &StandingStack) -> usize {
     let of = |node: &Node| {
-        RULES.len() + layers::kind(&node.kind).map_or(0, |kind| kind.standing_rules.len())
+        let kind = layers::kind(&node.kind);
+        let over_time = |own: usize| if node.watched.is_some() { own } else { 0 };
+        RULES.len()
+            + kind.map_or(0, |kind| kind.standing_rules.len())
+            + over_time(WATCH_RULES.len() + kind.map_or(0, |kind| kind.watch_rules.len()))
     };
     stack.nodes.iter().map(of).sum()
 }

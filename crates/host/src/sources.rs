@@ -9,6 +9,7 @@ use std::time::Duration;
 use layers::probe::{NamedDevice, Source};
 use sys::dm::Dm;
 use sys::interrupt::Interrupt;
+use sys::task::Task;
 
 use crate::trace::WriteRuns;
 
@@ -255,12 +256,8 @@ fn thread(id: &str, prefix: &str) -> Option<String> {
         return None;
     }
     let stat = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    let (head, tail) = stat.rsplit_once(')')?;
-    let name = head.split_once('(')?.1;
-    // Fields after the name, counted from `state`: utime is the 12th, stime the 13th (proc(5)).
-    let mut fields = tail.split_whitespace().skip(11);
-    let (user, system) = (fields.next()?, fields.next()?);
-    name.starts_with(prefix).then(|| format!("{id} {name} {user} {system}\n"))
+    let Task { name, user_ticks, system_ticks, .. } = Task::of(&stat)?;
+    name.starts_with(prefix).then(|| format!("{id} {name} {user_ticks} {system_ticks}\n"))
 }
 
 /// A line `name columns` for each device; `name -` for one that is not there.

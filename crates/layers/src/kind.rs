@@ -148,6 +148,8 @@ pub struct Kind {
     pub standing: &'static [Standing],
     /// The doctor's rules about it that need no run.
     pub standing_rules: &'static [StandingRule],
+    /// The rules that look at what its counters did while it was watched: of those above, and others.
+    pub watch_rules: &'static [StandingRule],
     /// Commands that bring a volume which the reader has made himself to other settings; none where there are none, or where it has to be
     /// made anew.
     pub commands: fn(&BTreeMap<String, String>, &[Changed]) -> Vec<String>,
@@ -205,6 +207,7 @@ impl Kind {
             rules: &[],
             standing: &[],
             standing_rules: &[],
+            watch_rules: &[],
             commands: |_, _| Vec::new(),
         }
     }

@@ -48,6 +48,7 @@ mod striped;
 mod thin;
 mod twin;
 mod vdo;
+pub mod watched;
 mod writecache;
 mod xfs;
 

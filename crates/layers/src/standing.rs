@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use results::model::Fields;
 use units::Bytes;
 
+use crate::watched::Watched;
+
 /// One form in which a kind of layer stands on a machine: how it is recognised, and what is read of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Standing {
@@ -18,12 +20,22 @@ pub struct Standing {
     pub reads: &'static [StandingRead],
     /// Tells when it holds writes that only its input `cache` has.
     pub keeps_writes: Keeps,
+    /// Beginnings of the names of its kernel threads, and of the kernel's queues of work, where these do not name the device; `{instance}` is
+    /// that counter.
+    pub threads: &'static [&'static str],
 }
 
 impl Standing {
     /// A form on one device, of which nothing is read.
     pub const fn new(is: Recognised) -> Self {
-        Self { is, parts: &[("data", 0)], secret: None, reads: &[], keeps_writes: Keeps::Never }
+        Self {
+            is,
+            parts: &[("data", 0)],
+            secret: None,
+            reads: &[],
+            keeps_writes: Keeps::Never,
+            threads: &[],
+        }
     }
 }
 
@@ -112,9 +124,19 @@ pub struct Node {
     pub counters: Fields,
     /// The texts as they were read, each with where.
     pub texts: Vec<(String, String)>,
+    /// What was seen of it over time, where somebody watched.
+    pub watched: Option<Watched>,
 }
 
 impl Node {
+    /// The node with what was watched in place of what was counted since it came up; `None` where nobody watched.
+    pub fn over_watch(&self) -> Option<Self> {
+        let watched = self.watched.as_ref()?;
+        let counters = watched.levels.iter().chain(&watched.grown);
+        let counters = counters.map(|(name, value)| (name.clone(), *value)).collect();
+        Some(Self { counters, ..self.clone() })
+    }
+
     /// A counter or level.
     pub fn number(&self, field: &str) -> Option<f64> {
         self.counters.get(field).copied().flatten()
@@ -227,9 +249,16 @@ pub struct StandingFacts<'a> {
     pub node: &'a Node,
     /// The stack.
     pub stack: &'a StandingStack,
+    /// Tells whether the counters of the node are their growth while it was watched, and not that since it came up.
+    pub watched: bool,
 }
 
 impl<'a> StandingFacts<'a> {
+    /// Returns how many I/Os a share must be of that is to be of so many since the node came up: a tenth where it was watched.
+    pub fn least(&self, since_up: f64) -> f64 {
+        if self.watched { since_up / 10.0 } else { since_up }
+    }
+
     /// The mounted file system over the node, whose settings are the options of the mount; `None` where none is known.
     pub fn files(&self) -> Option<&'a Node> {
         self.stack.above(self.node).into_iter().find(|above| above.id.starts_with('/'))

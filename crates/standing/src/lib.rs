@@ -6,15 +6,20 @@
 mod archive;
 mod draw;
 pub mod live;
+mod looks;
 mod lsblk;
 mod mount;
 mod node;
+pub mod openmetrics;
+mod owners;
 mod procfs;
 mod recorded;
 pub mod sos;
 mod stack;
+mod watch;
 
 pub use draw::{drawing, to_paste};
 pub use mount::Mount;
 pub use recorded::{Block, Recorded, Text, Top};
 pub use stack::stack;
+pub use watch::{Ended, Watch, Watching, watch};

@@ -208,7 +208,7 @@ fn over(name: &str) -> Vec<String> {
 }
 
 /// All about one device; `None` where it is not there.
-fn block(name: &str, dm: Result<&Dm, &io::Error>, table: &[Mount]) -> Option<Block> {
+pub(crate) fn block(name: &str, dm: Result<&Dm, &io::Error>, table: &[Mount]) -> Option<Block> {
     let at = sysfs(name);
     let number = text(&at.join("dev")).ok()?.trim_end().to_owned();
     let sectors = text(&at.join("size")).ok().and_then(|size| size.trim_end().parse::<u64>().ok());
@@ -324,7 +324,7 @@ fn name_of(number: Number) -> Option<String> {
     sys::block::sysfs(number).canonicalize().ok().as_deref().and_then(last)
 }
 
-fn sysfs(name: &str) -> PathBuf {
+pub(crate) fn sysfs(name: &str) -> PathBuf {
     Path::new("/sys/class/block").join(name)
 }
 
@@ -340,7 +340,7 @@ fn names_in(directory: &Path) -> Vec<String> {
     names
 }
 
-fn text(path: &Path) -> io::Result<String> {
+pub(crate) fn text(path: &Path) -> io::Result<String> {
     fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -11,7 +11,7 @@ use crate::recorded::{Block, Recorded};
 /// Bytes of a sector, as the kernel counts sizes.
 const SECTOR: u64 = 512;
 /// Files of sysfs about any block device that say how it takes I/O; those below `queue` lose that word.
-pub const ATTRIBUTES: [&str; 18] = [
+pub const ATTRIBUTES: [&str; 19] = [
     "queue/rotational",
     "queue/scheduler",
     "queue/write_cache",
@@ -25,6 +25,7 @@ pub const ATTRIBUTES: [&str; 18] = [
     "queue/max_sectors_kb",
     "queue/nr_requests",
     "queue/read_ahead_kb",
+    "queue/iostats",
     "alignment_offset",
     "start",
     "ro",

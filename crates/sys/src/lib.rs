@@ -24,6 +24,7 @@ pub mod passing;
 pub mod priority;
 pub mod reap;
 pub mod stamps;
+pub mod task;
 pub mod ticks;
 mod tsc;
 pub mod usage;

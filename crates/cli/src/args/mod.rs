@@ -36,8 +36,8 @@ pub use lab::{GuestArgs, LabCommand, LabKernelsArgs, LabRunArgs, LabShellArgs};
 pub use load::{LoadArgs, TargetArg};
 pub use load_keys::as_options;
 pub use results::{
-    CompareArgs, DoctorArgs, ExportArgs, ExportFormat, PackArgs, ReportArgs, ShowArgs, TrendArgs,
-    UnpackArgs,
+    BetterArg, CompareArgs, DoctorArgs, ExportArgs, ExportFormat, PackArgs, ReportArgs, ShowArgs,
+    TrendArgs, UnpackArgs,
 };
 pub use run::{Common, RunArgs, setting};
 pub use tree::mix;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use units::{Nanos, Percent};
 
 use super::gates::Gates;
 
@@ -154,12 +155,23 @@ another copy of a run counts in none, and is named. Kernels and versions of Fath
 Examples:
   fathom trend results/                # every result in the directory
   fathom trend nightly-* --fail-on worse --json
+  fathom trend --csv nightly.csv --better lower --fail-on worse
 
 docs/method.md says how a change is found, and how often one is found in vain.")]
 pub struct TrendArgs {
     /// Results, or directories of results.
-    #[arg(required = true)]
+    #[arg(required_unless_present = "csv", conflicts_with = "csv")]
     pub results: Vec<PathBuf>,
+    /// The same test on series of your own: CSV, oldest first; the first column is a label or time, each other one a series; a header is taken;
+    /// `-` is standard input.
+    #[arg(long, value_name = "FILE")]
+    pub csv: Option<PathBuf>,
+    /// The relative change that does not matter in the series of a CSV.
+    #[arg(long, value_name = "PERCENT", default_value = "3%", conflicts_with = "results")]
+    pub threshold: Percent,
+    /// The direction that is good in the series of a CSV; without it each change just differs.
+    #[arg(long, value_enum, conflicts_with = "results")]
+    pub better: Option<BetterArg>,
     /// JSON on standard output (docs/json.md).
     #[arg(long)]
     pub json: bool,
@@ -168,10 +180,20 @@ pub struct TrendArgs {
     pub fail_on: Vec<stats::Verdict>,
 }
 
+/// A direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum BetterArg {
+    /// More is better.
+    Higher,
+    /// Less is better.
+    Lower,
+}
+
 /// `fathom doctor`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Examples: fathom doctor my-result --all; fathom doctor my-result --prove --lab; fathom doctor vdo-vs-plain"
+    after_help = "Examples: fathom doctor my-result --all; fathom doctor my-result --prove --lab; fathom doctor vdo-vs-plain; \
+fathom doctor /srv --watch 60s; fathom doctor /dev/vg/data --metrics"
 )]
 pub struct DoctorArgs {
     /// Directory of a result, to find what makes it unreliable and what limits it; name of a shipped experiment or path of a file, to
@@ -203,7 +225,23 @@ pub struct DoctorArgs {
     /// Directory of the results of a proof; it must not exist [default: ./NAME-proof-UTCTIME].
     #[arg(long, value_name = "DIR", requires = "prove", value_parser = super::made())]
     pub out: Option<PathBuf>,
+    /// Watch the stack for so long, 1s to 24h, and say what its devices, layers and threads did meanwhile; Ctrl-C ends it early with what was seen.
+    #[arg(long, value_name = "DURATION", value_parser = watched, requires = "subject", conflicts_with_all = ["rules", "metrics"])]
+    pub watch: Option<Nanos>,
+    /// What the stack counts, and what was found, as OpenMetrics on standard output: for a collector.
+    #[arg(long, requires = "subject", conflicts_with_all = ["rules", "json"])]
+    pub metrics: bool,
     /// JSON on standard output; it holds all that was found.
     #[arg(long)]
     pub json: bool,
+}
+
+/// Reads how long a stack is watched.
+fn watched(text: &str) -> Result<Nanos, String> {
+    let length: Nanos = text.parse().map_err(|error: units::QuantityError| error.to_string())?;
+    let [least, most] = [1, 24 * 60 * 60].map(Nanos::from_secs);
+    if length < least || length > most {
+        return Err("a stack is watched from 1s to 24h".to_owned());
+    }
+    Ok(length)
 }

@@ -3,9 +3,11 @@
 
 mod findings;
 mod machine;
+mod metrics;
 mod prove;
 mod rules;
 mod standing;
+mod watch;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -33,7 +35,12 @@ pub fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
                 Failure::usage(error).with_help("leave them out: all that is found is said")
             );
         }
-        return standing::run(&source, args.json);
+        return standing::run(&source, args);
+    }
+    if args.watch.is_some() || args.metrics {
+        let error = format!("{subject} is no stack, and --watch and --metrics are of one");
+        return Err(Failure::usage(error)
+            .with_help("name a block device, or a path on a mounted file system"));
     }
     match experiment(subject)? {
         Some(source) => of_plan(args, &source),

@@ -1,5 +1,8 @@
 //! `fathom trend`: one experiment run again and again, and what changed between which results.
 
+mod csv;
+mod words;
+
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -7,17 +10,18 @@ use std::process::ExitCode;
 
 use analysis::{LeftOut, TrendKind, TrendResult, TrendSeries, Trends, trends};
 use serde_json::{Value, json as object};
-use stats::{LEAST_RESULTS, LevelShift, Trend, Verdict};
-use units::{Better, Seed, Unit, show::significant};
+use stats::{LevelShift, Trend, Verdict};
+use units::{Unit, show::significant};
 
 use crate::args::TrendArgs;
 use crate::failure::Failure;
 use crate::terminal::{Style, Text, answer, json};
-
-/// Draws the orders of the tests: the same results have the same changes.
-const SEED: Seed = Seed(18);
+use words::{SEED, changes, more_needed, outcome, said, verdict_of};
 
 pub fn run(args: &TrendArgs) -> Result<ExitCode, Failure> {
+    if let Some(path) = &args.csv {
+        return csv::run(args, path);
+    }
     let paths = args.results.iter().flat_map(|path| super::report::results_in(path));
     let (mut whole, mut left_out) = (Vec::new(), Vec::new());
     for path in paths {
@@ -44,7 +48,7 @@ pub fn run(args: &TrendArgs) -> Result<ExitCode, Failure> {
     } else {
         answer(&text(&all));
     }
-    let last = |series: &TrendSeries| changes(series).last().map(|shift| verdict(series, shift));
+    let last = |series: &TrendSeries| Some(verdict(series, changes(&series.trend).last()?));
     let fails = all.series.iter().filter_map(last).any(|verdict| args.fail_on.contains(&verdict));
     Ok(ExitCode::from(u8::from(fails)))
 }
@@ -78,17 +82,8 @@ fn nothing(left_out: &[LeftOut]) -> Failure {
     )
 }
 
-fn changes(series: &TrendSeries) -> &[LevelShift] {
-    if let Trend::Changes(changes) = &series.trend { changes } else { &[] }
-}
-
-/// Tells whether a change is one for the better.
 fn verdict(series: &TrendSeries, shift: &LevelShift) -> Verdict {
-    match (series.better, shift.by > 0.0) {
-        (Better::Neither, _) => Verdict::Differs,
-        (Better::Higher, true) | (Better::Lower, false) => Verdict::Better,
-        (Better::Higher, false) | (Better::Lower, true) => Verdict::Worse,
-    }
+    verdict_of(series.better, shift)
 }
 
 fn document(series: &TrendSeries) -> Value {
@@ -101,12 +96,8 @@ fn document(series: &TrendSeries) -> Value {
             "p": shift.p, "verdict": verdict(series, shift),
         })
     };
-    let (outcome, follows) = match trend {
-        Trend::TooFew => ("too_few", None),
-        Trend::Drifting(follows) => ("drifting", Some(follows)),
-        Trend::Changes(changes) if changes.is_empty() => ("level", None),
-        Trend::Changes(_) => ("changed", None),
-    };
+    let (outcome, follows) = outcome(trend);
+    let more = (*trend == Trend::TooFew).then(|| more_needed(series.runs.len()));
     let runs = runs.iter().map(|(run, value)| {
         object!({
             "result": run.path.display().to_string(), "started_utc": run.started_utc, "kernel": run.kernel,
@@ -119,8 +110,8 @@ fn document(series: &TrendSeries) -> Value {
         "layer": name.scope.as_layer(), "variant": name.variant, "over": name.over,
         "threshold": threshold,
         "results": runs.collect::<Vec<_>>(), "left_out": left_out, "outcome": outcome,
-        "more_results_needed": (*trend == Trend::TooFew).then(|| more_needed(series)),
-        "correlation": follows, "changes": changes(series).iter().map(change).collect::<Vec<_>>(),
+        "more_results_needed": more,
+        "correlation": follows, "changes": changes(trend).iter().map(change).collect::<Vec<_>>(),
     })
 }
 
@@ -142,9 +133,8 @@ fn text(all: &Trends) -> Text {
             text.line(head(&series.kind));
         }
         text.line(style.dim("  of").and(figure(series)));
-        for line in said(series) {
-            text.line(format!("     {line}"));
-        }
+        let words = said(&series.trend, series.runs.len(), |shift| changed(series, shift));
+        words.into_iter().for_each(|line| text.line(format!("     {line}")));
     }
     for path in unsealed(all) {
         let why = "whether its files were changed is not known";
@@ -178,26 +168,6 @@ fn figure(series: &TrendSeries) -> String {
     let (scope, variant, n) = (series.name.scope.name(), &series.name.variant, series.runs.len());
     let results = if n == 1 { "result" } else { "results" };
     format!("{label} of {scope}, {variant}{over}: {n} {results}{left_out}")
-}
-
-fn said(series: &TrendSeries) -> Vec<String> {
-    match &series.trend {
-        Trend::TooFew => vec![format!(
-            "too few to say anything: {LEAST_RESULTS} are needed, {} more",
-            more_needed(series)
-        )],
-        Trend::Drifting(follows) => vec![format!(
-            "drifts: each follows the one before (correlation {}), so that no place of a change can be told",
-            significant(*follows, 2)
-        )],
-        Trend::Changes(changes) if changes.is_empty() => vec!["stays as it is".to_owned()],
-        Trend::Changes(changes) => changes.iter().map(|shift| changed(series, shift)).collect(),
-    }
-}
-
-/// The number of results that a series lacks to say anything.
-fn more_needed(series: &TrendSeries) -> usize {
-    LEAST_RESULTS.saturating_sub(series.runs.len())
 }
 
 /// `worse: falls by 8.2 % between A (2026-11-02, Linux 6.12.1) and B (2026-11-03, Linux 6.12.9), p 0.0002`.

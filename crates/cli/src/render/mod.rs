@@ -4,9 +4,11 @@ pub mod estimate;
 mod load;
 mod panel;
 mod run;
+mod watch;
 
 pub use load::LoadView;
 pub use run::RunView;
+pub use watch::WatchView;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;

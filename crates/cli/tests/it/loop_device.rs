@@ -18,8 +18,20 @@ pub fn loop_device(bytes: u64) -> Option<LoopDevice> {
     (output.status.success() && !path.is_empty()).then_some(LoopDevice { path, _file: file })
 }
 
+impl LoopDevice {
+    /// Takes the device away from its file, as somebody does in the midst of something.
+    pub fn detach(&mut self) {
+        let path = std::mem::take(&mut self.path);
+        let status = Command::new("/sbin/losetup").args(["--detach", &path]).status();
+        assert!(status.unwrap().success(), "{path}");
+    }
+}
+
 impl Drop for LoopDevice {
     fn drop(&mut self) {
-        let _ = Command::new("/sbin/losetup").args(["--detach", &self.path]).status();
+        // One that was detached may be somebody else's by now.
+        if !self.path.is_empty() {
+            let _ = Command::new("/sbin/losetup").args(["--detach", &self.path]).status();
+        }
     }
 }

@@ -113,6 +113,8 @@ mod verification;
 #[cfg(test)]
 mod verified_targets;
 #[cfg(test)]
+mod watched;
+#[cfg(test)]
 mod widths;
 
 /// The program under test.

@@ -99,6 +99,7 @@ fn a_device_that_was_asked_about_is_never_opened() {
         "trace=open,openat,openat2,creat,mount,unlink,unlinkat,rename,renameat2,pwrite64,write";
     let run = Command::new("strace")
         .args(["-f", "-y", "-e", calls, "-o", text(&log), crate::PROGRAM, "doctor", &device.path])
+        .args(["--watch", "2s"])
         .output()
         .unwrap();
     let log = fs::read_to_string(log).unwrap();

@@ -1,6 +1,9 @@
 //! `fathom trend`: results of one experiment, one after another.
 
-use crate::program::{expect, fathom_in, fresh, json, text};
+use std::io::Write;
+use std::process::Stdio;
+
+use crate::program::{command, expect, fathom_in, fresh, json, text};
 
 #[test]
 fn few_results_are_listed_and_said_to_be_too_few() {
@@ -78,4 +81,78 @@ fn two_results_are_held_against_each_other_and_what_else_differs_is_named() {
     let changed = fathom_in(dir.path(), &["compare", text(&first), text(&second)]);
     assert_eq!(changed.code, Some(5), "{}", changed.err);
     assert!(changed.err.contains("was changed"), "{}", changed.err);
+}
+
+/// Thirty nightly values of two series, of which the first steps down at night 18 and lacks one.
+fn nightly() -> String {
+    let mut text = "night,IOPS,backlog\n".to_owned();
+    for night in 1..=30 {
+        let noise = f64::from(night * 7919 % 13) / 13.0 - 0.5;
+        let level = if night < 18 { 1000.0 } else { 900.0 };
+        let iops = if night == 5 { String::new() } else { (level + 4.0 * noise).to_string() };
+        text.push_str(&format!("n{night:02},{iops},{}\n", 2.0 * noise));
+    }
+    text
+}
+
+#[test]
+fn series_of_others_are_tested_as_results_are() {
+    let (dir, _) = fresh();
+    let file = dir.path().join("nightly.csv");
+    std::fs::write(&file, nightly()).unwrap();
+    let said = expect(0, &["trend", "--csv", text(&file)]).out;
+    assert!(said.contains("IOPS: 29 values (line 6 has none)"), "{said}");
+    assert!(said.contains("differs: falls by 10 % between n17 and n18"), "{said}");
+    assert!(said.contains("backlog: 30 values") && said.contains("stays as it is"), "{said}");
+    let all = json(&["trend", "--csv", text(&file), "--json", "--better", "higher"]);
+    let [iops, backlog] = &all["series"].as_array().unwrap()[..] else { panic!("{all}") };
+    assert_eq!((&all["label"], &iops["name"]), (&"night".into(), &"IOPS".into()));
+    assert_eq!((&iops["outcome"], &backlog["outcome"]), (&"changed".into(), &"level".into()));
+    let change = &iops["changes"][0];
+    assert_eq!((&change["first_after"], &change["verdict"]), (&"n18".into(), &"worse".into()));
+    assert!((change["percent"].as_f64().unwrap() + 10.0).abs() < 0.5, "{change}");
+    assert_eq!(iops["missing_lines"], serde_json::json!([6]));
+    let gate = ["trend", "--csv", text(&file), "--better", "higher", "--fail-on", "worse"];
+    expect(1, &gate);
+    // What does not matter is no change.
+    let quiet = expect(0, &["trend", "--csv", text(&file), "--threshold", "20%"]).out;
+    assert!(!quiet.contains("falls"), "{quiet}");
+}
+
+#[test]
+fn standard_input_is_read_and_what_is_no_series_is_refused_with_its_line() {
+    let (dir, _) = fresh();
+    let mut trend = command(&["trend", "--csv", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    trend.stdin.take().unwrap().write_all(b"3\n2\n1\n").unwrap();
+    let output = trend.wait_with_output().unwrap();
+    let out = String::from_utf8_lossy(&output.stdout);
+    assert!(out.contains("standard input") && out.contains("20 are needed, 17 more"), "{out}");
+    let cases: [(&str, &[u8], &str); 5] = [
+        ("empty.csv", b"", "it holds no values"),
+        ("head.csv", b"day,x\n", "it holds no values"),
+        ("bad.csv", b"day,x\na,1\nb,fast\n", "line 3: 'fast' is no finite number"),
+        ("latin.csv", b"day,x\na,1\nb\xe9,2\n", "line 3 is not UTF-8"),
+        ("binary.csv", b"\0\0", "it is no text"),
+    ];
+    for (name, bytes, said) in cases {
+        std::fs::write(dir.path().join(name), bytes).unwrap();
+        let answer = fathom_in(dir.path(), &["trend", "--csv", name]);
+        assert_eq!(answer.code, Some(5), "{name}: {}", answer.err);
+        assert!(answer.err.contains(said) && answer.err.contains("help:"), "{}", answer.err);
+    }
+    for (args, said) in [
+        (&["trend", "--csv", "none.csv"][..], "cannot be read"),
+        (&["trend", "--csv", "."], "a directory"),
+        (&["trend", "--csv", "/dev/zero"], "a character device"),
+        (&["trend", "--csv", "head.csv", "results"], "cannot be used with"),
+        (&["trend", "results", "--threshold", "3%"], "cannot be used with"),
+    ] {
+        let answer = fathom_in(dir.path(), args);
+        assert_eq!(answer.code, Some(2), "{args:?}: {}", answer.err);
+        assert!(answer.err.contains(said), "{args:?}: {}", answer.err);
+    }
 }

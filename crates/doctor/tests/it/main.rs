@@ -10,3 +10,5 @@ mod page;
 mod rules;
 #[cfg(test)]
 mod standing;
+#[cfg(test)]
+mod watched;

@@ -72,6 +72,7 @@ pub(crate) const KIND: Kind = Kind {
     rules: rules::RULES,
     standing: standing::FORMS,
     standing_rules: standing::RULES,
+    watch_rules: standing::WATCH_RULES,
     ..Kind::new(
         NAME,
         "A slow device with what was used last on a fast one: bcache.",

@@ -31,10 +31,14 @@ pub(super) const FORMS: &[Standing] = &[Standing {
         attribute("bcache/cache/congested_read_threshold_us", "congested_read_threshold_us"),
     ],
     keeps_writes: Keeps::While("cache_mode", "writeback"),
+    threads: &["bcache", "bch_"],
 }];
 
 /// Every rule that needs no run.
 pub(super) const RULES: &[StandingRule] = &[STATE, LOW_HITS, BYPASSED];
+
+/// The rules about what was watched.
+pub(super) const WATCH_RULES: &[StandingRule] = &[LOW_HITS, BYPASSED];
 
 const STATE: StandingRule = StandingRule {
     id: "bcache_state",
@@ -60,12 +64,12 @@ const STATE: StandingRule = StandingRule {
 const LOW_HITS: StandingRule = StandingRule {
     id: "bcache_low_hits",
     text: "Less than half of what went through the cache hit it.",
-    reads: "cache_hits and cache_misses of bcache/stats_total in sysfs, of 10,000 I/Os and more; these counters lose some",
+    reads: "cache_hits and cache_misses of bcache/stats_total in sysfs, of 10,000 I/Os and more, or while it was watched, of 1,000; these counters lose some, and move every 13.6 s",
     threshold: Threshold::below(50.0, Unit::Percent),
     remedy: "See cache_available_percent: near 0 the data in use are larger than the cache. Else it is still warming up.",
     source: "admin-guide/bcache",
     check: |facts, threshold| {
-        let hits = facts.node.share(&["cache_hits"], &["cache_misses"], 10_000.0)?;
+        let hits = facts.node.share(&["cache_hits"], &["cache_misses"], facts.least(10_000.0))?;
         let mut figures = vec![threshold.figure("hits", threshold.passed(hits)?)];
         let free = facts.node.number("cache_available_percent");
         figures.extend(free.map(|free| figure("cache_available_percent", free, Unit::Percent)));
@@ -76,13 +80,14 @@ const LOW_HITS: StandingRule = StandingRule {
 const BYPASSED: StandingRule = StandingRule {
     id: "bcache_bypassed",
     text: "Most I/Os went past the cache: those in order beyond sequential_cutoff, and all while it counted as congested.",
-    reads: "hits and misses of bcache/stats_total in sysfs, with those that bypassed, of 10,000 I/Os and more",
+    reads: "hits and misses of bcache/stats_total in sysfs, with those that bypassed, of 10,000 I/Os and more, or while it was watched, of 1,000",
     threshold: Threshold::above(50.0, Unit::Percent),
     remedy: "echo 0 > /sys/block/bcacheN/bcache/sequential_cutoff caches I/Os in order too; echo 0 into congested_read_threshold_us and congested_write_threshold_us of /sys/fs/bcache/UUID ends the other bypass. Copies and backups then push out what is hot.",
     source: "admin-guide/bcache: troubleshooting performance",
     check: |facts, threshold| {
         let past = ["cache_bypass_hits", "cache_bypass_misses"];
-        let percent = facts.node.share(&past, &["cache_hits", "cache_misses"], 10_000.0)?;
+        let percent =
+            facts.node.share(&past, &["cache_hits", "cache_misses"], facts.least(10_000.0))?;
         let mut figures = vec![threshold.figure("past the cache", threshold.passed(percent)?)];
         for (name, unit) in
             [("sequential_cutoff", Unit::Bytes), ("congested_read_threshold_us", Unit::Micros)]

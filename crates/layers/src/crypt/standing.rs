@@ -14,6 +14,7 @@ pub(super) const FORMS: &[Standing] = &[Standing {
     secret: Some(1),
     reads: &[StandingRead { from: ReadFrom::Table, parser: TABLE, value: None }],
     keeps_writes: Keeps::Never,
+    threads: &[],
 }];
 
 /// Every rule that needs no run.

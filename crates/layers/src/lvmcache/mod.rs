@@ -57,6 +57,7 @@ pub(crate) const KIND: Kind = Kind {
     rules: rules::RULES,
     standing: standing::FORMS,
     standing_rules: standing::RULES,
+    watch_rules: standing::WATCH_RULES,
     ..Kind::new(
         NAME,
         "A volume on a slow device with its hot blocks on a fast one: dm-cache, made by lvm2.",

@@ -14,10 +14,14 @@ pub(super) const FORMS: &[Standing] = &[Standing {
     secret: None,
     reads: &[StandingRead { from: ReadFrom::Status, parser: STATUS, value: None }],
     keeps_writes: Keeps::While("mode", "writeback"),
+    threads: &["dm-cache"],
 }];
 
 /// Every rule that needs no run.
 pub(super) const RULES: &[StandingRule] = &[LOW_HITS, DIRTY, LARGE_CHUNKS, METADATA_LOW];
+
+/// The rules about what was watched.
+pub(super) const WATCH_RULES: &[StandingRule] = &[LOW_HITS];
 
 /// I/Os that a hit rate must be of.
 const LEAST: f64 = 10_000.0;
@@ -25,13 +29,13 @@ const LEAST: f64 = 10_000.0;
 const LOW_HITS: StandingRule = StandingRule {
     id: "cache_low_hits",
     text: "Less than half of the I/Os hit the cache.",
-    reads: "read and write hits and misses in the status line, since the device was activated, of 10,000 I/Os and more",
+    reads: "read and write hits and misses in the status line, since the device was activated, of 10,000 I/Os and more; or while it was watched, of 1,000",
     threshold: Threshold::below(50.0, Unit::Percent),
     remedy: "See whether it is full: then the data in use are larger than it, or are read once (backups, copies). Not full: it is still warming up, hot blocks come in only when they are used again and again.",
     source: "lvmcache(7); dm-cache-policy-smq.c",
     check: |facts, threshold| {
         let (hits, misses) = (["read_hits", "write_hits"], ["read_misses", "write_misses"]);
-        let percent = threshold.passed(facts.node.share(&hits, &misses, LEAST)?)?;
+        let percent = threshold.passed(facts.node.share(&hits, &misses, facts.least(LEAST))?)?;
         let full = facts.node.percent("used_chunks", "chunks");
         let mut figures = vec![threshold.figure("hits", percent)];
         figures.extend(full.map(|full| figure("cache in use", full, Unit::Percent)));

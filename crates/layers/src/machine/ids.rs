@@ -18,4 +18,4 @@ pub const TRACE: &str = "machine.trace";
 pub(crate) const WRITE_RUNS: &str = "machine.write_runs";
 
 /// Seconds in one clock tick of `/proc`: `USER_HZ`, which is 100 on every platform that has these layers.
-pub(crate) const TICK_S: f64 = 0.01;
+pub const TICK_S: f64 = 0.01;

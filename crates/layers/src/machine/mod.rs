@@ -15,7 +15,7 @@ pub use cpu::{BUSY, TICKS, machine_figures};
 pub(crate) use diskstats::parse_diskstats;
 pub use figures::{RUN_BYTES, WRITE_BYTES, device_figures, device_source, metrics};
 pub(crate) use ids::{CPU, ENVIRONMENT, QUEUE, TABLE, THREADS, WRITE_RUNS};
-pub use ids::{DISKSTATS, TRACE};
+pub use ids::{DISKSTATS, TICK_S, TRACE};
 pub use twin::MachineTwin;
 pub use write_runs::record_writes;
 

@@ -17,6 +17,7 @@ pub(super) const FORMS: &[Standing] = &[
         secret: None,
         reads: &[READ_TABLE, StandingRead { from: ReadFrom::Status, parser: POOL, value: None }],
         keeps_writes: Keeps::Never,
+        threads: &["dm-thin"],
     },
     Standing {
         is: Recognised::Target("thin"),
@@ -24,6 +25,7 @@ pub(super) const FORMS: &[Standing] = &[
         secret: None,
         reads: &[StandingRead { from: ReadFrom::Status, parser: VOLUME_STATUS, value: None }],
         keeps_writes: Keeps::Never,
+        threads: &[],
     },
 ];
 

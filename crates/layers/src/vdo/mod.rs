@@ -138,6 +138,7 @@ pub(crate) const KIND: Kind = Kind {
     rules: rules::RULES,
     standing: standing::FORMS,
     standing_rules: standing::RULES,
+    watch_rules: standing::WATCH_RULES,
     commands: commands::commands,
     ..Kind::new(
         NAME,

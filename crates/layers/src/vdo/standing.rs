@@ -4,6 +4,7 @@ mod around;
 mod figures;
 mod settings;
 mod space;
+mod watched;
 
 use super::names::{CONFIG, DATA, REPORT, STATS, STATUS, TABLE};
 use crate::rule::StandingRule;
@@ -26,6 +27,7 @@ pub(super) const FORMS: &[Standing] = &[Standing {
         read(ReadFrom::Report("vdostats"), REPORT),
     ],
     keeps_writes: Keeps::Never,
+    threads: &["vdo{instance}:"],
 }];
 
 /// Every rule that needs no run.
@@ -48,3 +50,7 @@ pub(super) const RULES: &[StandingRule] = &[
     around::FLUSHES,
     around::PARTIAL,
 ];
+
+/// The rules about what was watched.
+pub(super) const WATCH_RULES: &[StandingRule] =
+    &[around::FLUSHES, around::PARTIAL, watched::MISSES];

@@ -47,6 +47,7 @@ pub(crate) const KIND: Kind = Kind {
     rules: rules::RULES,
     standing: standing::FORMS,
     standing_rules: standing::RULES,
+    watch_rules: standing::WATCH_RULES,
     ..Kind::new(
         NAME,
         "A volume on a slow device whose writes go to a fast one first: dm-writecache, made by lvm2.",

@@ -17,21 +17,25 @@ pub(super) const FORMS: &[Standing] = &[Standing {
         StandingRead { from: ReadFrom::Status, parser: STATUS, value: None },
     ],
     keeps_writes: Keeps::Always,
+    threads: &["writecache"],
 }];
 
 /// Every rule that needs no run.
 pub(super) const RULES: &[StandingRule] = &[OVERRUN, FAILED];
 
+/// The rules about what was watched.
+pub(super) const WATCH_RULES: &[StandingRule] = &[OVERRUN];
+
 const OVERRUN: StandingRule = StandingRule {
     id: "write_cache_overrun",
     text: "Writes waited for room in the write cache, or went around it: they had the speed of the slow device.",
-    reads: "writes around and writes blocked, of all writes, in the status line",
+    reads: "writes around and writes blocked, of all writes, in the status line, of 1,000 and more; or while it was watched, of 100",
     threshold: Threshold::above(1.0, Unit::Percent),
     remedy: "A larger cache takes longer bursts; on average it cannot take more than the slow device writes back.",
     source: "the kernel's admin-guide/device-mapper/writecache",
     check: |facts, threshold| {
         let beside = facts.node.number("writes_around")? + facts.node.number("writes_blocked")?;
-        let writes = facts.node.number("writes").filter(|writes| *writes > 1000.0)?;
+        let writes = facts.node.number("writes").filter(|writes| *writes >= facts.least(1000.0))?;
         let percent = threshold.passed(100.0 * beside / writes)?;
         let figures = vec![threshold.figure("around it or waiting", percent)];
         Some(Observation { severity: Severity::Warning, figures, ..Observation::default() })

@@ -13,8 +13,10 @@ use standing::sos::{self, SosError};
 use standing::{Recorded, Top, drawing, stack, to_paste};
 
 use super::findings::one;
+use super::{metrics, watch};
+use crate::args::DoctorArgs;
 use crate::failure::Failure;
-use crate::terminal::{Style, Text, answer, json};
+use crate::terminal::{Style, Text, answer, csv, json};
 
 /// No stack is waited for longer.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -80,26 +82,49 @@ fn is_text(path: &Path) -> bool {
     read.is_ok() && (begin.is_empty() || (0..4).any(|cut| whole(begin.len().saturating_sub(cut))))
 }
 
-pub fn run(source: &Source, as_json: bool) -> Result<ExitCode, Failure> {
+pub fn run(source: &Source, args: &DoctorArgs) -> Result<ExitCode, Failure> {
+    let over_time = args.watch.is_some() || args.metrics;
     let (read, top) = match source {
+        Source::Report(path) if over_time => {
+            let error = format!(
+                "{} is a sosreport, and --watch and --metrics are of a machine as it is now",
+                path.display()
+            );
+            return Err(Failure::usage(error)
+                .with_help("run them there, on the block device or a path on the file system"));
+        }
         Source::Live(path) => {
             let top = live::find(path).map_err(of_live)?;
             (live::gather(&top, LIMIT), top)
         }
         Source::Report(path) => (sos::read(path).map_err(of_report)?, Top::All),
     };
-    let stack = stack(&read, &top);
+    let mut stack = stack(&read, &top);
     if stack.nodes.is_empty() {
         let error = "The device went away before anything could be read of it";
         return Err(Failure::environment(error).with_help("lsblk lists the devices that there are"));
     }
+    let seen = match args.watch {
+        Some(length) => Some(watch::run((&read, &top), &mut stack, length.into())?),
+        None => None,
+    };
     let findings = doctor::examine_standing(&stack, &read.of);
-    if as_json {
-        json(&serde_json::to_string_pretty(&findings).map_err(Failure::data)?);
-    } else {
-        answer(&text(&read, &stack, &findings, Style::of_stdout()));
+    if args.metrics {
+        csv(&metrics::text(&read, &stack, &findings, LIMIT));
+        return Ok(ExitCode::SUCCESS);
     }
-    Ok(ExitCode::SUCCESS)
+    if args.json {
+        let document = match &seen {
+            Some(seen) => watch::document(seen, &stack, &findings),
+            None => serde_json::to_value(&findings),
+        };
+        let document = document.and_then(|document| serde_json::to_string_pretty(&document));
+        json(&document.map_err(Failure::data)?);
+    } else {
+        let table = seen.as_ref().map(|seen| watch::text(seen, &stack, Style::of_stdout()));
+        answer(&text(&read, (&stack, table), &findings, Style::of_stdout()));
+    }
+    Ok(seen.as_ref().map_or(ExitCode::SUCCESS, watch::code))
 }
 
 fn of_live(error: LiveError) -> Failure {
@@ -127,10 +152,16 @@ fn of_report(error: SosError) -> Failure {
     }
 }
 
-fn text(read: &Recorded, stack: &StandingStack, findings: &[Finding], style: Style) -> Text {
+fn text(
+    read: &Recorded,
+    (stack, watched): (&StandingStack, Option<Text>),
+    findings: &[Finding],
+    style: Style,
+) -> Text {
     let mut text = Text::new();
     text.line(style.dim(&format!("The stack of {}:", read.of)));
     drawing(stack).into_iter().for_each(|line| text.line(line));
+    watched.iter().for_each(|watched| text.append(watched));
     let (about, found): (Vec<_>, Vec<_>) =
         findings.iter().partition(|finding| doctor::is_about_reading(finding));
     if found.is_empty() {

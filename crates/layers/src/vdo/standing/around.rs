@@ -41,12 +41,13 @@ pub(super) const JOURNAL: StandingRule = StandingRule {
 pub(super) const FLUSHES: StandingRule = StandingRule {
     id: "vdo_many_flushes",
     text: "Writes are flushed so often that the journal and the packer cannot gather them: each flush costs a write of the journal that waits for the disk, and its blocks are not compressed.",
-    reads: "biosIn.flush and biosIn.fua for each biosIn.write (dmsetup message NODE 0 stats), of 10,000 writes and more",
+    reads: "biosIn.flush and biosIn.fua for each biosIn.write (dmsetup message NODE 0 stats), of 10,000 writes and more; or while it was watched, of 1,000",
     threshold: Threshold::above(5.0, Unit::Percent),
     remedy: "Find who syncs (databases, virtual machines with cache=directsync, copies with fsync for each file); a disk with a protected write cache makes flushes cheap.",
     source: "thesis 5.5; kvdo issue 62 and vdo issue 38: slow copies",
     check: |facts, threshold| {
-        let writes = facts.node.number("biosIn.write").filter(|writes| *writes >= 10_000.0)?;
+        let writes =
+            facts.node.number("biosIn.write").filter(|writes| *writes >= facts.least(10_000.0))?;
         let flushed = facts.node.number("biosIn.flush")? + facts.node.number("biosIn.fua")?;
         let percent = threshold.passed(100.0 * flushed / writes)?;
         let figures = vec![threshold.figure("flushes and FUA for each write", percent)];
@@ -57,7 +58,7 @@ pub(super) const FLUSHES: StandingRule = StandingRule {
 pub(super) const PARTIAL: StandingRule = StandingRule {
     id: "vdo_partial_writes",
     text: "Writes cover parts of blocks: each is a read and a write, and finds no duplicate.",
-    reads: "biosInPartial.write of biosIn.write (dmsetup message NODE 0 stats)",
+    reads: "biosInPartial.write of biosIn.write (dmsetup message NODE 0 stats), since the volume was started or while it was watched",
     threshold: Threshold::above(1.0, Unit::Percent),
     remedy: "Align partitions and file systems to 4 KiB, and let the volume refuse smaller I/O (--vdosettings 'minimum_io_size=4096' when it is made).",
     source: "thesis 4.2.3; dm-vdo emulates blocks of 512 bytes",
