@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod content;
+mod documents;
 mod groups;
 pub mod import;
 pub mod imported;
@@ -35,5 +36,7 @@ impl Problem {
     }
 }
 
+#[cfg(test)]
+mod import_tests;
 #[cfg(test)]
 mod tests;
