@@ -7,6 +7,7 @@
 
 mod content;
 mod documents;
+mod extent;
 mod groups;
 pub mod import;
 pub mod imported;
