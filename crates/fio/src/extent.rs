@@ -40,8 +40,7 @@ fn extent(section: &Section, job: &mut Job) -> Result<(), Problem> {
     if offset.is_some() {
         job.text("offset", start.text());
     }
-    let size = section.last(&["size"]);
-    let asked = size.map(Entry::size).transpose()?;
+    let asked = section.last(&["size"]).map(Entry::size).transpose()?;
     let whole = section.last(&["filesize"]).map(|entry| entry.bytes().map(|bytes| (entry, bytes)));
     let Some((entry, whole)) = whole.transpose()?.filter(|(_, bytes)| *bytes > 0) else {
         job.size = asked.map(|size| match size {
@@ -63,29 +62,14 @@ fn extent(section: &Section, job: &mut Job) -> Result<(), Problem> {
     };
     job.file = Some(whole);
     job.size = Some(Size::Bytes(room));
-    if let (Some(entry), Some(Size::Bytes(asked))) = (size, asked)
+    if let Some(Size::Bytes(asked)) = asked
         && asked > 0
         && asked < room.saturating_mul(files)
     {
-        part(section, job, (entry, asked))?;
-    }
-    Ok(())
-}
-
-/// A `size` that is less than the files hold.
-fn part(section: &Section, job: &mut Job, (size, asked): (&Entry, u64)) -> Result<(), Problem> {
-    if section.last(&["io_size", "io_limit"]).is_some() {
-        let what = "size beside filesize and io_size: take size out, io_size says how much is done";
-        return Err(Problem::new(size.line, what));
-    }
-    let ops = job.settings.iter().find(|one| one.key == "ops");
-    if ops.is_some_and(|ops| ops.value.contains("rand")) {
         job.part = Some(asked);
-        job.in_fio.push("random places are in the whole of filesize, and size ends the job; with loops or time_based fio begins a new order of places after each size, here after the whole of filesize".to_owned());
-    } else {
-        job.size = Some(Size::Bytes(asked / job.named.len().max(1) as u64));
-        if job.writes {
-            job.in_fio.push("a new file is as long as filesize says; here it ends where the job ends, and the same bytes of it are written".to_owned());
+        let ops = job.settings.iter().find(|one| one.key == "ops");
+        if ops.is_some_and(|ops| ops.value.contains("rand")) {
+            job.in_fio.push("with loops or time_based fio begins a new order of random places after each size, which may be places of the one before; here after the whole of filesize".to_owned());
         }
     }
     Ok(())

@@ -108,6 +108,12 @@ fn operations(section: &Section, job: &mut Job) -> Result<(), Problem> {
         first = if mix.name == "rwmixread" { mix.percent()? } else { 100 - mix.percent()? };
     }
     let random = match section.last(&["percentage_random"]) {
+        Some(entry) if !word.starts_with("rand") => {
+            let what = format!(
+                "percentage_random changes nothing in fio with rw={word}: take it out, or write rw=rand{word}"
+            );
+            return Err(Problem::new(entry.line, what));
+        }
         Some(entry) => entry.percent()?,
         None if word.starts_with("rand") => 100,
         None => 0,

@@ -89,7 +89,7 @@ fn each_word_becomes_what_it_means() {
         ),
         ("rw=rw\nrwmixwrite=30", "--ops read=70,write=30"),
         (
-            "rw=write\npercentage_random=25",
+            "rw=randwrite\npercentage_random=25",
             "--ops randwrite=25,write=75 --each randwrite.pattern=permutation",
         ),
         ("rw=randtrim", "--ops randdiscard=100"),
@@ -207,7 +207,7 @@ fn what_would_be_another_load_is_refused_with_its_line() {
         ("offset=16m\nfilesize=16m", "line 5: filesize leaves nothing behind offset"),
         ("offset=25%\nfilesize=16m", "line 5: filesize beside a percentage"),
         ("filesize=50%", "line 4: filesize=50%"),
-        ("filesize=16m\nio_size=4m", "line 3: size beside filesize and io_size"),
+        ("rw=write\npercentage_random=25", "line 5: percentage_random changes nothing in fio"),
     ] {
         let all = problems(&format!("{base}{lines}\n"));
         assert!(all.len() == 1 && all[0].starts_with(told), "{lines}: {all:?}");
@@ -289,7 +289,7 @@ fn a_file_is_laid_out_whole_and_its_part_is_used_as_by_fio() {
             16 << 20,
             "--size 16M",
         ),
-        ("rw=read\nsize=8m\nfilesize=16m", "--passes 1 --size 8M", 16 << 20, "--size 16M"),
+        ("rw=read\nsize=8m\nfilesize=16m", "--size 16M --bytes 8M", 16 << 20, "--size 16M"),
         (
             "rw=read\noffset=8m\nsize=8m\nfilesize=16m",
             "--offset 8M --passes 1 --size 8M",
@@ -331,7 +331,19 @@ fn a_file_is_laid_out_whole_and_its_part_is_used_as_by_fio() {
         ),
         (
             "rw=read\nsize=8m\nfilesize=16m\ntime_based\nruntime=5",
-            "--duration 5s --size 8M",
+            "--duration 5s --size 16M",
+            16 << 20,
+            "--size 16M",
+        ),
+        (
+            "rw=read\nsize=8m\nfilesize=16m\nio_size=12m",
+            "--size 16M --bytes 12M",
+            16 << 20,
+            "--size 16M",
+        ),
+        (
+            "rw=read\nsize=8m\nfilesize=16m\nloops=3",
+            "--size 16M --bytes 24M",
             16 << 20,
             "--size 16M",
         ),
