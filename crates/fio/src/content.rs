@@ -18,10 +18,18 @@ fn packed(percent: u64) -> f64 {
 }
 
 pub(crate) fn content(section: &Section, job: &mut Job) -> Result<(), Problem> {
-    if !job.writes {
-        return Ok(());
+    if job.writes {
+        return written(section, job);
     }
-    let truth = |name| section.last(&[name]).map_or(Ok(false), Entry::truth);
+    // Of what a job reads the content matters where the file is written first.
+    let mut of_files = Job::default();
+    written(section, &mut of_files)?;
+    job.laid_out = of_files.settings;
+    Ok(())
+}
+
+fn written(section: &Section, job: &mut Job) -> Result<(), Problem> {
+    let truth = |name| section.truth(name);
     let percent = |name| section.last(&[name]).map_or(Ok(0), Entry::percent);
     let (duplicates, compressed) =
         (percent("dedupe_percentage")?, percent("buffer_compress_percentage")?);

@@ -30,6 +30,8 @@ pub struct FioLoad {
     pub reads: bool,
     /// Tells whether it writes.
     pub writes: bool,
+    /// The content of files that it reads, and that are written first.
+    pub laid_out: Vec<Setting>,
     /// Options that change nothing, and why.
     pub notes: Vec<String>,
     /// Things that fio does in another way than its options say or than Fathom does, in sentences.
@@ -135,17 +137,14 @@ fn load(group: &[(&Section, Job)]) -> Result<FioLoad, Problem> {
         settings,
         reads: one.reads,
         writes: one.writes,
+        laid_out: one.laid_out.clone(),
         notes,
         in_fio: one.in_fio.clone(),
     })
 }
 
 fn targets_of(section: &Section, job: &Job) -> Vec<Target> {
-    let bytes = match job.size {
-        Some(Size::Bytes(bytes)) => Some(bytes),
-        Some(Size::Percent(_)) | None => None,
-    };
-    let target = |name: String| Target { name, bytes };
+    let target = |name: String| Target { name, bytes: job.file };
     if job.null {
         return vec![target("null".to_owned())];
     }
@@ -168,15 +167,23 @@ impl FioLoad {
         words
     }
 
-    /// Returns the words of the load that writes a target which is to be read, with the same content, once.
+    /// Returns the words of the load that writes the whole of a file which is to be read, with the same content, once. A length that is no
+    /// multiple of 4 KiB is rounded up to one.
     pub fn laying_out(&self, target: &Target) -> Vec<String> {
-        let mut words = vec!["load".to_owned()];
-        let fixed = ["--ops", "write=100", "--block-size", "1M", "--depth", "8", "--passes", "1"];
-        words.extend(fixed.map(str::to_owned));
+        const PAGE: u64 = 4096;
+        let pages = target.bytes.map(|bytes| bytes.div_ceil(PAGE).max(1));
+        let most = (1..=256).rev();
+        let block =
+            most.into_iter().find(|block| pages.is_none_or(|all| all.is_multiple_of(*block)));
+        let block = value::bytes(block.unwrap_or(1) * PAGE);
+        let mut words: Vec<_> =
+            ["load", "--ops", "write=100", "--block-size"].map(str::to_owned).into();
+        words.push(block);
+        words.extend(["--depth", "8", "--passes", "1"].map(str::to_owned));
         let same = self.settings.iter().filter(|one| one.shape == Shape::Content);
-        words.extend(same.flat_map(Setting::words));
-        if let Some(bytes) = target.bytes {
-            words.extend(["--size".to_owned(), value::bytes(bytes)]);
+        words.extend(same.chain(&self.laid_out).flat_map(Setting::words));
+        if let Some(pages) = pages {
+            words.extend(["--size".to_owned(), value::bytes(pages * PAGE)]);
         }
         words.extend(["--".to_owned(), target.name.clone()]);
         words

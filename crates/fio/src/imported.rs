@@ -27,7 +27,7 @@ pub type Named = (String, PathBuf, FioRun);
 /// Makes a result of runs: each name is a variant, each further run under it a repeat, in the order of time.
 ///
 /// # Errors
-/// Where runs of one result have other groups of jobs than its first.
+/// Where runs of one result have other groups of jobs than its first, and where one is given twice.
 pub fn result(runs: Vec<Named>, command: Vec<String>) -> Result<ResultSet, String> {
     let mut runs = runs;
     let mut variants: Vec<String> = Vec::new();
@@ -49,6 +49,7 @@ pub fn result(runs: Vec<Named>, command: Vec<String>) -> Result<ResultSet, Strin
             ));
         }
     }
+    none_twice(&runs)?;
     let epoch_ms = runs.iter().map(|(.., run)| began_ms(run)).min().unwrap_or(0);
     let seed = Seed(epoch_ms.max(1));
     let run_id = format!("fio-{:08x}", Seed(epoch_ms).derive(&variants.join("|")).0 as u32);
@@ -61,9 +62,7 @@ pub fn result(runs: Vec<Named>, command: Vec<String>) -> Result<ResultSet, Strin
         cells.push(cell((index, variant, *repeat), (file, run), (&run_id, seed, began_ns)));
     }
     let repeat = repeats.values().copied().max().unwrap_or(1);
-    let started = cells.len();
     let manifest = manifest(&first, (variants, repeat), (run_id, seed, epoch_ms), &cells, command);
-    debug_assert_eq!(started, manifest.cells.len());
     let transcript = cells.iter().filter_map(|cell| entry(cell.record.as_ref()?)).collect();
     Ok(ResultSet {
         path: PathBuf::from("fio"),
@@ -79,6 +78,25 @@ pub fn result(runs: Vec<Named>, command: Vec<String>) -> Result<ResultSet, Strin
         incomplete: None,
         seal: Seal::None,
     })
+}
+
+/// Refuses a run that is there already: no two take place at the same times to the millisecond, and a result with two such is taken for one
+/// that somebody changed.
+fn none_twice(runs: &[Named]) -> Result<(), String> {
+    let times = |run: &FioRun| {
+        let lengths = run.groups.iter().map(|group| group.duration_ns).collect::<Vec<_>>();
+        (run.ended_ms, lengths)
+    };
+    for (place, (_, file, run)) in runs.iter().enumerate() {
+        if let Some((_, other, _)) = runs[..place].iter().find(|(.., one)| times(one) == times(run))
+        {
+            let (file, other) = (file.display(), other.display());
+            return Err(format!(
+                "{file} holds the run of {other}, to the millisecond: name each run once; a repeat is a further run"
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn began_ms(run: &FioRun) -> u64 {

@@ -43,8 +43,12 @@ pub(crate) struct Job {
     pub folder: Option<String>,
     /// Tells whether nothing is driven (`ioengine=null`).
     pub null: bool,
-    /// Bytes of each file.
+    /// The part of each file that is used.
     pub size: Option<Size>,
+    /// Bytes of each file, where they are known.
+    pub file: Option<u64>,
+    /// Bytes that one job moves in a loop, where that is less than its files hold.
+    pub part: Option<u64>,
     /// Bytes that one job moves, where that ends it.
     pub bytes: Option<u64>,
     /// I/Os that one job does, where that ends it.
@@ -56,6 +60,8 @@ pub(crate) struct Job {
     /// Tells whether it reads, and whether it writes.
     pub reads: bool,
     pub writes: bool,
+    /// The content of files that it reads, and that are written first.
+    pub laid_out: Vec<Setting>,
     /// What is to be said of it.
     pub notes: Vec<String>,
     /// What fio really does, where that is something else.

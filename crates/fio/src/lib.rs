@@ -6,6 +6,8 @@
 #![forbid(unsafe_code)]
 
 mod content;
+mod documents;
+mod extent;
 mod groups;
 pub mod import;
 pub mod imported;
@@ -35,5 +37,7 @@ impl Problem {
     }
 }
 
+#[cfg(test)]
+mod import_tests;
 #[cfg(test)]
 mod tests;

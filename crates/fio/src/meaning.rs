@@ -2,10 +2,11 @@
 
 use crate::Problem;
 use crate::content;
+use crate::extent::{ends, places};
 use crate::ini::{Entry, Section};
 use crate::job::{Job, Shape};
 use crate::options;
-use crate::value::{self, Size};
+use crate::value;
 
 /// Engines of fio's with the backend that each is here.
 const ENGINES: [(&str, &str); 8] = [
@@ -40,10 +41,6 @@ pub(crate) fn job(section: &Section) -> Result<Job, Vec<Problem>> {
     problems.sort();
     problems.dedup();
     if problems.is_empty() { Ok(job) } else { Err(problems) }
-}
-
-fn truth(section: &Section, names: &[&str]) -> Result<bool, Problem> {
-    section.last(names).map_or(Ok(false), Entry::truth)
 }
 
 fn engine(section: &Section, job: &mut Job) -> Result<(), Problem> {
@@ -90,16 +87,20 @@ fn engine(section: &Section, job: &mut Job) -> Result<(), Problem> {
 fn operations(section: &Section, job: &mut Job) -> Result<(), Problem> {
     let entry = section.last(&["rw", "readwrite"]);
     let word = entry.map_or("read", Entry::text);
-    let kinds: &[&str] = match word.trim_start_matches("rand") {
+    let wrong = |what: String| {
+        Problem::new(entry.map_or(section.line, |entry| entry.line), format!("rw={word}: {what}"))
+    };
+    let kinds: &[&str] = match word.strip_prefix("rand").unwrap_or(word) {
         "read" => &["read"],
         "write" => &["write"],
         "trim" => &["discard"],
         "rw" | "readwrite" => &["read", "write"],
-        "trimwrite" => &["discard", "write"],
+        "trimwrite" => return Err(wrong(
+            "fio writes each block right after it has trimmed it, which no load does: run a job with rw=trim, and one with rw=write behind a stonewall".to_owned(),
+        )),
         _ => {
-            let line = entry.map_or(section.line, |entry| entry.line);
-            let takes = "read, write, randread, randwrite, rw, randrw, trim, randtrim or trimwrite";
-            return Err(Problem::new(line, format!("rw={word}: rw is here one of {takes}")));
+            let takes = "read, write, randread, randwrite, rw, randrw, trim or randtrim";
+            return Err(wrong(format!("rw is here one of {takes}")));
         }
     };
     let mut first = 50;
@@ -107,6 +108,12 @@ fn operations(section: &Section, job: &mut Job) -> Result<(), Problem> {
         first = if mix.name == "rwmixread" { mix.percent()? } else { 100 - mix.percent()? };
     }
     let random = match section.last(&["percentage_random"]) {
+        Some(entry) if !word.starts_with("rand") => {
+            let what = format!(
+                "percentage_random changes nothing in fio with rw={word}: take it out, or write rw=rand{word}"
+            );
+            return Err(Problem::new(entry.line, what));
+        }
         Some(entry) => entry.percent()?,
         None if word.starts_with("rand") => 100,
         None => 0,
@@ -141,7 +148,7 @@ fn operations(section: &Section, job: &mut Job) -> Result<(), Problem> {
 fn pattern(section: &Section, job: &mut Job) -> Result<String, Problem> {
     let Some(entry) = section.last(&["random_distribution"]) else {
         let varied = section.last(&["bsrange", "blocksize_range", "bssplit"]).is_some();
-        let again = truth(section, &["norandommap"])? || truth(section, &["softrandommap"])?;
+        let again = section.truth("norandommap")? || section.truth("softrandommap")?;
         return Ok(if varied || again { "random" } else { "permutation" }.to_owned());
     };
     let takes = "random, zipf:THETA, pareto:H, normal:DEVIATION or zoned:SHARE/SIZE:...";
@@ -154,11 +161,8 @@ fn pattern(section: &Section, job: &mut Job) -> Result<String, Problem> {
         "random" if rest.is_empty() => return Ok("random".to_owned()),
         "zipf" | "pareto" | "normal" => {}
         "zoned" => {
-            let zones: Option<Vec<_>> = rest.split(':').map(|zone| zone.split_once('/')).collect();
-            let zones = zones.filter(|all| !all.is_empty()).ok_or_else(|| entry.wrong(takes))?;
-            let zones: Vec<_> =
-                zones.iter().map(|(share, size)| format!("{share}%/{size}%")).collect();
-            return Ok(format!("zones:{}", zones.join(",")));
+            let takes = "zoned:SHARE/SIZE:..., whole percentages, the shares 100 together and the sizes as well; where a size is missing it gets what the others leave";
+            return zones(rest).ok_or_else(|| entry.wrong(takes));
         }
         _ => return Err(entry.wrong(takes)),
     }
@@ -170,10 +174,43 @@ fn pattern(section: &Section, job: &mut Job) -> Result<String, Problem> {
     Ok(name)
 }
 
+/// Reads zones. Those without a size divide among themselves what the others leave.
+fn zones(text: &str) -> Option<String> {
+    let one = |zone: &str| {
+        let (share, size) = zone.split_once('/').unwrap_or((zone, ""));
+        let size = if size.is_empty() { None } else { Some(size.parse::<u8>().ok()?) };
+        Some((share.parse::<u8>().ok()?, size))
+    };
+    let zones: Vec<_> = text.split(':').map(one).collect::<Option<_>>()?;
+    let shares: u32 = zones.iter().map(|(share, _)| u32::from(*share)).sum();
+    let given: u32 = zones.iter().filter_map(|(_, size)| size.map(u32::from)).sum();
+    let open = zones.iter().filter(|(_, size)| size.is_none()).count();
+    let left = 100_u32.checked_sub(given)?;
+    if shares != 100 || (left == 0) != (open == 0) || zones.iter().any(|(_, size)| *size == Some(0))
+    {
+        return None;
+    }
+    let rest = f64::from(left) / open.max(1) as f64;
+    let zones = zones.iter().map(|(share, size)| {
+        let size = size.map_or(rest, f64::from);
+        format!("{share}%/{size}%")
+    });
+    Some(format!("zones:{}", zones.collect::<Vec<_>>().join(",")))
+}
+
 /// The sizes of reads, of writes, of discards.
 fn block_sizes(section: &Section, job: &mut Job) -> Result<(), Problem> {
     let names = ["bs", "blocksize", "bsrange", "blocksize_range", "bssplit"];
-    let sizes = match section.last(&names) {
+    let last = section.last(&names);
+    let stronger = [&names[4..], &names[2..4]].into_iter().find_map(|names| section.last(names));
+    if let (Some(last), Some(stronger)) = (last, stronger)
+        && last != stronger
+    {
+        let (name, first) = (&last.name, &stronger.name);
+        let what = format!("{name} changes nothing in fio beside {first}: take one of them out");
+        return Err(Problem::new(last.line, what));
+    }
+    let sizes = match last {
         None => vec!["4k".to_owned()],
         Some(entry) => {
             let one = |text: &str| {
@@ -232,94 +269,20 @@ fn block_size(text: &str, name: &str) -> Option<String> {
     parts.iter().map(one).collect::<Option<Vec<_>>>().map(|all| all.join(","))
 }
 
-/// Files, devices, the part of each that is used.
-fn places(section: &Section, job: &mut Job) -> Result<(), Problem> {
-    if let Some(files) = section.last(&["nrfiles"])
-        && files.number()? > 1
-    {
-        return Err(Problem::new(
-            files.line,
-            "nrfiles has no counterpart: name the files with filename=A:B",
-        ));
-    }
-    let folder = section.last(&["directory"]).map(|entry| entry.text().to_owned());
-    let within = |name: &str| match &folder {
-        Some(folder) => format!("{}/{name}", folder.trim_end_matches('/')),
-        None => name.to_owned(),
-    };
-    if let Some(entry) = section.last(&["filename"]) {
-        let text = entry.text().replace("\\:", "\0");
-        job.named = text.split(':').map(|name| within(&name.replace('\0', ":"))).collect();
-        if job.named.iter().any(String::is_empty) {
-            return Err(entry.wrong("names, apart by colons"));
-        }
-    }
-    job.folder = folder;
-    let files = job.named.len().max(1) as u64;
-    job.size = match (section.last(&["filesize"]), section.last(&["size"])) {
-        (Some(entry), _) => Some(entry.size()?),
-        (None, Some(entry)) => Some(match entry.size()? {
-            Size::Bytes(bytes) => Size::Bytes(bytes / files),
-            percent @ Size::Percent(_) => percent,
-        }),
-        (None, None) => None,
-    };
-    if let Some(offset) = section.last(&["offset"]) {
-        job.text("offset", offset.size()?.text());
-    }
-    Ok(())
-}
-
-fn ends(section: &Section, job: &mut Job) -> Result<(), Problem> {
-    const SECOND: u64 = 1_000_000_000;
-    let runtime = section.last(&["runtime", "timeout"]);
-    let ramp = section.last(&["ramp_time"]).map(|entry| entry.nanos(SECOND)).transpose()?;
-    let based = truth(section, &["time_based"])?;
-    let time = runtime.map(|entry| entry.nanos(SECOND)).transpose()?.filter(|time| *time > 0);
-    if based && time.is_none() {
-        let line = section.last(&["time_based"]).map_or(section.line, |entry| entry.line);
-        return Err(Problem::new(line, "time_based needs a runtime: write runtime=60"));
-    }
-    if let Some(time) = time {
-        job.text("duration", value::nanos(time + ramp.unwrap_or(0)));
-    }
-    if let Some(ramp) = ramp.filter(|ramp| *ramp > 0) {
-        job.text("ramp", value::nanos(ramp));
-    }
-    if let Some(entry) = section.last(&["log_avg_msec", "log_hist_msec"])
-        && entry.number()? > 0
-    {
-        job.text("interval", value::nanos(entry.nanos(1_000_000)?));
-    }
-    let loops = section.last(&["loops"]).map_or(Ok(1), Entry::number)?.max(1);
-    job.ios = section.last(&["number_ios"]).map(Entry::number).transpose()?;
-    if based {
-        return Ok(());
-    }
-    match (section.last(&["io_size", "io_limit"]), job.size) {
-        (Some(entry), _) => job.bytes = Some(entry.bytes()?.saturating_mul(loops)),
-        (None, _) if job.makes_passes() => job.set("passes", loops.to_string(), Shape::Number),
-        (None, Some(Size::Bytes(bytes))) => {
-            let files = job.named.len().max(1) as u64;
-            job.bytes = Some(bytes.saturating_mul(files).saturating_mul(loops));
-        }
-        (None, _) if time.is_some() || job.ios.is_some() => {}
-        (None, _) => {
-            let what = "it has no end: random places come again and again; write runtime=60, or size in bytes";
-            return Err(Problem::new(section.line, what));
-        }
-    }
-    Ok(())
-}
-
 fn pace(section: &Section, job: &mut Job) -> Result<(), Problem> {
-    if let Some(entry) = section.last(&["rate", "rate_iops"]) {
+    for entry in ["rate", "rate_iops"].iter().filter_map(|name| section.last(&[name])) {
         let parts: Vec<_> = entry.text().split(',').filter(|part| !part.is_empty()).collect();
         let [one] = parts[..] else {
             return Err(entry.wrong("one rate here, of all operations together"));
         };
-        let number = value::size(one).ok_or_else(|| entry.wrong("a rate"))?;
-        job.rate = Some((number, entry.name == "rate"));
+        match value::size(one).ok_or_else(|| entry.wrong("a rate"))? {
+            0 => {}
+            _ if job.rate.is_some() => {
+                let what = "rate_iops beside rate: fio takes one of them; take the other out";
+                return Err(Problem::new(entry.line, what));
+            }
+            number => job.rate = Some((number, entry.name == "rate")),
+        }
     }
     if let Some(entry) = section.last(&["rate_process"]) {
         match entry.text() {
@@ -340,27 +303,52 @@ fn pace(section: &Section, job: &mut Job) -> Result<(), Problem> {
 }
 
 fn durable(section: &Section, job: &mut Job) -> Result<(), Problem> {
-    let Some(entry) = section.last(&["fsync", "fdatasync", "sync"]) else { return Ok(()) };
     if !job.writes {
         return Ok(());
     }
-    let how = match (entry.name.as_str(), entry.text()) {
-        ("sync", "0" | "none") => return Ok(()),
-        ("sync", "1" | "" | "sync" | "dsync") => "dsync".to_owned(),
-        ("sync", _) => return Err(entry.wrong("none, sync or dsync")),
-        (name, _) => match entry.number()? {
-            0 => return Ok(()),
-            every => format!("{name}:{every}"),
-        },
-    };
-    job.text("sync", how);
+    let mut asked = Vec::new();
+    for entry in ["fsync", "fdatasync", "sync"].iter().filter_map(|name| section.last(&[name])) {
+        asked.extend(cadence(entry)?.map(|how| (entry.line, &entry.name, how)));
+    }
+    asked.sort();
+    match &asked[..] {
+        [] => {}
+        [(.., how)] => job.text("sync", how),
+        [(_, first, _), .., (line, last, _)] => {
+            let what = format!(
+                "{last} beside {first}: fio does both, a load one of them; take one out, or switch it off with 0"
+            );
+            return Err(Problem::new(*line, what));
+        }
+    }
     Ok(())
 }
 
+/// Returns how one option makes writes durable; `None` where it is switched off.
+fn cadence(entry: &Entry) -> Result<Option<String>, Problem> {
+    Ok(match (entry.name.as_str(), entry.text()) {
+        ("sync", "0" | "none") => None,
+        ("sync", "1" | "" | "sync" | "dsync") => Some("dsync".to_owned()),
+        ("sync", _) => return Err(entry.wrong("none, sync or dsync")),
+        (name, _) => match entry.number()? {
+            0 => None,
+            every => Some(format!("{name}:{every}")),
+        },
+    })
+}
+
 fn verified(section: &Section, job: &mut Job) -> Result<(), Problem> {
-    let Some(entry) = section.last(&["verify"]) else { return Ok(()) };
-    let asked = section.last(&["do_verify"]).map_or(Ok(true), Entry::truth)?;
-    if asked && job.writes && entry.text() != "0" {
+    let Some(entry) = section.last(&["verify"]).filter(|entry| entry.text() != "0") else {
+        return Ok(());
+    };
+    if !job.writes {
+        let what = format!(
+            "verify in [{}], which writes nothing: fio looks for headers that a job of its own wrote, and here no block has one; put verify into the job that writes, or keep what a load wrote with fathom load --verify-state FILE and check it with --verify read and the same FILE",
+            section.name
+        );
+        return Err(Problem::new(entry.line, what));
+    }
+    if section.last(&["do_verify"]).map_or(Ok(true), Entry::truth)? {
         job.text("verify", if job.reads { "both" } else { "after" });
         job.in_fio.push("fio's verify puts a header of its own into every block, so that no block is a duplicate of another; here content stays as asked".to_owned());
     }

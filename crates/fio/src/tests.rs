@@ -89,7 +89,7 @@ fn each_word_becomes_what_it_means() {
         ),
         ("rw=rw\nrwmixwrite=30", "--ops read=70,write=30"),
         (
-            "rw=write\npercentage_random=25",
+            "rw=randwrite\npercentage_random=25",
             "--ops randwrite=25,write=75 --each randwrite.pattern=permutation",
         ),
         ("rw=randtrim", "--ops randdiscard=100"),
@@ -182,7 +182,217 @@ fn nothing_is_passed_over_and_each_mistake_is_told_with_its_line() {
     assert!(of("[a]\nsize=1m\nend_fsync=0\n").is_ok());
 }
 
+#[test]
+fn what_would_be_another_load_is_refused_with_its_line() {
+    let base = "[a]\nfilename=f\nsize=1m\n";
+    for (lines, told) in [
+        // What a job that does not write would check is not there.
+        ("rw=read\nverify=crc32c", "line 5: verify in [a], which writes nothing"),
+        ("rw=read\nverify=crc32c\ndo_verify=0", "line 5: verify in [a], which writes nothing"),
+        ("rw=randtrim\nverify=md5", "line 5: verify in [a], which writes nothing"),
+        ("verify=md5", "line 4: verify in [a], which writes nothing"),
+        // fio writes back each block that it trims.
+        ("rw=trimwrite", "line 4: rw=trimwrite: fio writes each block right after"),
+        ("rw=randtrimwrite", "line 4: rw=randtrimwrite: fio writes each block right after"),
+        ("rw=randrandread", "line 4: rw=randrandread: rw is here one of"),
+        // Two cadences.
+        ("rw=write\nfsync=32\nfdatasync=8", "line 6: fdatasync beside fsync"),
+        ("rw=write\nsync=1\nfsync=8", "line 6: fsync beside sync"),
+        ("rw=write\nfsync=8\nfdatasync=4\nsync=none", "line 6: fdatasync beside fsync"),
+        ("rw=write\nrate=1m\nrate_iops=10", "line 6: rate_iops beside rate"),
+        ("bssplit=4k/50:8k/50\nbs=16k", "line 5: bs changes nothing in fio beside bssplit"),
+        ("bsrange=4k-8k\nblocksize=16k", "line 5: blocksize changes nothing in fio beside bsrange"),
+        ("bssplit=4k/50:8k/50\nbsrange=4k-8k", "line 5: bsrange changes nothing"),
+        // The part of a file.
+        ("offset=16m\nfilesize=16m", "line 5: filesize leaves nothing behind offset"),
+        ("offset=25%\nfilesize=16m", "line 5: filesize beside a percentage"),
+        ("filesize=50%", "line 4: filesize=50%"),
+        ("rw=write\npercentage_random=25", "line 5: percentage_random changes nothing in fio"),
+    ] {
+        let all = problems(&format!("{base}{lines}\n"));
+        assert!(all.len() == 1 && all[0].starts_with(told), "{lines}: {all:?}");
+    }
+    let twice = "[global]\nsize=1m\nverify=md5\n[w]\nrw=write\n[r]\nstonewall\nfilename=w.0.0\n";
+    let all = problems(twice);
+    assert!(all.len() == 1 && all[0].starts_with("line 3: verify in [r]"), "{all:?}");
+    assert!(words("[a]\nsize=1m\nverify=0\n").ends_with("-- a.0.0"));
+    for zones in [
+        "50/5:30/15",
+        "50/5:30/15:20/80:0/",
+        "50/5:50/94",
+        "50/50:50/51",
+        "50/5:50/95,1/1",
+        "50/0:50/100",
+        "x/5:50/95",
+        "50.5/50:49.5/50",
+        "",
+        "50/100:50/",
+    ] {
+        let told = of(&format!("{base}rw=randread\nrandom_distribution=zoned:{zones}\n"));
+        assert!(told.is_err(), "{zones}");
+    }
+}
+
+#[test]
+fn an_option_that_is_switched_off_switches_off_no_other() {
+    let base = "[a]\nfilename=f\nsize=1m\nrw=randwrite\n";
+    for (lines, word) in [
+        ("fsync=32\nsync=0", "--sync fsync:32 "),
+        ("fsync=32\nfdatasync=0\nsync=none", "--sync fsync:32 "),
+        ("fdatasync=8\nfsync=0", "--sync fdatasync:8 "),
+        ("sync=dsync\nfsync=0", "--sync dsync "),
+        ("fsync=32\nfsync=8", "--sync fsync:8 "),
+        ("rate=1m\nrate_iops=0", "--limit 1M/s "),
+        ("log_avg_msec=500\nlog_hist_msec=0", "--interval 500ms "),
+        ("bs=4k\nbssplit=8k/50:16k/50", "--block-size 8k=50,16k=50 "),
+        ("random_distribution=zoned:50/5:30/15:20/", "--pattern zones:50%/5%,30%/15%,20%/80% "),
+        ("random_distribution=zoned:50/10:25/:25", "--pattern zones:50%/10%,25%/45%,25%/45% "),
+    ] {
+        let load = one(&format!("{base}{lines}\n"));
+        let found = load.words().join(" ");
+        assert!(found.contains(word), "{lines}: {found}");
+        spec(&load).validate().unwrap_or_else(|error| panic!("{lines}: {error}"));
+    }
+    for off in ["fsync=32\nfsync=0", "fsync=0\nfdatasync=0\nsync=0", "rate=0"] {
+        let found = words(&format!("{base}{off}\n"));
+        assert!(!found.contains("--sync") && !found.contains("--limit"), "{off}: {found}");
+    }
+}
+
+#[test]
+fn a_file_is_laid_out_whole_and_its_part_is_used_as_by_fio() {
+    // The options, the load of a 64 KiB block as measured with fio 3.33, the length of each file, the load that writes it.
+    for (lines, used, whole, first) in [
+        (
+            "rw=read\nfilesize=30K",
+            "--passes 1 --size 30k",
+            30 << 10,
+            "--block-size 32k --depth 8 --passes 1 --size 32k",
+        ),
+        (
+            "rw=read\nsize=10300k",
+            "--passes 1 --size 10300k",
+            10_300 << 10,
+            "--block-size 412k --depth 8 --passes 1 --size 10300k",
+        ),
+        (
+            "rw=read\nsize=1g",
+            "--passes 1 --size 1G",
+            1 << 30,
+            "--block-size 1M --depth 8 --passes 1 --size 1G",
+        ),
+        ("rw=read\noffset=8m\nsize=8m", "--offset 8M --passes 1 --size 8M", 16 << 20, "--size 16M"),
+        ("rw=randread\nsize=8m\nfilesize=16m", "--size 16M --bytes 8M", 16 << 20, "--size 16M"),
+        (
+            "rw=randread\nsize=8m\nfilesize=16m\nnumjobs=2\nloops=2",
+            "--size 16M --jobs 2 --share own --bytes 32M",
+            16 << 20,
+            "--size 16M",
+        ),
+        ("rw=read\nsize=8m\nfilesize=16m", "--size 16M --bytes 8M", 16 << 20, "--size 16M"),
+        (
+            "rw=read\noffset=8m\nsize=8m\nfilesize=16m",
+            "--offset 8M --passes 1 --size 8M",
+            16 << 20,
+            "--size 16M",
+        ),
+        (
+            "rw=randread\noffset=12m\nsize=8m\nfilesize=16m",
+            "--offset 12M --pattern permutation",
+            16 << 20,
+            "--size 16M",
+        ),
+        (
+            "rw=randread\noffset=12m\nsize=8m\nfilesize=16m",
+            "--passes 1 --size 4M",
+            16 << 20,
+            "--size 16M",
+        ),
+        ("rw=randread\noffset=4m\nfilesize=16m", "--passes 1 --size 12M", 16 << 20, "--size 16M"),
+        ("rw=randread\nsize=8m\nfilesize=4m", "--passes 1 --size 4M", 4 << 20, "--size 4M"),
+        ("rw=randread\nfilename=f:g\nsize=16m", "--passes 1 --size 8M", 8 << 20, "--size 8M"),
+        (
+            "rw=randread\nfilename=f:g\nsize=8m\nfilesize=16m",
+            "--size 16M --bytes 8M",
+            16 << 20,
+            "--size 16M",
+        ),
+        (
+            "rw=randread\nfilename=f:g\nsize=40m\nfilesize=16m",
+            "--passes 1 --size 16M",
+            16 << 20,
+            "--size 16M",
+        ),
+        (
+            "rw=randread\nsize=8m\nfilesize=16m\ntime_based\nruntime=5",
+            "--duration 5s --size 16M",
+            16 << 20,
+            "--size 16M",
+        ),
+        (
+            "rw=read\nsize=8m\nfilesize=16m\ntime_based\nruntime=5",
+            "--duration 5s --size 16M",
+            16 << 20,
+            "--size 16M",
+        ),
+        (
+            "rw=read\nsize=8m\nfilesize=16m\nio_size=12m",
+            "--size 16M --bytes 12M",
+            16 << 20,
+            "--size 16M",
+        ),
+        (
+            "rw=read\nsize=8m\nfilesize=16m\nloops=3",
+            "--size 16M --bytes 24M",
+            16 << 20,
+            "--size 16M",
+        ),
+        ("rw=randread\nsize=8m\nfilesize=0", "--passes 1 --size 8M", 8 << 20, "--size 8M"),
+        (
+            "rw=read\nsize=4k\nbs=4k\nzero_buffers",
+            "--passes 1 --size 4k",
+            4096,
+            "--block-size 4k --depth 8 --passes 1 --zero 100% --size 4k",
+        ),
+    ] {
+        let load = one(&format!("[a]\nfilename=f\nbs=64k\n{lines}\n")
+            .replace("filename=f\nbs=64k\nrw=randread\nfilename", "bs=64k\nrw=randread\nfilename"));
+        let words = load.words().join(" ");
+        for part in used.split(" --") {
+            let part = part.trim_start_matches("--");
+            assert!(words.contains(&format!("--{part} ")), "{lines}: {part}: {words}");
+        }
+        for target in &load.targets {
+            assert_eq!(target.bytes, Some(whole), "{lines}");
+            let laid_out = load.laying_out(target).join(" ");
+            assert!(laid_out.contains(&format!("{first} --")), "{lines}: {laid_out}");
+        }
+        let bounds = words.contains("--passes") as u8
+            + words.contains("--bytes") as u8
+            + words.contains("--duration") as u8;
+        assert_eq!(bounds, 1, "{lines}: {words}");
+        // A load that fits into the file.
+        if !lines.contains("30K") {
+            spec(&load).check_target(whole, 512).unwrap_or_else(|error| panic!("{lines}: {error}"));
+        }
+    }
+}
+
 proptest::proptest! {
+    #[test]
+    fn a_file_of_any_length_is_laid_out_to_its_last_byte(bytes in 1_u64..1 << 42) {
+        let load = one(&format!("[a]\nfilename=f\nsize={bytes}\n"));
+        let words = load.laying_out(&load.targets[0]);
+        let of = |option: &str| {
+            let place = words.iter().position(|word| word == option).unwrap();
+            crate::value::size(&words[place + 1]).unwrap()
+        };
+        let (size, block) = (of("--size"), of("--block-size"));
+        assert!(size >= bytes && size - bytes < 4096 && size % block == 0, "{words:?}");
+        assert!(block % 4096 == 0 && block <= 1 << 20, "{words:?}");
+    }
+
+
     #[test]
     fn no_text_makes_it_panic(text in "(\\[[a-z]{0,3}\\]?\n|[a-z_]{0,9}(=[0-9a-z/:,%.-]{0,6})?\n|rw=rand(rw|read)\n|bs(range|split)?=[0-9k/:,-]{0,9}\n){0,9}") {
         let _ = of(&text);

@@ -1,7 +1,7 @@
 //! Values in fio's notation.
 
 use crate::Problem;
-use crate::ini::Entry;
+use crate::ini::{Entry, Section};
 
 /// A size in bytes, or as a share.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -131,6 +131,13 @@ impl Entry {
     /// Reads a time; a plain number counts `plain` nanoseconds.
     pub(crate) fn nanos(&self, plain: u64) -> Result<u64, Problem> {
         time(self.text(), plain).ok_or_else(|| self.wrong("a time (30, 15m, 2h)"))
+    }
+}
+
+impl Section {
+    /// Tells whether an option is switched on.
+    pub(crate) fn truth(&self, name: &str) -> Result<bool, Problem> {
+        self.last(&[name]).map_or(Ok(false), Entry::truth)
     }
 }
 

@@ -60,7 +60,6 @@ const OPERATIONS: &[(&str, &str)] = &[
     ("readwrite", "read=50,write=50"),
     ("rw", "read=50,write=50"),
     ("trim", "discard"),
-    ("trimwrite", "discard=50,write=50"),
 ];
 
 /// Returns what fio's option `word` is in a load.

@@ -7,8 +7,9 @@ use std::process::ExitCode;
 use clap::Parser;
 use fio::{FioLoad, Problem, Target};
 use serde_json::json;
+use units::Bytes;
 
-use crate::args::{Cli, Command, FioArgs, ImportArgs};
+use crate::args::{Cli, Command, FioArgs, ImportArgs, LoadArgs, as_options};
 use crate::failure::Failure;
 use crate::terminal::{Line, Style, Text, answer, json, say, say_line};
 
@@ -27,17 +28,22 @@ pub fn run(args: &FioArgs) -> Result<ExitCode, Failure> {
             load.last_for(&duration.to_string().replace(' ', ""));
         }
     }
+    loads.iter().try_for_each(|load| possible(load, args))?;
     if args.dry_run {
         shown(&loads, args);
         return Ok(ExitCode::SUCCESS);
     }
     for load in &loads {
         tell(load, args);
+        missing(load).try_for_each(too_short)?;
         for target in missing(load) {
             say(&format!("{} is written first, to be read:", target.name));
-            let code = one(&load.laying_out(target))?;
-            if code != ExitCode::SUCCESS {
-                return Ok(code);
+            let done = one(&load.laying_out(target));
+            if !matches!(done, Ok(ExitCode::SUCCESS)) {
+                if Path::new(&target.name).exists() {
+                    say(&format!("{} is not whole: remove it before it is read", target.name));
+                }
+                return done;
             }
         }
         let code = one(&words(load, args))?;
@@ -71,6 +77,9 @@ pub fn import(args: &ImportArgs) -> Result<ExitCode, Failure> {
             Failure::data(format!("{path} is no output of fio's that can be read: {what}"))
                 .with_help("run fio with --output-format=json+ --output=FILE")
         })?;
+        for notice in run.groups.iter().flat_map(|group| &group.notices) {
+            say(&format!("{path}: {notice}"));
+        }
         runs.push((name.to_owned(), path.into(), run));
     }
     let count = runs.len();
@@ -96,8 +105,14 @@ fn text(path: &Path) -> Result<String, Failure> {
 }
 
 fn mistakes(place: &str, problems: &[Problem]) -> Failure {
-    let all: Vec<_> = problems.iter().map(|one| format!("  {one}")).collect();
-    Failure::usage(format!("{place} cannot be done as it stands:\n{}", all.join("\n")))
+    let what = match problems {
+        [one] => one.to_string(),
+        all => {
+            all.iter().for_each(|one| say(&format!("{place}: {one}")));
+            format!("{} problems, each told above with its line", all.len())
+        }
+    };
+    Failure::usage(format!("{place} cannot be done as it stands: {what}"))
         .with_help("change these lines, or run it with fio; nothing was run")
 }
 
@@ -112,16 +127,46 @@ fn words(load: &FioLoad, args: &FioArgs) -> Vec<String> {
 
 /// Runs one load by its words.
 fn one(words: &[String]) -> Result<ExitCode, Failure> {
+    super::load::run(&asked(words).map_err(Failure::usage)?)
+}
+
+/// Reads the words of a load, or says what is wrong with them.
+fn asked(words: &[String]) -> Result<LoadArgs, String> {
     let program = std::iter::once("fathom").chain(words.iter().map(String::as_str));
     match Cli::try_parse_from(program) {
-        Ok(Cli { command: Command::Load(args), .. }) => super::load::run(&args),
-        Ok(_) => Ok(ExitCode::from(2)),
+        Ok(Cli { command: Command::Load(args), .. }) => Ok(*args),
+        Ok(_) => Err("these are no words of a load".to_owned()),
         Err(error) => {
             let what = error.to_string();
-            let what = what.lines().next().unwrap_or_default().trim_start_matches("error: ");
-            Err(Failure::usage(format!("this job cannot be done here: {what}")))
+            Err(what.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned())
         }
     }
+}
+
+/// Refuses a load that makes no sense, or that its files cannot hold, before anything is written.
+fn possible(load: &FioLoad, args: &FioArgs) -> Result<(), Failure> {
+    let wrong = |what: String| {
+        let jobs = load.names.join("], [");
+        Failure::usage(format!("[{jobs}], line {}, cannot be done here: {what}", load.line))
+            .with_help("change the job, or run it with fio; nothing was run")
+    };
+    let spec = asked(&words(load, args)).map_err(&wrong)?.spec();
+    let checked = spec.validate().and_then(|()| {
+        let files = load.targets.iter().filter_map(|target| target.bytes);
+        files.map(|bytes| spec.check_target(bytes, 512)).try_for_each(|range| range.map(drop))
+    });
+    checked.map_err(|error| {
+        wrong(format!("{} ({})", as_options(&error.to_string()), as_options(&error.help())))
+    })
+}
+
+/// Refuses a file that holds something, and less than is to be read.
+fn too_short(target: &Target) -> Result<(), Failure> {
+    let held = Path::new(&target.name).metadata().map_or(0, |found| found.len());
+    let Some(bytes) = target.bytes.filter(|_| held > 0) else { return Ok(()) };
+    let (name, held, bytes) = (&target.name, Bytes(held), Bytes(bytes));
+    Err(Failure::refused(format!("{name} holds {held}, and {bytes} of it are to be read"))
+        .with_help("remove it, so that it is written first, or name another file"))
 }
 
 /// The targets that are to be read and do not hold enough yet.

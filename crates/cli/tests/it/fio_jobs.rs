@@ -77,8 +77,9 @@ fn a_job_file_with_mistakes_runs_nothing_and_names_each_line() {
     for word in
         ["bad.fio cannot be done", "line 4: latency_target", "line 5: bss is not known: bs?"]
     {
-        assert!(said.err.contains(word), "{word}: {}", said.err);
+        assert!(said.err.lines().any(|line| line.contains(word)), "{word}: {}", said.err);
     }
+    assert!(!said.err.contains("\\n"), "{}", said.err);
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     assert_eq!(fathom_in(dir.path(), &["fio", "none.fio"]).code, Some(2));
     // fio takes what is refused here for a mistake of ours alone where it is one: both take the good one.
@@ -95,6 +96,60 @@ fn a_job_file_with_mistakes_runs_nothing_and_names_each_line() {
         .unwrap();
     piped.stdin.take().unwrap().write_all(b"[a]\nsize=1m\n").unwrap();
     assert!(piped.wait_with_output().unwrap().status.success());
+}
+
+#[test]
+fn files_are_laid_out_whole_and_what_cannot_be_done_is_refused_before_anything_is_written() {
+    let (dir, _) = fresh();
+    let job = |name: &str, lines: &str| {
+        fs::write(dir.path().join("job.fio"), format!("[a]\nfilename={name}\n{lines}\n")).unwrap();
+    };
+    for (name, lines, length) in [
+        ("small", "filesize=30K", 32 << 10),
+        ("odd", "size=1100k\nbs=64k", 1100 << 10),
+        ("behind", "offset=1m\nsize=1m", 2 << 20),
+        ("zones", "rw=randread\nsize=1m\nrandom_distribution=zoned:50/5:50/", 1 << 20),
+        ("part", "rw=randread\nsize=1m\nfilesize=2m", 2 << 20),
+        ("both", "rw=read\noffset=1m\nsize=1m\nfilesize=2m", 2 << 20),
+    ] {
+        job(name, lines);
+        let said = fathom_in(dir.path(), &["fio", "job.fio", "--json"]);
+        assert_eq!(said.code, Some(0), "{name}: {}", said.err);
+        let written = fs::read(dir.path().join(name)).unwrap();
+        assert_eq!(written.len(), length, "{name}");
+        assert!(written.chunks(4096).all(|block| block.iter().any(|byte| *byte != 0)), "{name}");
+        let last = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap();
+        let last = said.out.lines().map(last).rfind(|line| line["operations"].is_object()).unwrap();
+        let bytes =
+            last["operations"].as_object().unwrap().values().next().unwrap()["bytes"].as_u64();
+        let read = match name {
+            "small" => 28 << 10,
+            "odd" => 1088 << 10,
+            _ => 1 << 20,
+        };
+        assert_eq!(bytes, Some(read), "{name}");
+    }
+    // What is there and too short is neither written to nor read.
+    fs::write(dir.path().join("mine"), "x".repeat(4096)).unwrap();
+    job("mine", "size=1m");
+    let said = fathom_in(dir.path(), &["fio", "job.fio", "--destroy-data"]);
+    assert_eq!(said.code, Some(4), "{}", said.err);
+    assert!(said.err.contains("mine holds 4"), "{}", said.err);
+    assert_eq!(fs::metadata(dir.path().join("mine")).unwrap().len(), 4096);
+    for lines in [
+        "rw=randread\nsize=1m\nrandom_distribution=zipf:0",
+        "size=2k",
+        "size=1m\noffset=1000\ndirect=1",
+        "rw=randread\nnorandommap\nsize=1000k\nbs=64k",
+    ] {
+        job("none", lines);
+        for more in [&["--dry-run"][..], &[]] {
+            let said = fathom_in(dir.path(), &[&["fio", "job.fio"], more].concat());
+            assert_eq!(said.code, Some(2), "{lines}: {}", said.err);
+            assert!(said.err.contains("[a], line 1, cannot be done here"), "{}", said.err);
+        }
+        assert!(!dir.path().join("none").exists(), "{lines}");
+    }
 }
 
 /// Runs fio on nothing and returns the file of what it said.
@@ -150,6 +205,11 @@ fn what_fio_said_is_shown_compared_and_exported_as_any_result() {
     assert!(two.unwrap()["ios"].as_u64() > read["ios"].as_u64());
     expect(0, &["report", text(&out), "-o", text(&dir.path().join("page.html"))]);
     assert!(expect(0, &["show", text(&out), "--markdown"]).out.contains("IOPS of randread"));
+    // A run that is given twice is refused, whatever it is called.
+    let again = dir.path().join("again");
+    let twice = fathom_in(dir.path(), &["import", words[0], "x=one0.json", "--out", text(&again)]);
+    assert_eq!(twice.code, Some(2), "{}", twice.err);
+    assert!(twice.err.contains("holds the run of") && !again.exists(), "{}", twice.err);
     // What is none of fio's is refused.
     fs::write(dir.path().join("x.json"), "{\"a\": 1}").unwrap();
     let other = dir.path().join("other");
