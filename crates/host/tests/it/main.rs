@@ -4,6 +4,7 @@
 mod claims;
 mod executor;
 mod file_systems;
+mod locks;
 mod loop_device;
 mod samplers;
 mod stacks;
