@@ -14,7 +14,8 @@ use crate::opened::open_alone;
 /// The words before the holder of a lock.
 pub(crate) const LOCKED_BY: &str = "locked by ";
 /// The remedy where another program holds a lock.
-pub(crate) const FREE_LOCK: &str = "stop the program that uses it (a virtual machine, qemu-nbd), or give another target; --destroy-data does not change this";
+pub(crate) const FREE_LOCK: &str = "stop the program that uses it (a virtual machine, qemu-nbd), or give another target; \
+    --destroy-data does not change this";
 
 /// Every use of the device with this number and of what shares bytes with it, in words.
 pub(crate) fn of_device(number: Number) -> io::Result<Vec<String>> {

@@ -66,7 +66,7 @@ fn refused_while_held(test: &str, program: &str, hold: fn(&Path) -> Option<Held>
         };
         let holder = format!("locked by {program} (process {})", held.0.id());
         for claimed in claims() {
-            let error = claimed.expect_err(&format!("{} is held", path.display()));
+            let error = claimed.unwrap_err();
             assert_eq!(error.kind(), ClaimKind::Refused, "{error}");
             assert!(error.to_string().contains(&holder), "{error}");
             assert!(error.help().contains("stop the program"), "{}", error.help());
