@@ -235,7 +235,7 @@ impl Output<'_> {
     }
 
     fn folder_is_writable(&self, place: &Path) -> Result<(), Failure> {
-        self.writable(folder(place))
+        results::draft::try_in(folder(place)).map_err(|error| self.not_written(&error))
     }
 
     fn writable(&self, place: &Path) -> Result<(), Failure> {

@@ -240,8 +240,8 @@ fn nature(
         let Some(target) = Target::of_spec(&aim.target, access)? else { continue };
         let memory = buffers.slot(0);
         let part = libc::iovec { iov_base: memory.as_mut_ptr().cast(), iov_len: memory.len() };
-        let (start, size) = spec.range_in(target.size.0);
-        let at = start as libc::off_t;
+        let range = spec.range_in(target.size.0);
+        let at = range.0 as libc::off_t;
         // SAFETY: the kernel writes at most the slot's bytes, which are borrowed here.
         let read = unsafe {
             libc::preadv2(target.file.as_raw_fd(), &raw const part, 1, at, libc::RWF_NOWAIT)
@@ -249,7 +249,7 @@ fn nature(
         nature.blocks |= read < 0 && calls::errno() == libc::EOPNOTSUPP;
         nature.ring_misplaces |= target.ring_misplaces && writes;
         nature.direct &= target.direct;
-        nature.holes |= target.has_hole(Bytes(start), size.map(Bytes));
+        nature.holes |= target.has_hole(range);
     }
     Ok(nature)
 }

@@ -63,6 +63,10 @@ impl OpenedTargets {
             if target.ring_misplaces && load.spec.writes() {
                 ring_misplaces.push(aim.target.name());
             }
+            let reads = access(load).reads;
+            if reads && target.has_hole(load.spec.range_in(target.size.0)) {
+                notices.push(unwritten(&aim.target.name()));
+            }
             notices.extend(target.notices);
             let Target { file, block, made, .. } = target;
             files.push(TargetFile { file, block, made });
@@ -292,6 +296,11 @@ fn access(load: &Load) -> Access {
         direct: load.spec.direct,
         create: load.may_create,
     }
+}
+
+/// Returns what to say of a file with parts in the load's range that nobody wrote.
+fn unwritten(path: &str) -> String {
+    format!("{path} has parts that were never written: reads of them need no device")
 }
 
 /// Returns what to say when io_uring was asked for where it may write to the wrong place.

@@ -131,23 +131,17 @@ impl Target {
                 path.display()
             ));
         }
-        if access.reads && !block && (new || has_holes(&file)) {
-            notices.push(format!(
-                "{} has parts that were never written: reads of them need no device",
-                path.display()
-            ));
-        }
         let alignment = if direct { least } else { 1 };
         let ring_misplaces = direct && !block && is_on(&file, &[FUSE]);
         Ok(Self { file, block, fresh: new, made, size, alignment, direct, ring_misplaces, notices })
     }
 
-    /// Tells whether the file has parts from `offset` on (`size` bytes) that were never written: holes or preallocated space. A device cannot
-    /// tell, nor can some file systems.
-    pub(crate) fn has_hole(&self, offset: Bytes, size: Option<Bytes>) -> bool {
-        let end = size.map_or(u64::MAX, |size| offset.0.saturating_add(size.0)).min(self.size.0);
-        let hole = || rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Hole(offset.0));
-        !self.block && offset.0 < end && hole().is_ok_and(|hole| hole < end)
+    /// Tells whether the file has parts from `offset` on (`size` bytes) that were never written: holes or preallocated space, which takes
+    /// as much room as what was written. A device cannot tell, nor can some file systems.
+    pub(crate) fn has_hole(&self, (offset, size): (u64, Option<u64>)) -> bool {
+        let end = size.map_or(u64::MAX, |size| offset.saturating_add(size)).min(self.size.0);
+        let hole = || rustix::fs::seek(&self.file, rustix::fs::SeekFrom::Hole(offset));
+        !self.block && offset < end && (self.fresh || hole().is_ok_and(|hole| hole < end))
     }
 }
 
@@ -279,10 +273,6 @@ fn is_on(file: &File, systems: &[u32]) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|fs| systems.contains(&(fs.f_type as u32)))
 }
 
-fn has_holes(file: &File) -> bool {
-    file.metadata().is_ok_and(|m| m.blocks() * 512 < m.len())
-}
-
 /// btrfs, which reads and writes less than its blocks through the page cache, and tells nobody (`btrfs_direct_read`).
 const BTRFS: u32 = 0x9123_683e;
 
@@ -322,7 +312,7 @@ mod tests {
         let access = Access { create: Some(Bytes(1 << 20)), ..WISH };
         let target = open(&path, access).unwrap();
         assert_eq!(target.size, Bytes(1 << 20));
-        assert!(target.notices.iter().any(|n| n.contains("never written")), "{target:?}");
+        assert!(target.has_hole((0, None)), "{target:?}");
         let again = open(&path, Access { create: Some(Bytes(1 << 30)), ..WISH }).unwrap();
         assert_eq!(again.size, Bytes(1 << 20));
     }

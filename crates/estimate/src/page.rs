@@ -30,6 +30,8 @@ pub fn page(answer: &Answer) -> String {
             @if answer.sources.unreadable + answer.sources.changed > 0 { div.banner role="note" {
                 b { "Not all was read. " } (grouped(answer.sources.unreadable)) " could not be read, "
                 (grouped(answer.sources.changed)) " changed meanwhile." } }
+            @if answer.sources.in_use > 0 { div.banner role="note" {
+                b { (grouped(answer.sources.in_use)) " in use while read. " } (answer.sources.in_use_named.iter().map(|one| format!("{}: {}", one.path, one.what)).collect::<Vec<_>>().join(", ")) } }
             @if answer.sources.left_out > 0 { div.banner role="note" {
                 b { "Other file systems were left out. " } (answer.sources.left_out_named.iter().map(|one| one.path.as_str()).collect::<Vec<_>>().join(", ")) } }
             @if answer.sources.streams > 0 && answer.blocks.zero > 0 { div.banner role="note" {

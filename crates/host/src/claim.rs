@@ -237,6 +237,8 @@ fn unused(path: &Path, identity: &str, uses: io::Result<Vec<String>>) -> Result<
     uses.first().map_or(Ok(()), |first| {
         let remedy = if names_run(first) {
             "it is of a run: wait for its end (after a kill: fathom clean RESULT); --destroy-data does not change this"
+        } else if first.contains(usage::LOCKED_BY) {
+            usage::FREE_LOCK
         } else {
             "give a target that nothing uses; --destroy-data does not change this"
         };
@@ -261,16 +263,35 @@ fn lock_beside(file: File, identity: &str) -> Result<Lock, ClaimError> {
 }
 
 fn locked(file: File, operation: FlockOperation, identity: &str) -> Result<Lock, ClaimError> {
-    match flock(&file, operation) {
-        Ok(()) => Ok(Lock(file)),
-        Err(error) => Err(ClaimError {
-            source: Some(error.into()),
-            ..ClaimError::refused(
-                format!("{identity} is claimed by another run"),
-                "wait for its end, or give another target",
-            )
-        }),
-    }
+    // Asked before anything of ours is held: over NFS both kinds of locks are one.
+    unlocked(&file, identity)?;
+    let Err(error) = flock(&file, operation) else { return Ok(Lock(file)) };
+    let holder = sys::locks::holder(&file);
+    let refused = match holder.program().filter(|name| !name.starts_with("fathom")) {
+        Some(_) => ClaimError::refused(
+            format!("{identity} is in use: {}{holder}", usage::LOCKED_BY),
+            "wait for its end, or give another target",
+        ),
+        None => ClaimError::refused(
+            format!("{identity} is claimed by another run"),
+            "wait for its end, or give another target",
+        ),
+    };
+    Err(ClaimError { source: Some(error.into()), ..refused })
+}
+
+/// Refuses what another program holds with a lock on some of its bytes, as QEMU does.
+fn unlocked(file: &File, identity: &str) -> Result<(), ClaimError> {
+    let held = usage::lock_on(file).map_err(|source| ClaimError {
+        source: Some(source),
+        ..ClaimError::refused(
+            format!("{identity}: nobody can tell whether another program holds a lock on it"),
+            "give a target on a file system that keeps locks",
+        )
+    })?;
+    held.map_or(Ok(()), |held| {
+        Err(ClaimError::refused(format!("{identity} is in use: {held}"), usage::FREE_LOCK))
+    })
 }
 
 /// Opens the device as the kernel's users of whole devices do: it refuses when there is one, wherever it is mounted.

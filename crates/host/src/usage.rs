@@ -11,6 +11,12 @@ use crate::backing::{BackingChain, backing, devices};
 use crate::mounts::mounted;
 use crate::opened::open_alone;
 
+/// The words before the holder of a lock.
+pub(crate) const LOCKED_BY: &str = "locked by ";
+/// The remedy where another program holds a lock.
+pub(crate) const FREE_LOCK: &str = "stop the program that uses it (a virtual machine, qemu-nbd), or give another target; \
+    --destroy-data does not change this";
+
 /// Every use of the device with this number and of what shares bytes with it, in words.
 pub(crate) fn of_device(number: Number) -> io::Result<Vec<String>> {
     let mut uses = single(number, "", true)?;
@@ -132,9 +138,27 @@ fn single(number: Number, whose: &str, held: bool) -> io::Result<Vec<String>> {
     if is_swap(number)? {
         uses.push(format!("{whose}used as swap"));
     }
+    uses.extend(lock_of(number).map(|lock| format!("{whose}{lock}")));
     let holders = if held { holders(number)? } else { Vec::new() };
     uses.extend(holders.iter().map(|holder| format!("{whose}held by {holder}")));
     Ok(uses)
+}
+
+/// The lock that another program holds on bytes of what is open, in words.
+pub(crate) fn lock_on(file: &File) -> io::Result<Option<String>> {
+    Ok(sys::locks::of_bytes(file)?.map(|holder| format!("{LOCKED_BY}{holder}")))
+}
+
+/// The lock that another program holds on bytes of a device, or of the file that it stands on; `None` where it cannot be opened.
+fn lock_of(number: Number) -> Option<String> {
+    let name = std::fs::read_to_string(sysfs(number).join("uevent")).unwrap_or_default();
+    let name = name.lines().find_map(|line| line.strip_prefix("DEVNAME="));
+    let quietly = || {
+        let node = node(name?, number)?;
+        OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(node).ok()
+    };
+    let places = quietly().into_iter().chain(file_below(number));
+    places.filter_map(|file| lock_on(&file).ok().flatten()).next()
 }
 
 fn is_swap(number: Number) -> io::Result<bool> {

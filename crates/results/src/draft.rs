@@ -92,6 +92,14 @@ impl Draft {
     }
 }
 
+/// Makes a file without a name in a directory, which is gone at once: no right tells whether a directory takes files (`/proc` takes none).
+///
+/// # Errors
+/// When none can be made there.
+pub fn try_in(folder: &Path) -> io::Result<()> {
+    tempfile::tempfile_in(folder).map(drop)
+}
+
 /// The remedy for a pipe that nobody reads ([`ErrorKind::NotConnected`]).
 pub const NO_READER: &str = "start the program that reads it first, or name a file";
 

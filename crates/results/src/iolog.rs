@@ -1,7 +1,8 @@
 //! The log of every I/O: a small header, then 40 bytes for each I/O, little end first.
 //!
 //! `docs/results.md` shows the layout. A log that was cut off is readable up to its last whole record, and has no
-//! closing record; so its reader knows that it was cut off, and how many I/Os a complete one left out.
+//! closing record; so its reader knows that it was cut off, and how many I/Os a complete one left out. Records that can be no I/O of the
+//! log are damage: they are left out and counted.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -17,6 +18,10 @@ pub const RECORD: usize = 40;
 const CLOSING: u16 = u16::MAX;
 /// The longest header that is believed.
 const LONGEST_HEADER: u32 = 1 << 20;
+/// The longest time between the ends of two I/Os of which one follows the other in a log, nanoseconds: 30 days.
+const LONGEST_STEP_NS: u64 = 30 * 24 * 3600 * 1_000_000_000;
+/// The highest number of an error (`MAX_ERRNO` of the kernel).
+const MOST_ERROR: i32 = 4095;
 
 /// The header of a log: the names that its records refer to by number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,6 +83,24 @@ impl IoRecord {
             target: short(36),
         }
     }
+}
+
+/// Returns when the I/O ended of which these are the bytes in a log, nanoseconds since the run's epoch; `None` of what can be none of it.
+fn end_of(
+    record: &IoRecord,
+    bytes: &[u8; RECORD],
+    header: &Header,
+    last: Option<u64>,
+) -> Option<u64> {
+    // What is not used is zero; no I/O is all zeros.
+    let whole = bytes[38..] == [0, 0] && *bytes != [0; RECORD];
+    let named = usize::from(record.operation) < header.operations.len()
+        && usize::from(record.target) < header.targets.len();
+    let error = (-1..=MOST_ERROR).contains(&record.error);
+    record.offset.checked_add(record.length.into())?;
+    let end = record.start_ns.checked_add(record.latency_ns)?;
+    let near = last.is_none_or(|last| end.abs_diff(last) <= LONGEST_STEP_NS);
+    (whole && named && error && near).then_some(end)
 }
 
 /// The columns of [`IoRecord::csv`], with their units; times count from the run's epoch.
@@ -161,6 +184,10 @@ pub struct Reader<R> {
     input: R,
     header: Header,
     closing: Option<Closing>,
+    /// When the last I/O ended.
+    last: Option<u64>,
+    good: u64,
+    damaged: u64,
 }
 
 impl<R: BufRead> Reader<R> {
@@ -181,7 +208,7 @@ impl<R: BufRead> Reader<R> {
         let mut text = Vec::new();
         (&mut input).take(word(12).into()).read_to_end(&mut text)?;
         let header = serde_json::from_slice(&text).map_err(|_| IoLogError::Header)?;
-        Ok(Self { input, header, closing: None })
+        Ok(Self { input, header, closing: None, last: None, good: 0, damaged: 0 })
     }
 
     /// Returns what the log is of.
@@ -193,28 +220,48 @@ impl<R: BufRead> Reader<R> {
     pub fn closing(&self) -> Option<Closing> {
         self.closing
     }
+
+    /// Returns how many records were damaged so far: those that can be no I/O of this log, and, once it has ended, those that it should
+    /// have and has not. Damage that looks like an I/O is not seen.
+    pub fn damaged(&self) -> u64 {
+        let there = self.good.saturating_add(self.damaged);
+        let missing = self.closing.map_or(0, |closing| closing.recorded.saturating_sub(there));
+        self.damaged.saturating_add(missing)
+    }
+
+    /// Returns how the log ends, if these are the bytes of its end: nothing comes after them.
+    fn end(&mut self, record: &IoRecord, bytes: &[u8; RECORD]) -> io::Result<Option<Closing>> {
+        let closing = Closing { recorded: record.start_ns, dropped: record.latency_ns };
+        let mut whole = Vec::new();
+        close(&mut whole, closing)?;
+        Ok((whole == bytes && self.input.fill_buf()?.is_empty()).then_some(closing))
+    }
 }
 
 impl<R: BufRead> Iterator for Reader<R> {
     type Item = io::Result<IoRecord>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.closing.is_some() {
-            return None;
+        while self.closing.is_none() {
+            let mut bytes = [0; RECORD];
+            match self.input.read_exact(&mut bytes) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return None,
+                Err(error) => return Some(Err(error)),
+            }
+            let record = IoRecord::decode(&bytes);
+            if let Some(end) = end_of(&record, &bytes, &self.header, self.last) {
+                self.last = Some(end);
+                self.good += 1;
+                return Some(Ok(record));
+            }
+            match self.end(&record, &bytes) {
+                Ok(None) => self.damaged += 1,
+                Ok(closing) => self.closing = closing,
+                Err(error) => return Some(Err(error)),
+            }
         }
-        let mut bytes = [0; RECORD];
-        match self.input.read_exact(&mut bytes) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return None,
-            Err(error) => return Some(Err(error)),
-        }
-        let record = IoRecord::decode(&bytes);
-        if record.operation == CLOSING {
-            let (recorded, dropped) = (record.start_ns, record.latency_ns);
-            self.closing = Some(Closing { recorded, dropped });
-            return None;
-        }
-        Some(Ok(record))
+        None
     }
 }
 
@@ -236,17 +283,19 @@ mod tests {
     }
 
     fn record() -> impl Strategy<Value = IoRecord> {
-        let place = (any::<u64>(), any::<u32>(), any::<i32>());
-        (any::<u64>(), any::<u64>(), place, any::<u16>(), 0u16..CLOSING, any::<u16>()).prop_map(
-            |(start_ns, latency_ns, (offset, length, error), job, operation, target)| IoRecord {
+        // Ends of I/Os lie within the longest step of each other.
+        let times = (0..LONGEST_STEP_NS / 2, 1..LONGEST_STEP_NS / 2);
+        let place = (0..u64::MAX >> 1, any::<u32>(), -1..=MOST_ERROR);
+        (times, place, any::<u16>()).prop_map(
+            |((start_ns, latency_ns), (offset, length, error), job)| IoRecord {
                 start_ns,
                 latency_ns,
                 offset,
                 length,
                 error,
                 job,
-                operation,
-                target,
+                operation: 0,
+                target: 0,
             },
         )
     }
@@ -260,7 +309,7 @@ mod tests {
             prop_assert_eq!(reader.header(), &header());
             let read: Vec<_> = reader.by_ref().collect::<Result<_, _>>().unwrap();
             prop_assert_eq!(read, records);
-            prop_assert_eq!(reader.closing(), Some(closing));
+            prop_assert_eq!((reader.closing(), reader.damaged()), (Some(closing), 0));
         }
 
         #[test]
@@ -291,6 +340,43 @@ mod tests {
         assert_eq!(record.csv(&header), "5,61000,randread,8192,4096,3,\"a,\"\"b\"\"\",-1");
         let plain = IoRecord { target: 0, ..record }.csv(&header);
         assert_eq!(plain.split(',').count(), CSV_HEADER.split(',').count());
+    }
+
+    #[test]
+    fn what_can_be_no_io_is_left_out_and_counted() {
+        let io =
+            |n: u64| IoRecord { start_ns: n, latency_ns: 9, length: 4096, ..Default::default() };
+        let records = [io(1), io(2), io(3), io(4)];
+        let closing = Closing { recorded: 4, dropped: 0 };
+        let whole = log(&records, Some(closing));
+        let first = whole.len() - 5 * RECORD;
+        type Harm = (&'static str, fn(&mut [u8]));
+        let harms: [Harm; 8] = [
+            ("zeros", |bytes| bytes.fill(0)),
+            ("ones, as in the end of a log", |bytes| bytes.fill(255)),
+            ("text", |bytes| bytes.fill(b'x')),
+            ("another operation", |bytes| bytes[34] = 1),
+            ("another target", |bytes| bytes[36] = 7),
+            ("years later", |bytes| bytes[7] = 1),
+            ("an error that is none", |bytes| bytes[28..32].fill(0x80)),
+            ("the end of a log", |bytes| {
+                let mut end = Vec::new();
+                close(&mut end, Closing { recorded: 2, dropped: 0 }).unwrap();
+                bytes.copy_from_slice(&end);
+            }),
+        ];
+        for (name, harm) in harms {
+            let mut bytes = whole.clone();
+            harm(&mut bytes[first + RECORD..first + 2 * RECORD]);
+            let mut reader = Reader::new(bytes.as_slice()).unwrap();
+            let read: Vec<_> = reader.by_ref().collect::<Result<_, _>>().unwrap();
+            assert_eq!(read, [io(1), io(3), io(4)], "{name}");
+            assert_eq!((reader.damaged(), reader.closing()), (1, Some(closing)), "{name}");
+        }
+        let mut shorter = whole.clone();
+        shorter.drain(first..first + 2 * RECORD);
+        let mut reader = Reader::new(shorter.as_slice()).unwrap();
+        assert_eq!((reader.by_ref().count(), reader.damaged()), (2, 2));
     }
 
     #[test]

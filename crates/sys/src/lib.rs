@@ -17,6 +17,7 @@ pub mod interrupt;
 pub mod keeper;
 pub mod kernel_log;
 pub mod lifeline;
+pub mod locks;
 pub mod made;
 pub mod meant;
 pub mod memory;

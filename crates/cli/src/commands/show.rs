@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use results::iolog::{self, Reader};
 use units::printable;
+use units::show::grouped;
 
 use crate::args::{BENCH, ShowArgs};
 use crate::failure::Failure;
@@ -108,6 +109,12 @@ fn io_log(path: &Path) -> Result<ExitCode, Failure> {
         lost(error);
     }
     let note = Style::of_stderr().note("note:");
+    let damaged = reader.damaged();
+    if damaged > 0 {
+        let said =
+            "this log is damaged: records that can be no I/O of it, or are gone, are left out:";
+        say_line(note.clone().and(format!("{said} {}", grouped(damaged))));
+    }
     match reader.closing() {
         None => {
             say_line(note.and("this log was cut off: how many I/Os are missing is not known"));
@@ -117,7 +124,7 @@ fn io_log(path: &Path) -> Result<ExitCode, Failure> {
             if closing.dropped > 0 {
                 say_line(note.and(format!("{} I/Os are missing from this log", closing.dropped)));
             }
-            Ok(ExitCode::SUCCESS)
+            Ok(ExitCode::from(if damaged > 0 { 5 } else { 0 }))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! An estimate as people read it.
 
-use estimate::{Answer, Progress, Sizing, Trouble};
+use estimate::{Answer, Progress, Sizing, Sources, Trouble};
 use indicatif::ProgressBar;
 use units::show::{bytes, grouped};
 use units::{Nanos, Unit};
@@ -253,6 +253,20 @@ fn told_once(troubles: &[Trouble]) -> Vec<(String, usize)> {
     told
 }
 
+fn in_use(sources: &Sources, style: Style) {
+    for held in &sources.in_use_named {
+        let said =
+            format!("{} is in use ({}): it may change while it is read", held.path, held.what);
+        say_line(style.note("note:").and(said));
+    }
+    let more = sources.in_use - sources.in_use_named.len() as u64;
+    if more > 0 {
+        let said =
+            format!("{} more are in use: they may change while they are read", grouped(more));
+        say_line(style.note("note:").and(said));
+    }
+}
+
 fn troubles(text: &mut Text, answer: &Answer) {
     let style = Style::of_stderr();
     let sources = &answer.sources;
@@ -294,6 +308,7 @@ fn troubles(text: &mut Text, answer: &Answer) {
                 .and(format!("left out {places} where other file systems are mounted")),
         );
     }
+    in_use(sources, style);
     for (said, times) in told_once(&sources.troubles) {
         let times = if times > 1 { format!(" ({times} times)") } else { String::new() };
         say_line(style.note("warning:").and(format!("{said}{times}")));

@@ -368,3 +368,22 @@ fn a_trend_names_what_it_leaves_out_and_goes_on_with_the_rest() {
     assert_eq!(all["series"][0]["threshold"], 0.03);
     assert_eq!(all["series"][0]["results"][0]["sealed"], false);
 }
+
+#[test]
+fn a_log_with_damage_in_its_middle_is_shown_without_it_and_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let load = ["load", "null", "--size", "1M", "--ios", "200", "--io-log", "ios"];
+    assert_eq!(fathom_in(dir.path(), &load).code, Some(0));
+    let path = dir.path().join("ios");
+    let whole = fathom_in(dir.path(), &["show", "ios"]);
+    assert_eq!((whole.code, whole.out.lines().count()), (Some(0), 201), "{}", whole.err);
+    let mut bytes = std::fs::read(&path).unwrap();
+    // Of the records 100 and 101, which begin 101 and 100 records before the last, the closing one.
+    let begin = bytes.len() - 101 * 40;
+    bytes[begin + 30..begin + 60].fill(0xa5);
+    std::fs::write(&path, bytes).unwrap();
+    let answer = fathom_in(dir.path(), &["show", "ios"]);
+    assert_eq!((answer.code, answer.out.lines().count()), (Some(5), 199), "{}", answer.err);
+    assert!(answer.err.contains("gone, are left out: 2"), "{}", answer.err);
+    assert!(answer.out.lines().all(|line| whole.out.lines().any(|other| other == line)));
+}

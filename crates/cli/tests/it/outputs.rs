@@ -297,3 +297,20 @@ fn a_load_that_never_begins_leaves_the_logs_of_the_last_one() {
     assert_eq!(answer.code, Some(2), "{}", answer.err);
     assert!(everything(dir.path()) == before);
 }
+
+#[test]
+fn a_file_that_cannot_be_made_is_refused_before_anything_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    for option in ["--io-log", "--latency-log", "--page", "--verify-state"] {
+        // Whoever may do everything has the right to write there, and still nothing can be made.
+        let words = ["load", "new", "--size", "1M", "--ops", "write=100", "--ios", "9"];
+        let answer = fathom_in(dir.path(), &[&words[..], &[option, "/proc/x"]].concat());
+        assert_eq!(answer.code, Some(2), "{}", answer.err);
+        assert!(
+            answer.err.contains(&format!("{option} /proc/x cannot be written")),
+            "{}",
+            answer.err
+        );
+        assert!(!dir.path().join("new").exists(), "{option}");
+    }
+}

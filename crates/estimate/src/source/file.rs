@@ -17,6 +17,10 @@ use super::qcow2::Image;
 use super::tally::Tally;
 use super::uncached_file::{UncachedFile, is_memory, read_full};
 
+/// Bytes of the smallest file of which it is asked whether another program holds it: disks of guests are larger, and over a network each question
+/// takes its time.
+const LIVE: u64 = 1 << 20;
+
 /// Something that can be read at an offset.
 #[derive(Debug)]
 pub enum Source {
@@ -162,6 +166,9 @@ impl Tracked {
     fn open(&self) -> io::Result<&UncachedFile> {
         let opened = self.file.get_or_init(|| {
             let file = open_quietly(self.near.as_ref(), &self.path)?;
+            if self.length >= LIVE {
+                self.tally.in_use(&self.path, &file);
+            }
             let memory = self.tally.is_memory(self.device, || is_memory(&file));
             Ok(UncachedFile::new(file, memory, self.length))
         });

@@ -8,6 +8,9 @@ pub const HEAD: usize = 4096;
 /// Bytes of the end that tell one.
 pub const TAIL: usize = 512;
 
+/// The beginning of a result that was packed into one file.
+const PACKAGE: &[u8] = b"\x50\x2a\x4d\x18\x0e\0\0\0fathom result\n";
+
 /// A format that is recognised and not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Format {
@@ -85,6 +88,34 @@ fn is_cpio(head: &[u8]) -> bool {
         || (has(head, 0, b"070701") || has(head, 0, b"070702")) && digits(true)
 }
 
+/// Frames that are skipped to find the first one with data.
+const SKIPPED: usize = 64;
+
+/// Returns where what is packed begins: behind the frames that readers of zstd and LZ4 skip. `read` gives the eight bytes at a place; where it has
+/// none, the way ends.
+pub fn behind_frames(mut read: impl FnMut(u64) -> Option<[u8; 8]>) -> u64 {
+    let mut place = 0;
+    for _ in 0..SKIPPED {
+        let Some([a, b, c, d, length @ ..]) = read(place) else { break };
+        if u32::from_le_bytes([a, b, c, d]) & !0xf != 0x184d_2a50 {
+            break;
+        }
+        place += 8 + u64::from(u32::from_le_bytes(length));
+    }
+    place
+}
+
+/// The format of what lies behind such frames, or at the beginning, if it is one of those that have them.
+pub fn in_frames(body: &[u8]) -> Option<Format> {
+    let fifth = body.get(4).copied().unwrap_or(0);
+    let known = [
+        (has(body, 0, &[0x28, 0xb5, 0x2f, 0xfd]) && fifth & 0x08 == 0, "zstd file", "zstd"),
+        (has(body, 0, &[0x04, 0x22, 0x4d, 0x18]) && fifth >> 6 == 1, "lz4 file", "lz4"),
+    ];
+    let (_, name, program) = known.into_iter().find(|(is, ..)| *is)?;
+    Some(Format { name, reader: Reader::Unpacker(program) })
+}
+
 /// The format of what begins with `head` and whose last 512 bytes are `tail` (nothing where they are not known). More than the magic is
 /// looked at: data that begins like a format by chance is data.
 pub fn recognise(head: &[u8], tail: &[u8]) -> Option<Format> {
@@ -118,11 +149,7 @@ pub fn recognise(head: &[u8], tail: &[u8]) -> Option<Format> {
         ),
         (has(head, 0, b"LUKS\xba\xbe\0") && matches!(byte(7), 1 | 2), "LUKS volume", Luks),
         (has(head, 0, &[0x1f, 0x8b, 8]) && byte(3) < 0x20, "gzip file", Unpacker("gzip")),
-        (
-            has(head, 0, &[0x28, 0xb5, 0x2f, 0xfd]) && byte(4) & 0x08 == 0,
-            "zstd file",
-            Unpacker("zstd"),
-        ),
+        (has(head, 0, PACKAGE), "result that Fathom packed", Unpacked("fathom unpack")),
         (has(head, 0, b"\xfd7zXZ\0\0") && byte(7) < 0x10, "xz file", Unpacker("xz")),
         (is_lzma(head), "lzma file", Unpacker("xz")),
         (
@@ -130,7 +157,6 @@ pub fn recognise(head: &[u8], tail: &[u8]) -> Option<Format> {
             "bzip2 file",
             Unpacker("bzip2"),
         ),
-        (has(head, 0, &[0x04, 0x22, 0x4d, 0x18]) && byte(4) >> 6 == 1, "lz4 file", Unpacker("lz4")),
         (
             has(head, 0, b"PK\x03\x04") && byte(5) == 0 && byte(9) == 0,
             "zip archive",
@@ -150,7 +176,11 @@ pub fn recognise(head: &[u8], tail: &[u8]) -> Option<Format> {
             Unpacked("zfs receive POOL/NAME <"),
         ),
     ];
-    known.into_iter().find(|(is, ..)| *is).map(|(_, name, reader)| Format { name, reader })
+    let found = known.into_iter().find(|(is, ..)| *is);
+    found.map(|(_, name, reader)| Format { name, reader }).or_else(|| {
+        let body = behind_frames(|place| at(head, usize::try_from(place).ok()?));
+        in_frames(head.get(usize::try_from(body).ok()?..)?)
+    })
 }
 
 impl Format {

@@ -1,5 +1,6 @@
 //! Tally of the sources that a scan met: counts, and the first few troubles by name.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -61,6 +62,12 @@ pub struct Sources {
     /// The first of what was left out.
     #[serde(default)]
     pub left_out_named: Vec<Trouble>,
+    /// Files of 1 MiB and more, images and devices that another program holds with a lock, as QEMU does: they may change while they are read.
+    #[serde(default)]
+    pub in_use: u64,
+    /// The first of what is in use, each with who holds it.
+    #[serde(default)]
+    pub in_use_named: Vec<Trouble>,
     /// Files, directories or parts of them that could not be read.
     pub unreadable: u64,
     /// Files that changed while they were read.
@@ -106,6 +113,15 @@ impl Tally {
         self.note(|sources| {
             sources.left_out += 1;
             name(&mut sources.left_out_named, path, why);
+        });
+    }
+
+    /// Counts what is open if another program holds a lock on its bytes.
+    pub fn in_use(&self, path: &Path, file: &File) {
+        let Ok(Some(holder)) = sys::locks::of_bytes(file) else { return };
+        self.note(|sources| {
+            sources.in_use += 1;
+            name(&mut sources.in_use_named, path, format!("locked by {holder}"));
         });
     }
 

@@ -138,6 +138,11 @@ impl<'a> Walk<'a> {
             self.tree(real, &found, directory);
         } else if kind.is_block_device() || kind.is_file() {
             let qcow2 = self.is_qcow2(path, &real)?;
+            if (qcow2 || kind.is_block_device())
+                && let Ok(file) = sys::input::open_or_device(&real)
+            {
+                self.tally.in_use(path, &file);
+            }
             if !self.cuts.is_empty() {
                 self.cut(&real, &found, qcow2, directory)?;
             } else if qcow2 {

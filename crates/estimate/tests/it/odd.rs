@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use estimate::Error;
@@ -194,4 +195,59 @@ fn the_page_cache_is_left_as_it_was() {
             seen.push((kept, cached(&open, 0..512)));
         }
     }
+}
+
+#[test]
+fn what_begins_with_frames_that_are_skipped_is_packed_and_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("packed");
+    let frame = |kind: u8, length: usize| -> Vec<u8> {
+        let magic = [0x50 + kind, 0x2a, 0x4d, 0x18];
+        [&magic[..], &(length as u32).to_le_bytes(), &vec![7; length]].concat()
+    };
+    let zstd = [0x28, 0xb5, 0x2f, 0xfd, 0x24, 9, 9, 9, 9];
+    let lz4 = [0x04, 0x22, 0x4d, 0x18, 0x64, 0x40, 0xa7, 9, 9];
+    let package = [&b"\x50\x2a\x4d\x18\x0e\0\0\0fathom result\n"[..], &zstd].concat();
+    for (bytes, name, way) in [
+        ([&frame(0, 4)[..], &zstd].concat(), "zstd file", "zstd -dc"),
+        ([&frame(15, 1 << 20)[..], &zstd].concat(), "zstd file", "zstd -dc"),
+        ([&frame(3, 5000)[..], &frame(1, 0), &lz4].concat(), "lz4 file", "lz4 -dc"),
+        (package, "result that Fathom packed", "fathom unpack"),
+    ] {
+        fs::write(&path, bytes).unwrap();
+        let error = estimate(&request(&[&path])).unwrap_err();
+        assert!(error.to_string().contains(name), "{error}");
+        assert!(error.help().contains(way), "{}", error.help());
+    }
+    // Data that begins so by chance is data.
+    for bytes in [frame(0, 4096), [&frame(0, 4)[..], &[1; 5000]].concat(), frame(2, 9)[..12].into()]
+    {
+        fs::write(&path, bytes).unwrap();
+        assert!(of(&path).blocks.total > 0);
+    }
+}
+
+#[test]
+fn what_another_program_holds_is_read_and_said_to_be_in_use() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("disk");
+    fs::write(&path, vec![1; 2 << 20]).unwrap();
+    let script = "import fcntl, struct, sys\nf = open(sys.argv[1], 'r+b')\n\
+        fcntl.fcntl(f, 37, struct.pack('hhqqi', fcntl.F_RDLCK, 0, 100, 4, 0))\nprint(flush=True)\nsys.stdin.read()";
+    let mut child = Command::new("python3");
+    let child = child.args(["-c", script]).arg(&path).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let Ok(mut child) = child.spawn() else {
+        return println!("SKIP what_another_program_holds_is_read: python3 is not there");
+    };
+    let out = child.stdout.take().unwrap();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(out), &mut String::new()).unwrap();
+    // By its name, and in a tree.
+    let found = [path.as_path(), dir.path()].map(|path| of(path).sources);
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    for sources in found {
+        let held: Vec<_> = sources.in_use_named.iter().map(|held| held.what.clone()).collect();
+        assert_eq!(held, [format!("locked by python3 (process {})", child.id())]);
+    }
+    assert_eq!(of(&path).sources.in_use, 0);
 }

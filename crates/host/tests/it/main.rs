@@ -5,6 +5,7 @@ mod claims;
 mod environment;
 mod executor;
 mod file_systems;
+mod locks;
 mod loop_device;
 mod samplers;
 mod stacks;

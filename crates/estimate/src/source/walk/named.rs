@@ -12,7 +12,9 @@ use super::Walk;
 use crate::source::file::Tracked;
 use crate::source::partitions::off_blocks;
 use crate::source::qcow2::Image;
-use crate::source::recognise::{HEAD, TAIL, ends_as_image, recognise};
+use crate::source::recognise::{
+    self, HEAD, TAIL, behind_frames, ends_as_image, in_frames, recognise,
+};
 use crate::source::uncached_file::UncachedFile;
 use crate::source::{JOB, Source};
 use crate::{Error, Format};
@@ -34,6 +36,14 @@ impl Walk<'_> {
         }
         head.truncate(read);
         refuse_packed(path, &head, &tail)?;
+        // Frames that are skipped may be longer than the head.
+        let bytes = |place| {
+            let mut bytes = [0; 8];
+            (file.read(&mut bytes, place).ok()? == bytes.len()).then_some(bytes)
+        };
+        if let Some(body) = bytes(behind_frames(bytes)) {
+            refuse(path, in_frames(&body))?;
+        }
         if let Some(off) = off_blocks(&head) {
             self.tally.off_blocks(path, off);
         }
@@ -150,7 +160,11 @@ impl Walk<'_> {
 
 /// Refuses what packs, encrypts or shifts its data, with the way to read it.
 fn refuse_packed(path: &Path, head: &[u8], tail: &[u8]) -> Result<(), Error> {
-    recognise(head, tail).map_or(Ok(()), |format| {
+    refuse(path, recognise(head, tail))
+}
+
+fn refuse(path: &Path, format: Option<recognise::Format>) -> Result<(), Error> {
+    format.map_or(Ok(()), |format| {
         let (what, help) = (format!("this is a {}", format.name), format.help(path));
         Err(Error::Image { path: path.to_owned(), what, help })
     })
