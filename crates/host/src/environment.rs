@@ -154,7 +154,7 @@ fn may_be(setting: &EnvironmentSetting, file: &Path, value: &str) -> bool {
     let Some(list) = list(setting, file) else { return true };
     match setting.values {
         // What a module brings is listed once the module is loaded, which the kernel does when the value is set.
-        SettingValues::Word => {
+        SettingValues::Plain => {
             list.split_whitespace().any(|word| word == value)
                 || setting.modules.iter().any(|(brought, name)| *brought == value && module(name))
         }
@@ -169,7 +169,7 @@ fn may_be(setting: &EnvironmentSetting, file: &Path, value: &str) -> bool {
 /// The values that a file takes, in words.
 fn allowed(setting: &EnvironmentSetting, file: impl AsRef<Path>) -> String {
     match (setting.values, list(setting, file.as_ref())) {
-        (SettingValues::Word, Some(words)) => format!("one of: {words}"),
+        (SettingValues::Plain, Some(words)) => format!("one of: {words}"),
         (SettingValues::Whole { .. }, Some(most)) => {
             format!("{}, at most {most}", setting.key.takes)
         }
