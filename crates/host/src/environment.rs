@@ -42,15 +42,15 @@ pub(crate) fn set(name: &str, of: Option<&Path>, value: &str) -> io::Result<()> 
         let command = if value.is_empty() { unset } else { set };
         run(command, value)?;
         let now = read(name, of)?;
-        let wrong = || refusal(setting, Path::new(file), format!("says '{now}' after"), value);
+        let wrong = || refusal(setting, Path::new(file), &format!("says '{now}' after"), value);
         return if now == value { Ok(()) } else { Err(wrong()) };
     }
     for file in files(setting, of)? {
         std::fs::write(&file, value)
-            .map_err(|error| refusal(setting, &file, format!("refuses ({error})"), value))?;
+            .map_err(|error| refusal(setting, &file, &format!("refuses ({error})"), value))?;
         let now = chosen(&contents(&file)?);
         if now != value {
-            return Err(refusal(setting, &file, format!("says '{now}' after"), value));
+            return Err(refusal(setting, &file, &format!("says '{now}' after"), value));
         }
     }
     Ok(())
@@ -177,7 +177,7 @@ fn allowed(setting: &EnvironmentSetting, file: impl AsRef<Path>) -> String {
     }
 }
 
-fn refusal(setting: &EnvironmentSetting, file: &Path, what: String, value: &str) -> io::Error {
+fn refusal(setting: &EnvironmentSetting, file: &Path, what: &str, value: &str) -> io::Error {
     let file = shown(file);
     let took = if what.starts_with("says") { " was written" } else { "" };
     let takes = allowed(setting, &file);
