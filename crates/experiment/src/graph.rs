@@ -72,7 +72,7 @@ pub(crate) fn build(
         .iter()
         .filter(|asked| asked.role.as_ref().is_some_and(|role| used(&role)));
     built.environment = environment.iter().chain(own).cloned().collect();
-    built.up = layers::environment::set_up(&built.environment);
+    built.up = layers::set_up(&built.environment);
     built.needs = environment::needs(&built.environment);
     for role in sizes.keys().filter(used) {
         built.start(role, sizes[role], models.get(role), attributes.get(role));

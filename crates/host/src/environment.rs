@@ -42,15 +42,15 @@ pub(crate) fn set(name: &str, of: Option<&Path>, value: &str) -> io::Result<()> 
         let command = if value.is_empty() { unset } else { set };
         run(command, value)?;
         let now = read(name, of)?;
-        let wrong = || refusal(setting, Path::new(file), format!("says '{now}' after"), value);
+        let wrong = || refusal(setting, Path::new(file), &format!("says '{now}' after"), value);
         return if now == value { Ok(()) } else { Err(wrong()) };
     }
     for file in files(setting, of)? {
         std::fs::write(&file, value)
-            .map_err(|error| refusal(setting, &file, format!("refuses ({error})"), value))?;
+            .map_err(|error| refusal(setting, &file, &format!("refuses ({error})"), value))?;
         let now = chosen(&contents(&file)?);
         if now != value {
-            return Err(refusal(setting, &file, format!("says '{now}' after"), value));
+            return Err(refusal(setting, &file, &format!("says '{now}' after"), value));
         }
     }
     Ok(())
@@ -154,7 +154,7 @@ fn may_be(setting: &EnvironmentSetting, file: &Path, value: &str) -> bool {
     let Some(list) = list(setting, file) else { return true };
     match setting.values {
         // What a module brings is listed once the module is loaded, which the kernel does when the value is set.
-        SettingValues::Word => {
+        SettingValues::Plain => {
             list.split_whitespace().any(|word| word == value)
                 || setting.modules.iter().any(|(brought, name)| *brought == value && module(name))
         }
@@ -169,7 +169,7 @@ fn may_be(setting: &EnvironmentSetting, file: &Path, value: &str) -> bool {
 /// The values that a file takes, in words.
 fn allowed(setting: &EnvironmentSetting, file: impl AsRef<Path>) -> String {
     match (setting.values, list(setting, file.as_ref())) {
-        (SettingValues::Word, Some(words)) => format!("one of: {words}"),
+        (SettingValues::Plain, Some(words)) => format!("one of: {words}"),
         (SettingValues::Whole { .. }, Some(most)) => {
             format!("{}, at most {most}", setting.key.takes)
         }
@@ -177,7 +177,7 @@ fn allowed(setting: &EnvironmentSetting, file: impl AsRef<Path>) -> String {
     }
 }
 
-fn refusal(setting: &EnvironmentSetting, file: &Path, what: String, value: &str) -> io::Error {
+fn refusal(setting: &EnvironmentSetting, file: &Path, what: &str, value: &str) -> io::Error {
     let file = shown(file);
     let took = if what.starts_with("says") { " was written" } else { "" };
     let takes = allowed(setting, &file);

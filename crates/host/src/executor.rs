@@ -274,12 +274,9 @@ impl Executor {
                     written => written.map_err(|e| failed(context, action, e)),
                 }
             }
-            Action::Set { setting, device, value } => {
-                match self.set(setting, device.as_deref(), value) {
-                    Err(error) if context.undo && is_gone(&error) => Ok("it is gone".to_owned()),
-                    set => set.map_err(|e| failed(context, action, e)),
-                }
-            }
+            Action::Set { setting, device, value } => self
+                .set((setting, device.as_deref()), value, context.undo)
+                .map_err(|e| failed(context, action, e)),
             Action::Mount { .. } | Action::Unmount { .. } => {
                 silent(self.mount(action)).map_err(|e| failed(context, action, e))
             }

@@ -41,6 +41,7 @@ mod readings;
 mod recorded;
 mod registry;
 mod rule;
+mod set_up;
 mod settings;
 pub mod standing;
 pub mod step;
@@ -81,5 +82,6 @@ pub use rule::{
     Check, LayerRule, MeasuredStage, Observation, PlannedFacts, Rule, RuleFacts, Span,
     StandingRule, Threshold, ThresholdTest, figure,
 };
+pub use set_up::set_up;
 pub use settings::SettingError;
 pub use twin::{Twin, TwinAnswer, Writes};

@@ -389,7 +389,7 @@ impl Cleaning {
 fn steps(planned: &CellPlan, tag: &str) -> Vec<Step> {
     let inputs = planned.stack.iter().flat_map(|layer| layer.inputs.values().map(Offer::path));
     let devices: BTreeSet<&str> = inputs.filter(|path| path.starts_with("{device.")).collect();
-    let mut steps = layers::environment::set_up(&planned.environment);
+    let mut steps = layers::set_up(&planned.environment);
     steps.extend(devices.into_iter().map(layers::fresh));
     for layer in &planned.stack {
         let at = Place { name: &layer.name, run_tag: tag, inputs: &layer.inputs };

@@ -5,6 +5,7 @@ use std::io;
 use layers::probe::Source;
 
 use super::Executor;
+use super::conditions::is_gone;
 
 impl Executor {
     /// Writes an attribute of the kernel; gives what it says afterwards.
@@ -29,17 +30,19 @@ impl Executor {
         }
     }
 
-    /// Sets a value of the environment; gives it back.
+    /// Sets a value of the environment; gives it back. In an undo nothing is set where what it is of is gone.
     pub(super) fn set(
         &mut self,
-        setting: &str,
-        device: Option<&str>,
+        (setting, device): (&str, Option<&str>),
         value: &str,
+        undo: bool,
     ) -> io::Result<String> {
         let resolve = |text: &str| self.resolve(text).map_err(io::Error::other);
         let (device, value) = (device.map(resolve).transpose()?, resolve(value)?);
-        self.machine.set(setting, device.as_deref(), &value)?;
-        Ok(value)
+        match self.machine.set(setting, device.as_deref(), &value) {
+            Err(error) if undo && is_gone(&error) => Ok("it is gone".to_owned()),
+            set => set.map(|()| value),
+        }
     }
 
     /// Tells whether an attribute of the kernel, or a setting of the environment, has this value.

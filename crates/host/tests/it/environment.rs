@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use host::{Executor, RealMachine};
-use layers::environment::{AskedSetting, SETTINGS, set_up};
+use layers::environment::{AskedSetting, SETTINGS};
+use layers::set_up;
 use layers::step::{Action, Step};
 use sys::clock::Clock;
 use sys::interrupt::Interrupt;

@@ -2,9 +2,9 @@
 
 use units::Key;
 
-use super::{EnvironmentSetting, SettingPlace, SettingValues};
+use super::setting::{EnvironmentSetting, SettingPlace, SettingValues};
 use SettingPlace::{Each, Program, Queue};
-use SettingValues::{Among, Whole, Word};
+use SettingValues::{Among, Plain, Whole};
 
 /// A setting that takes any value of its kind.
 const fn plain(key: Key, place: SettingPlace, values: SettingValues) -> EnvironmentSetting {
@@ -32,7 +32,7 @@ pub static SETTINGS: &[EnvironmentSetting] = &[
             ],
             package: "tuned",
         },
-        Word,
+        Plain,
     ),
     EnvironmentSetting {
         listed: Some("scaling_available_governors"),
@@ -47,7 +47,7 @@ pub static SETTINGS: &[EnvironmentSetting] = &[
                 prefix: "policy",
                 file: "scaling_governor",
             },
-            Word,
+            Plain,
         )
     },
     EnvironmentSetting {
@@ -61,7 +61,7 @@ pub static SETTINGS: &[EnvironmentSetting] = &[
                 example: "\"mq-deadline\"",
             },
             Queue("scheduler"),
-            Word,
+            Plain,
         )
     },
     plain(
