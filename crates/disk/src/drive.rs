@@ -135,7 +135,7 @@ impl Drive {
             self.due.pop();
             match self.events.remove(&decided) {
                 Some(Event::Stable { offset, length, upto, .. }) => {
-                    self.written_out(offset, length, upto)
+                    self.written_out(offset, length, upto);
                 }
                 Some(Event::Done { id, at, failed }) => {
                     if self.flushes.remove(&id) && failed.is_none() {

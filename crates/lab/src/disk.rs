@@ -369,6 +369,7 @@ mod tests {
             write_cache: Some(false),
             discard: Some(false),
             rotational: Some(true),
+            destage: None,
         };
         let asked = Disk { attributes, ..disk("data", 1 << 30) };
         let drive = make_one(&asked, dir.path(), true, Aio::Threads, None).unwrap();

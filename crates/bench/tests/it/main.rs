@@ -6,10 +6,11 @@ mod commands;
 mod corpora;
 #[cfg(test)]
 mod lab;
+// Both programs are run alike; not each is tested with everything.
+#[allow(dead_code)]
 #[cfg(test)]
 #[path = "../../../cli/tests/it/loop_device.rs"]
 mod loop_device;
-// Both programs are run alike; not each is tested with everything.
 #[allow(dead_code)]
 #[cfg(test)]
 #[path = "../../../cli/tests/it/program.rs"]

@@ -2,7 +2,7 @@
 
 use results::model::CellState;
 
-use crate::program::{expect, fresh, json, ready, text};
+use crate::program::{expect, fathom_in, fresh, json, ready, text};
 use crate::uvdo::refused;
 
 const EXPERIMENT: &str = include_str!("crashed.toml");
@@ -13,7 +13,7 @@ fn a_power_cut_takes_what_was_not_flushed_and_a_lying_disk_is_found() {
     let (dir, out) = fresh();
     let experiment = dir.path().join("crashed.toml");
     std::fs::write(&experiment, EXPERIMENT).unwrap();
-    let ended = run(&["lab", "run", text(&experiment), "--out", text(&out)]);
+    let ended = fathom_in(dir.path(), &["lab", "run", text(&experiment), "--out", text(&out)]);
     let result = results::open(&out).unwrap();
     assert_eq!(result.cells.len(), 3, "{}", ended.err);
     for cell in &result.cells {

@@ -30,7 +30,15 @@ static FIELDS: [(&str, Metric); 6] = [
             "Bytes that were read from the device.",
         ),
     ),
-    ("writes", metric("device_writes", "writes", Unit::Count, "Writes that the device completed.")),
+    (
+        "writes",
+        metric(
+            "device_writes",
+            "writes",
+            Unit::Count,
+            "Writes that the device completed. Most devices count an empty flush as a write, too.",
+        ),
+    ),
     (
         "written_bytes",
         metric(

@@ -168,19 +168,39 @@ fn table(chart: &Chart) -> Markup {
         };
         places.retain(known);
     }
-    let step = places.len().div_ceil(ROWS).max(1);
+    let rows = rows(&places, &bold);
     html! {
         div.scroll tabindex="0" role="region" aria-label={ "Table of " (chart.title) } { table {
             thead { tr { th scope="col" { (chart.x.label) } @for series in &bold { th.name scope="col" { (series.name) } } } }
-            tbody { @for place in places.iter().step_by(step) { tr {
-                th scope="row" { (chart.place(*place).map_or_else(|| position(&chart.x, *place), str::to_owned)) }
+            tbody { @for row in rows { tr {
+                th scope="row" { (chart.place(row[0]).map_or_else(|| position(&chart.x, row[0]), str::to_owned)) }
                 @for series in &bold { td {
-                    @let value = series.x.iter().position(|x| x == place).and_then(|i| series.y.get(i).copied().flatten());
-                    (value.map_or(NONE.to_owned(), |v| wording::value(chart.y.unit, v)))
+                    (first_of(series, row).map_or(NONE.to_owned(), |v| wording::value(chart.y.unit, v)))
                 } }
             } } }
         } }
     }
+}
+
+/// Shares places out to rows, at most [`ROWS`]. Moments of one series are not quite those of another: then a row is a stretch of time, in which each
+/// series has one of its moments.
+fn rows<'p>(places: &'p [f64], series: &[&Series]) -> Vec<&'p [f64]> {
+    let alike = series.windows(2).all(|two| two[0].x == two[1].x);
+    let most = series.iter().map(|series| series.x.len()).max().unwrap_or(0).min(ROWS);
+    let (Some(first), Some(last)) = (places.first(), places.last()) else { return Vec::new() };
+    if alike || most == 0 || first == last {
+        return places.chunks(places.len().div_ceil(ROWS).max(1)).collect();
+    }
+    let width = (last - first) / most as f64;
+    let row = |place: &f64| (((place - first) / width) as usize).min(most - 1);
+    places.chunk_by(|a, b| row(a) == row(b)).collect()
+}
+
+/// Returns the first value of a series at the places of a row.
+fn first_of(series: &Series, row: &[f64]) -> Option<f64> {
+    let (from, to) = (row.first()?, row.last()?);
+    let mut points = series.x.iter().zip(&series.y);
+    points.find_map(|(x, y)| y.filter(|_| (from..=to).contains(&x)))
 }
 
 fn position(axis: &Axis, place: f64) -> String {
@@ -300,4 +320,35 @@ fn rounded(view: &View) -> Vec<Drawn> {
 
 fn seven_digits(value: f64) -> f64 {
     format!("{value:.6e}").parse().unwrap_or(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(x: &[f64]) -> Series {
+        Series {
+            name: String::new(),
+            variant: None,
+            hue: 0,
+            repeat: None,
+            x: x.to_vec(),
+            y: x.iter().copied().map(Some).collect(),
+        }
+    }
+
+    #[test]
+    fn rows_of_a_table_have_a_value_of_each_series_though_their_moments_differ() {
+        let (one, two) = (series(&[0.0, 1.0, 2.0, 3.0]), series(&[0.1, 1.1, 2.1, 3.1]));
+        let places = [0.0, 0.1, 1.0, 1.1, 2.0, 2.1, 3.0, 3.1];
+        let told = rows(&places, &[&one, &two]);
+        assert_eq!(told.len(), 4);
+        for row in &told {
+            assert!(first_of(&one, row).is_some() && first_of(&two, row).is_some(), "{row:?}");
+        }
+        assert_eq!(rows(&places[..1], &[&one]).len(), 1);
+        assert_eq!(rows(&[], &[&one]), Vec::<&[f64]>::new());
+        // Sizes and variants are places of their own.
+        assert_eq!(rows(&[1.0, 4.0, 64.0], &[&series(&[1.0, 4.0, 64.0]); 2]).len(), 3);
+    }
 }

@@ -40,8 +40,8 @@ pub fn of(over_time: &Chart) -> Option<Chart> {
     (!series.is_empty()).then(|| Chart {
         id: format!("boxes-{id}"),
         title: format!("{}, interval by interval", over_time.title.trim_end_matches(" over time")),
-        reading: "A box holds the middle half of the intervals of all repeats, with their median; the lines reach to the slowest and the fastest. Where the \
-                  notches of two boxes do not meet their medians differ. A long box, or a long line down, is a load that does not run evenly."
+        reading: "A box holds the middle half of the intervals of all repeats, with their median; the lines reach to the slowest and the fastest. Intervals of one \
+                  run are not independent: notches that do not meet decide nothing, verdicts do. A long box, or a long line down, is a load that does not run evenly."
             .to_owned(),
         shape: Shape::Boxes,
         names,
