@@ -18,12 +18,12 @@ fn job(name: &str, group: u64, (ios, runtime): (u64, u64)) -> Value {
         "job options": {"rw": "randread"}, "read": side(ios, runtime), "write": side(0, 0), "trim": side(0, 0)})
 }
 
-fn document(ms: u64, jobs: Vec<Value>) -> Value {
+fn document(ms: u64, jobs: &[Value]) -> Value {
     json!({"fio version": "fio-3.33", "timestamp_ms": 1_700_000_000_000 + ms, "global options": {}, "jobs": jobs})
 }
 
 fn plain() -> Value {
-    document(5000, vec![job("a", 0, (1000, 4000))])
+    document(5000, &[job("a", 0, (1000, 4000))])
 }
 
 fn read(value: &Value) -> Result<FioRun, String> {
@@ -101,11 +101,11 @@ fn what_is_missing_is_told_and_never_taken_for_nothing() {
     let mut synced = plain();
     synced["jobs"][0]["sync"] = json!({"total_ios": 7});
     assert!(read(&synced).unwrap().groups[0].notices[0].contains("7 syncs"));
-    let two = document(5000, vec![job("a", 0, (10, 4000)), job("b", 0, (20, 4000))]);
+    let two = document(5000, &[job("a", 0, (10, 4000)), job("b", 0, (20, 4000))]);
     let run = read(&two).unwrap();
     assert_eq!(run.groups[0].operations["randread"].ios, 30);
     assert!(run.groups[0].notices[0].contains("json+"), "{:?}", run.groups[0].notices);
-    let idle = document(5000, vec![job("a", 0, (10, 4000)), job("b", 1, (0, 0))]);
+    let idle = document(5000, &[job("a", 0, (10, 4000)), job("b", 1, (0, 0))]);
     assert!(read(&idle).unwrap().groups[1].notices[0].contains("'b' did no I/O"));
 }
 
@@ -118,7 +118,7 @@ fn state(ms: u64) -> Value {
         job["elapsed"] = (first + second).div_ceil(1000).into();
         job
     });
-    document(ms, jobs.collect())
+    document(ms, &jobs.collect::<Vec<_>>())
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn of_the_states_of_a_run_the_last_counts_and_several_runs_are_refused() {
     options["global options"]["bs"] = "8k".into();
     let mut named = state(6100);
     named["jobs"][1]["jobname"] = "c".into();
-    let short = |ms: u64| document(ms, vec![job("a", 0, (1000, 300))]);
+    let short = |ms: u64| document(ms, &[job("a", 0, (1000, 300))]);
     let quick = [short(400), short(900)];
     for all in [
         [state(6000), later],
@@ -171,7 +171,7 @@ fn of_the_states_of_a_run_the_last_counts_and_several_runs_are_refused() {
 fn a_run_is_taken_once_whatever_it_is_called() {
     let run = |ms| {
         let jobs = vec![job("a", 0, (1000, 4000))];
-        read(&document(ms, jobs)).unwrap()
+        read(&document(ms, &jobs)).unwrap()
     };
     let named = |name: &str, file: &str, ms| (name.to_owned(), PathBuf::from(file), run(ms));
     let made = result(vec![named("a", "1", 5000), named("a", "2", 9001)], vec![]).unwrap();
@@ -183,7 +183,7 @@ fn a_run_is_taken_once_whatever_it_is_called() {
     }
     // Groups of one name are stages of their own.
     let jobs = vec![job("a", 0, (10, 4000)), job("a", 1, (20, 4000)), job("a-2", 2, (30, 10))];
-    let run = read(&document(9000, jobs)).unwrap();
+    let run = read(&document(9000, &jobs)).unwrap();
     let names: Vec<_> = run.groups.iter().map(|group| group.name.as_str()).collect();
     assert_eq!(names, ["a", "a-2", "a-2-2"]);
 }

@@ -259,102 +259,99 @@ fn an_option_that_is_switched_off_switches_off_no_other() {
     }
 }
 
+/// Options, the load of blocks of 64 KiB as measured with fio 3.33, the length of each file, and the end of the load that writes it.
+const PARTS: &[(&str, &str, u64, &str)] = &[
+    (
+        "rw=read\nfilesize=30K",
+        "--passes 1 --size 30k",
+        30 << 10,
+        "--block-size 32k --depth 8 --passes 1 --size 32k",
+    ),
+    (
+        "rw=read\nsize=10300k",
+        "--passes 1 --size 10300k",
+        10_300 << 10,
+        "--block-size 412k --depth 8 --passes 1 --size 10300k",
+    ),
+    (
+        "rw=read\nsize=1g",
+        "--passes 1 --size 1G",
+        1 << 30,
+        "--block-size 1M --depth 8 --passes 1 --size 1G",
+    ),
+    ("rw=read\noffset=8m\nsize=8m", "--offset 8M --passes 1 --size 8M", 16 << 20, "--size 16M"),
+    ("rw=randread\nsize=8m\nfilesize=16m", "--size 16M --bytes 8M", 16 << 20, "--size 16M"),
+    (
+        "rw=randread\nsize=8m\nfilesize=16m\nnumjobs=2\nloops=2",
+        "--size 16M --jobs 2 --share own --bytes 32M",
+        16 << 20,
+        "--size 16M",
+    ),
+    ("rw=read\nsize=8m\nfilesize=16m", "--size 16M --bytes 8M", 16 << 20, "--size 16M"),
+    (
+        "rw=read\noffset=8m\nsize=8m\nfilesize=16m",
+        "--offset 8M --passes 1 --size 8M",
+        16 << 20,
+        "--size 16M",
+    ),
+    (
+        "rw=randread\noffset=12m\nsize=8m\nfilesize=16m",
+        "--offset 12M --pattern permutation",
+        16 << 20,
+        "--size 16M",
+    ),
+    (
+        "rw=randread\noffset=12m\nsize=8m\nfilesize=16m",
+        "--passes 1 --size 4M",
+        16 << 20,
+        "--size 16M",
+    ),
+    ("rw=randread\noffset=4m\nfilesize=16m", "--passes 1 --size 12M", 16 << 20, "--size 16M"),
+    ("rw=randread\nsize=8m\nfilesize=4m", "--passes 1 --size 4M", 4 << 20, "--size 4M"),
+    ("rw=randread\nfilename=f:g\nsize=16m", "--passes 1 --size 8M", 8 << 20, "--size 8M"),
+    (
+        "rw=randread\nfilename=f:g\nsize=8m\nfilesize=16m",
+        "--size 16M --bytes 8M",
+        16 << 20,
+        "--size 16M",
+    ),
+    (
+        "rw=randread\nfilename=f:g\nsize=40m\nfilesize=16m",
+        "--passes 1 --size 16M",
+        16 << 20,
+        "--size 16M",
+    ),
+    (
+        "rw=randread\nsize=8m\nfilesize=16m\ntime_based\nruntime=5",
+        "--duration 5s --size 16M",
+        16 << 20,
+        "--size 16M",
+    ),
+    (
+        "rw=read\nsize=8m\nfilesize=16m\ntime_based\nruntime=5",
+        "--duration 5s --size 16M",
+        16 << 20,
+        "--size 16M",
+    ),
+    (
+        "rw=read\nsize=8m\nfilesize=16m\nio_size=12m",
+        "--size 16M --bytes 12M",
+        16 << 20,
+        "--size 16M",
+    ),
+    ("rw=read\nsize=8m\nfilesize=16m\nloops=3", "--size 16M --bytes 24M", 16 << 20, "--size 16M"),
+    ("rw=randread\nsize=8m\nfilesize=0", "--passes 1 --size 8M", 8 << 20, "--size 8M"),
+    (
+        "rw=read\nsize=4k\nbs=4k\nzero_buffers",
+        "--passes 1 --size 4k",
+        4096,
+        "--block-size 4k --depth 8 --passes 1 --zero 100% --size 4k",
+    ),
+];
+
 #[test]
 fn a_file_is_laid_out_whole_and_its_part_is_used_as_by_fio() {
-    // The options, the load of a 64 KiB block as measured with fio 3.33, the length of each file, the load that writes it.
-    for (lines, used, whole, first) in [
-        (
-            "rw=read\nfilesize=30K",
-            "--passes 1 --size 30k",
-            30 << 10,
-            "--block-size 32k --depth 8 --passes 1 --size 32k",
-        ),
-        (
-            "rw=read\nsize=10300k",
-            "--passes 1 --size 10300k",
-            10_300 << 10,
-            "--block-size 412k --depth 8 --passes 1 --size 10300k",
-        ),
-        (
-            "rw=read\nsize=1g",
-            "--passes 1 --size 1G",
-            1 << 30,
-            "--block-size 1M --depth 8 --passes 1 --size 1G",
-        ),
-        ("rw=read\noffset=8m\nsize=8m", "--offset 8M --passes 1 --size 8M", 16 << 20, "--size 16M"),
-        ("rw=randread\nsize=8m\nfilesize=16m", "--size 16M --bytes 8M", 16 << 20, "--size 16M"),
-        (
-            "rw=randread\nsize=8m\nfilesize=16m\nnumjobs=2\nloops=2",
-            "--size 16M --jobs 2 --share own --bytes 32M",
-            16 << 20,
-            "--size 16M",
-        ),
-        ("rw=read\nsize=8m\nfilesize=16m", "--size 16M --bytes 8M", 16 << 20, "--size 16M"),
-        (
-            "rw=read\noffset=8m\nsize=8m\nfilesize=16m",
-            "--offset 8M --passes 1 --size 8M",
-            16 << 20,
-            "--size 16M",
-        ),
-        (
-            "rw=randread\noffset=12m\nsize=8m\nfilesize=16m",
-            "--offset 12M --pattern permutation",
-            16 << 20,
-            "--size 16M",
-        ),
-        (
-            "rw=randread\noffset=12m\nsize=8m\nfilesize=16m",
-            "--passes 1 --size 4M",
-            16 << 20,
-            "--size 16M",
-        ),
-        ("rw=randread\noffset=4m\nfilesize=16m", "--passes 1 --size 12M", 16 << 20, "--size 16M"),
-        ("rw=randread\nsize=8m\nfilesize=4m", "--passes 1 --size 4M", 4 << 20, "--size 4M"),
-        ("rw=randread\nfilename=f:g\nsize=16m", "--passes 1 --size 8M", 8 << 20, "--size 8M"),
-        (
-            "rw=randread\nfilename=f:g\nsize=8m\nfilesize=16m",
-            "--size 16M --bytes 8M",
-            16 << 20,
-            "--size 16M",
-        ),
-        (
-            "rw=randread\nfilename=f:g\nsize=40m\nfilesize=16m",
-            "--passes 1 --size 16M",
-            16 << 20,
-            "--size 16M",
-        ),
-        (
-            "rw=randread\nsize=8m\nfilesize=16m\ntime_based\nruntime=5",
-            "--duration 5s --size 16M",
-            16 << 20,
-            "--size 16M",
-        ),
-        (
-            "rw=read\nsize=8m\nfilesize=16m\ntime_based\nruntime=5",
-            "--duration 5s --size 16M",
-            16 << 20,
-            "--size 16M",
-        ),
-        (
-            "rw=read\nsize=8m\nfilesize=16m\nio_size=12m",
-            "--size 16M --bytes 12M",
-            16 << 20,
-            "--size 16M",
-        ),
-        (
-            "rw=read\nsize=8m\nfilesize=16m\nloops=3",
-            "--size 16M --bytes 24M",
-            16 << 20,
-            "--size 16M",
-        ),
-        ("rw=randread\nsize=8m\nfilesize=0", "--passes 1 --size 8M", 8 << 20, "--size 8M"),
-        (
-            "rw=read\nsize=4k\nbs=4k\nzero_buffers",
-            "--passes 1 --size 4k",
-            4096,
-            "--block-size 4k --depth 8 --passes 1 --zero 100% --size 4k",
-        ),
-    ] {
+    for (lines, used, whole, first) in PARTS {
         let load = one(&format!("[a]\nfilename=f\nbs=64k\n{lines}\n")
             .replace("filename=f\nbs=64k\nrw=randread\nfilename", "bs=64k\nrw=randread\nfilename"));
         let words = load.words().join(" ");
@@ -363,7 +360,7 @@ fn a_file_is_laid_out_whole_and_its_part_is_used_as_by_fio() {
             assert!(words.contains(&format!("--{part} ")), "{lines}: {part}: {words}");
         }
         for target in &load.targets {
-            assert_eq!(target.bytes, Some(whole), "{lines}");
+            assert_eq!(target.bytes, Some(*whole), "{lines}");
             let laid_out = load.laying_out(target).join(" ");
             assert!(laid_out.contains(&format!("{first} --")), "{lines}: {laid_out}");
         }
@@ -373,7 +370,9 @@ fn a_file_is_laid_out_whole_and_its_part_is_used_as_by_fio() {
         assert_eq!(bounds, 1, "{lines}: {words}");
         // A load that fits into the file.
         if !lines.contains("30K") {
-            spec(&load).check_target(whole, 512).unwrap_or_else(|error| panic!("{lines}: {error}"));
+            spec(&load)
+                .check_target(*whole, 512)
+                .unwrap_or_else(|error| panic!("{lines}: {error}"));
         }
     }
 }
