@@ -8,7 +8,8 @@ use stats::Figure;
 use units::Unit;
 
 use crate::comparisons::{self, MetricComparison, asks};
-use crate::{Analysis, VariantFigures, analyse};
+use crate::values::pairs;
+use crate::{Analysis, VariantFigures, analyse, unanswered};
 
 /// Two results beside each other.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,10 +33,12 @@ pub struct Across {
 pub struct AcrossRow {
     /// The comparison; its base and its new side are the variant's name.
     pub comparison: MetricComparison,
-    /// The figure in the old result.
+    /// The figure in the old result, of the runs that are compared.
     pub old: Figure,
-    /// The figure in the new result.
+    /// The figure in the new result, of the runs that are compared.
     pub new: Figure,
+    /// All runs that have it, of the old and of the new result.
+    pub runs: (usize, usize),
     /// Its unit.
     pub unit: Unit,
 }
@@ -58,11 +61,17 @@ pub fn across(old: &ResultSet, new: &ResultSet) -> Across {
     let plan = &new.manifest.plan;
     let also = old.manifest.plan.questions.iter().filter(|asked| !plan.questions.contains(asked));
     let questions: Vec<AskedMetric> = plan.questions.iter().chain(also).cloned().collect();
-    let all = comparisons::compare_results(
+    let mut all = comparisons::compare_results(
         (&before.variants, &now.variants),
         (plan, &questions),
         (&old.manifest.cells, &new.manifest.cells),
     );
+    for own in &now.variants {
+        let before = before.variants.iter().find(|variant| variant.name == own.name);
+        let lacks =
+            before.map(|before| unanswered::unanswered((plan, &questions), (before, own), &all));
+        all.extend(lacks.into_iter().flatten());
+    }
     let row = |comparison: MetricComparison| {
         let figure = |analysis: &Analysis| {
             let variant = analysis.variants.iter().find(|one| one.name == comparison.new)?;
@@ -71,8 +80,11 @@ pub fn across(old: &ResultSet, new: &ResultSet) -> Across {
         let (stage, metric) = (comparison.scope.stage.as_deref(), &comparison.metric);
         let picked = || plan.picked_figure(stage, metric).map(|picked| picked.unit);
         let unit = layers::metric(metric).map(|metric| metric.unit).or_else(picked);
-        let (old, new) = (figure(&before)?, figure(&now)?);
-        Some(AcrossRow { old, new, unit: unit.unwrap_or(Unit::Count), comparison })
+        let (all_old, all_new) = (figure(&before)?, figure(&now)?);
+        let runs = (all_old.n, all_new.n);
+        let (old, new) = of_compared((&before, &now), &comparison).unwrap_or((all_old, all_new));
+        let unit = unit.unwrap_or(Unit::Count);
+        Some(AcrossRow { old, new, runs, unit, comparison })
     };
     Across {
         rows: all.into_iter().filter_map(row).collect(),
@@ -82,6 +94,20 @@ pub fn across(old: &ResultSet, new: &ResultSet) -> Across {
         figures_only_old: figures_alone(&before, &now, &questions),
         figures_only_new: figures_alone(&now, &before, &questions),
     }
+}
+
+/// The figures of the runs that a comparison is of; `None` where it is of none.
+fn of_compared(
+    (before, now): (&Analysis, &Analysis),
+    comparison: &MetricComparison,
+) -> Option<(Figure, Figure)> {
+    let values = |analysis: &'_ Analysis| {
+        let variant = analysis.variants.iter().find(|one| one.name == comparison.new)?;
+        variant.values_of(&comparison.scope, &comparison.metric).cloned()
+    };
+    let (both, _) = pairs(&values(before)?, &values(now)?);
+    let (old, new): (Vec<f64>, Vec<f64>) = both.into_iter().map(|(_, pair)| pair).unzip();
+    (!old.is_empty()).then(|| (stats::figure(&old), stats::figure(&new)))
 }
 
 /// Figures that are asked about and that only one side has of a variant that both have.

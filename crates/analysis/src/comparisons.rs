@@ -9,15 +9,23 @@ use crate::values::{MetricValues, Pair, pairs};
 use crate::variant::VariantFigures;
 
 /// Most questions: with Holm's correction over more, five repeats a side could decide none.
-const QUESTIONS: usize = 6;
+pub(crate) const QUESTIONS: usize = 6;
 
 /// I/Os of a run that must lie beyond a percentile: of fewer the next run has others.
 const BEYOND: f64 = 10.0;
 /// Why no verdict is given on a percentile beyond which there are fewer.
 const FEW_BEYOND: &str =
     "not compared: fewer than 10 I/Os of a run lie beyond this percentile; let the load do more";
-/// The part of the I/Os that lies beyond each percentile.
-const PERCENTILES: [(&str, f64); 2] = [("latency_p99_ns", 0.01), ("latency_p999_ns", 0.001)];
+/// Why no verdict is given on a rate of fewer.
+const FEW: &str = "not compared: a run did fewer than 10 I/Os; let the load do more";
+/// The part of the I/Os that lies beyond each percentile; a rate is of all.
+const SHARES: [(&str, f64); 5] = [
+    ("latency_p99_ns", 0.01),
+    ("latency_p999_ns", 0.001),
+    ("iops", 1.0),
+    ("throughput_bytes_per_s", 1.0),
+    ("operations_per_s", 1.0),
+];
 
 /// One variant against the base in one metric.
 #[derive(Debug, Clone, PartialEq)]
@@ -60,7 +68,9 @@ pub struct MetricComparison {
     pub decided_after: Option<u32>,
     /// Runs that stand apart for the bad: while there are any no word is given that they speak against.
     pub apart: Vec<RunApart>,
-    /// Too few I/Os of a run lie beyond the percentile that it is: asked about or not, no number of repeats decides it.
+    /// Runs that went badly came up on both sides, as often.
+    pub bad_runs_seen: bool,
+    /// Too few I/Os of a run lie beyond the percentile that it is, or in the rate: asked about or not, no number of repeats decides it.
     pub few_beyond: bool,
     /// Method of the comparison, in words.
     pub method: String,
@@ -78,6 +88,17 @@ pub struct RunApart {
 }
 
 impl MetricComparison {
+    /// Tells whether it is asked about and no run of either side has a value.
+    pub fn unmeasured(&self) -> bool {
+        self.asked() && self.n == 0 && self.dropped == 0
+    }
+
+    /// Returns the share of runs, percent, that can be otherwise and not have come up: of what is the same while all runs were quiet.
+    pub fn unseen_percent(&self) -> Option<f64> {
+        let quiet = self.verdict == Some(Verdict::Same) && !self.bad_runs_seen;
+        quiet.then(|| stats::unseen_percent(self.n))
+    }
+
     /// Tells whether the experiment asks about it.
     pub fn asked(&self) -> bool {
         self.threshold.is_some()
@@ -85,7 +106,7 @@ impl MetricComparison {
 
     /// Tells whether more repeats may decide it.
     pub fn decidable(&self) -> bool {
-        self.asked() && !self.few_beyond
+        self.asked() && !self.few_beyond && !self.unmeasured()
     }
 }
 
@@ -101,7 +122,7 @@ struct Draft<'a> {
     pairs: Vec<Pair>,
     comparison: Comparison,
     dropped: usize,
-    /// Too few I/Os of a run lie beyond the percentile that it is.
+    /// Too few I/Os of a run lie beyond the percentile that it is, or in the rate.
     few_beyond: bool,
 }
 
@@ -212,6 +233,7 @@ fn one_sided(
         threshold: Some(asked.threshold),
         decided_after: None,
         apart: Vec::new(),
+        bad_runs_seen: false,
         few_beyond: false,
         method: format!("only {} has values", has.name),
     })
@@ -258,11 +280,14 @@ fn pair<'a>(
     })
 }
 
-/// Tells whether a metric is a percentile beyond which fewer I/Os lie, in some run of one of the variants, than it takes to compare it.
+/// Tells whether a metric is a percentile beyond which fewer I/Os lie, in some run of one of the variants, than it takes to compare it, or a rate
+/// of which all variants have as few.
 pub(crate) fn few_beyond(variants: &[&VariantFigures], scope: &Scope, metric: &str) -> bool {
-    let beyond = PERCENTILES.iter().find(|(id, _)| *id == metric);
+    let beyond = SHARES.iter().find(|(id, _)| *id == metric);
     beyond.is_some_and(|(_, share)| {
-        let least = variants.iter().filter_map(|variant| variant.least_ios.get(scope)).min();
+        let least = variants.iter().filter_map(|variant| variant.least_ios.get(scope));
+        // A stall beside thousands of I/Os is no accident of counting.
+        let least = if *share == 1.0 { least.max() } else { least.min() };
         least.is_some_and(|ios| *ios as f64 * share < BEYOND)
     })
 }
@@ -330,7 +355,8 @@ impl Draft<'_> {
         if self.question.is_some() && self.few_beyond {
             comparison.verdict = Some(Verdict::Unclear);
             comparison.repeats_that_would_decide = None;
-            comparison.method = FEW_BEYOND.to_owned();
+            let rate = SHARES.iter().any(|(id, share)| *id == self.values.metric && *share == 1.0);
+            comparison.method = if rate { FEW } else { FEW_BEYOND }.to_owned();
         }
         let run = |cells: &[CellEntry], variant: &str, place: usize| {
             let (repeat, _) = *self.pairs.get(place)?;
@@ -361,6 +387,7 @@ impl Draft<'_> {
             threshold: self.question.map(|(_, question)| question.threshold),
             decided_after: comparison.decided_after,
             apart,
+            bad_runs_seen: comparison.bad_seen,
             few_beyond: self.few_beyond,
             method: comparison.method,
         }

@@ -102,7 +102,7 @@ pub(crate) fn effects(plan: &PlanFacts, variants: &[VariantFigures]) -> Vec<Fact
             dropped: all.dropped,
             left_out: left_out.clone(),
             freedom: all.freedom,
-            spread: all.deviation,
+            spread: all.deviation.exp_m1(),
             method: method(&all),
         };
         found.push((facts, all, better));

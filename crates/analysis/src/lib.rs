@@ -16,6 +16,7 @@ mod places;
 mod reported;
 mod scope;
 mod trends;
+mod unanswered;
 mod values;
 mod variant;
 mod within;
@@ -83,19 +84,16 @@ pub fn analyse(result: &ResultSet) -> Analysis {
         variant::figures(result, &facts.name, apart, (&mixed, devices))
     };
     let devices = places::devices(plan.variants.iter().map(|variant| &*variant.stack));
-    let variants: Vec<_> = plan.variants.iter().zip(devices).map(figures).collect();
+    let mut variants: Vec<_> = plan.variants.iter().zip(devices).map(figures).collect();
+    unanswered::fill(plan, &mut variants);
+    let variants = variants;
     Analysis {
         experiment: plan.experiment.clone(),
         accelerator: result.manifest.accelerator,
         simulated: result.manifest.simulated,
         incomplete: result.incomplete.clone(),
         changed: result.seal.broken(),
-        comparisons: comparisons::compare_all(
-            &variants,
-            plan,
-            &result.manifest.cells,
-            looks(result).as_deref(),
-        ),
+        comparisons: compared(result, &variants),
         effects: effects::effects(plan, &variants),
         caches: cache_courses::courses(result),
         expectations: expectations::check_expectations(plan, &variants),
@@ -103,4 +101,15 @@ pub fn analyse(result: &ResultSet) -> Analysis {
         stages: stages.into_iter().map(str::to_owned).collect(),
         variants,
     }
+}
+
+/// All comparisons, with those that are asked for and lack a value.
+fn compared(result: &ResultSet, variants: &[VariantFigures]) -> Vec<MetricComparison> {
+    let (plan, cells) = (&result.manifest.plan, &result.manifest.cells);
+    let mut all = comparisons::compare_all(variants, plan, cells, looks(result).as_deref());
+    for new in variants.iter().skip(1) {
+        let sides = (&variants[0], new);
+        all.extend(unanswered::unanswered((plan, &plan.questions), sides, &all));
+    }
+    all
 }

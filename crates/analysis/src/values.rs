@@ -88,6 +88,10 @@ pub(crate) fn least_ios(cells: &[&CellData], apart: bool) -> BTreeMap<Scope, u64
                 *own.entry(Scope { stage, of: Of::Operation(name.clone()) }).or_default() +=
                     operation.ios;
             }
+            if let Some(load) = &stage.load {
+                let stage = apart.then(|| stage.name.clone());
+                *own.entry(Scope { stage, of: Of::Load }).or_default() += load.counted_ios();
+            }
         }
         for (scope, ios) in own {
             least.entry(scope).and_modify(|least| *least = ios.min(*least)).or_insert(ios);
@@ -186,10 +190,8 @@ fn of_stages(stages: &[&StageRecord], mixed: bool) -> Vec<Value> {
     }
     // Of what is done to a stack there is the time that it took.
     if let [stage] = stages
-        && stage.traits().timed
-        && let Some(end_ns) = stage.end_ns
+        && let Some(elapsed_s) = stage.timed_s()
     {
-        let elapsed_s = end_ns.saturating_sub(stage.start_ns) as f64 / 1e9;
         values.push((Of::Command, "elapsed_s".to_owned(), Some(elapsed_s)));
     }
     let written = results::model::written(stages.iter().copied());
@@ -245,7 +247,7 @@ fn of_tree(load: &LoadSummary) -> Vec<(&'static str, Option<f64>)> {
     let done: u64 = names.filter_map(|name| load.operations.get(name)).map(|own| own.ios).sum();
     let at_end = |of: fn(&TreeFacts) -> u64| load.tree.as_ref().map(|tree| of(tree) as f64);
     vec![
-        ("operations_per_s", per_second(done, load.duration_ns)),
+        ("operations_per_s", per_second(done, load.duration_ns).filter(|_| done > 0)),
         ("tree_files", at_end(|tree| tree.files)),
         ("tree_directories", at_end(|tree| tree.directories)),
         ("tree_bytes", at_end(|tree| tree.bytes)),
@@ -317,7 +319,10 @@ impl Total {
     }
 
     fn metrics(&self) -> impl Iterator<Item = (&'static str, Option<f64>)> {
-        let rate = |n: u64| per_second(n, self.nanos);
+        // Where nothing was done and nothing failed, nothing was measured.
+        let tried = |all: Outcomes| all.attempted + all.expected > 0;
+        let some = self.ios + self.errors > 0 || self.outcomes.is_some_and(tried);
+        let rate = |n: u64| per_second(n, self.nanos).filter(|_| some);
         let of_tree = self.outcomes.map(|all| {
             [
                 ("attempted_per_s", rate(all.attempted)),
@@ -330,8 +335,12 @@ impl Total {
         let latency = if self.parts == 1 { self.latency } else { merged() };
         [
             ("iops", rate(self.ios)),
-            ("throughput_bytes_per_s", rate(self.bytes)),
-            ("errors", Some(self.errors as f64)),
+            // What moves no bytes, as a flush, has no throughput.
+            (
+                "throughput_bytes_per_s",
+                rate(self.bytes).filter(|_| self.bytes > 0 || self.ios == 0),
+            ),
+            ("errors", some.then_some(self.errors as f64)),
             ("latency_mean_ns", latency.map(|l| l.mean_ns)),
             ("latency_min_ns", latency.map(|l| l.min_ns as f64)),
             ("latency_p50_ns", latency.map(|l| l.p50_ns as f64)),

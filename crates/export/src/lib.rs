@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use results::ResultSet;
 use results::hlog::IntervalLog;
 use results::model::Row;
+use results::seal::{EPOCH, Tags};
 
 pub use table::{Column, Kind, Table, Value};
 pub use tables::TABLES;
@@ -152,11 +153,13 @@ fn interval_log(
     let path = folder.join(name);
     let entry = &cell.entry;
     let what = format!("{}, repeat {}", entry.variant, entry.repeat);
-    let mut log = IntervalLog::begin(create(&path)?, &what).map_err(failed(&path))?;
+    let mut tags = Tags::default();
+    cell.rows.iter().for_each(|row| tags.see(row));
+    let mut log = IntervalLog::begin(create(&path)?, &what, EPOCH).map_err(failed(&path))?;
     let mut rows = 0;
     for row in intervals {
         rows += 1;
-        log.add(row).map_err(failed(&path))?;
+        log.add_as(row, &tags.of(row)).map_err(failed(&path))?;
     }
     log.flush().map_err(failed(&path))?;
     Ok(Some(Made { name: name.to_owned(), rows, left_out: Vec::new() }))

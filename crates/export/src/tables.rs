@@ -225,7 +225,7 @@ static STAGES: Table = Table {
         number("cpu_user_s", "CPU seconds of its load or command in user mode"),
         number("cpu_system_s", "CPU seconds of its load or command in the kernel"),
         number("machine_busy_s", "CPU seconds in which a CPU of the machine was not idle"),
-        number("elapsed_s", "how long its command took, seconds"),
+        number("elapsed_s", "how long its command, or what is done to the stack, took, seconds"),
         text("error", "why it failed"),
     ],
     rows: |set, take| {
@@ -251,7 +251,9 @@ static STAGES: Table = Table {
                 Value::number(cpu.and_then(|cpu| cpu.0)),
                 Value::number(cpu.and_then(|cpu| cpu.1)),
                 Value::number(stage.machine.get("busy_s").copied().flatten()),
-                Value::number(command.and_then(|command| command.elapsed_s)),
+                Value::number(
+                    command.and_then(|command| command.elapsed_s).or_else(|| stage.timed_s()),
+                ),
                 Value::text(stage.error.as_deref()),
             ])?;
         }

@@ -132,6 +132,27 @@ fn logs_of_latencies_and_the_json_of_fio_count_every_io() {
 }
 
 #[test]
+fn a_log_of_latencies_keeps_preparation_and_measured_stages_apart() {
+    let mut set = fixture::with(1, 7_600.0);
+    set.cells.truncate(1);
+    let tags = |set: &ResultSet| {
+        let (folder, made) = exported(set, Format::Hlog);
+        let text = read(folder.path(), &made[0].name);
+        assert!(text.contains("since the epoch of the run"), "{text}");
+        let tags = text.lines().filter_map(|line| line.strip_prefix("Tag=")?.split(',').next());
+        tags.map(str::to_owned).collect::<std::collections::BTreeSet<_>>()
+    };
+    assert_eq!(tags(&set), ["allocate:write".to_owned(), "randwrite".to_owned()].into());
+    for row in &mut set.cells[0].rows {
+        if let Row::Stage(edge) = row {
+            edge.measured = true;
+        }
+    }
+    let both = ["allocate:write".to_owned(), "random-write:randwrite".to_owned()];
+    assert_eq!(tags(&set), both.into(), "two measured stages are told apart");
+}
+
+#[test]
 fn a_result_without_a_measured_load_has_no_json_of_fio() {
     let mut set = fixture::with(1, 7_600.0);
     set.cells.iter_mut().for_each(|cell| cell.record = None);

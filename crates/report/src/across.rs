@@ -87,7 +87,7 @@ fn block(rows: &[&AcrossRow], ink: &Ink) -> String {
             printable(&c.new).into_owned(),
             figure(&row.old),
             figure(&row.new),
-            wording::compared(unit, c),
+            wording::compared_beside(unit, c, (row.old.median, row.new.median)),
             wording::ratio_interval(unit, c).unwrap_or_default(),
             c.verdict
                 .map_or_else(String::new, |verdict| wording::verdict(verdict.word()).to_owned()),
@@ -183,7 +183,7 @@ pub fn json(across: &Across, complete: bool) -> Value {
             "unit": row.unit, "asked": c.asked(), "threshold": c.threshold, "base": row.old.median, "new": row.new.median,
             "ratio": c.ratio, "low": c.low, "high": c.high, "difference": c.difference.map(|difference| difference.value),
             "difference_low": ends.map(|ends| ends.low), "difference_high": ends.map(|ends| ends.high),
-            "p": c.p, "p_adjusted": c.p_adjusted, "verdict": c.verdict.map(Verdict::word), "n_base": row.old.n, "n_new": row.new.n, "n_compared": c.n,
+            "p": c.p, "p_adjusted": c.p_adjusted, "verdict": c.verdict.map(Verdict::word), "n_base": row.runs.0, "n_new": row.runs.1, "n_compared": c.n,
             "runs_apart": c.apart.iter().map(|run| json!({"repeat": run.repeat, "cell": run.cell})).collect::<Vec<_>>(),
             "repeats_that_would_decide": c.repeats_that_would_decide, "method": c.method,
         })

@@ -10,7 +10,7 @@ use results::model::{
     AskedContent, CONTENT_SHARES, ContentFigure, ExpectedFigure, VerifyFigures, WrongKind,
 };
 use serde_json::{Map, Value, json};
-use stats::{Difference, Verdict};
+use stats::Difference;
 
 use crate::view::{
     CacheRow, Cause, Cell, Content, CourseRow, Figure, FigureRow, Of, Scope, Sequential, Variant,
@@ -389,7 +389,7 @@ fn compared(row: &FigureRow, comparison: &MetricComparison) -> Value {
         "p_adjusted": comparison.p_adjusted,
         "threshold": comparison.threshold,
         "verdict": comparison.verdict,
-        "unseen_runs_percent": (comparison.verdict == Some(Verdict::Same)).then(|| stats::unseen_percent(comparison.n)),
+        "unseen_runs_percent": comparison.unseen_percent(),
         "n_base": comparison.n,
         "n_new": comparison.n,
         "dropped": comparison.dropped,

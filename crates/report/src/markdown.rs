@@ -109,7 +109,7 @@ pub fn across(across: &Across, all: bool) -> String {
             format!("{label} of {}", c.scope.name()),
             figure(&row.old),
             figure(&row.new),
-            wording::compared(row.unit, c),
+            wording::compared_beside(row.unit, c, (row.old.median, row.new.median)),
             wording::ratio_interval(row.unit, c).unwrap_or_default(),
             verdict.unwrap_or_default(),
             format!("{} + {}", c.n, c.n),

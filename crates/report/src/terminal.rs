@@ -219,8 +219,8 @@ fn kept_open(view: &View) -> Vec<String> {
         let figure = format!("{} of {}", row.label, row.scope.name());
         let all = row.comparisons.iter().flatten().filter_map(wording::apart);
         let apart = all.map(|runs| format!("{figure}: {runs}; no verdict while they do."));
-        let few = row.comparisons.iter().flatten().any(wording::of_few_ios);
-        let few = few.then(|| format!("{figure}: {}.", wording::FEW_BEYOND));
+        let few = row.comparisons.iter().flatten().find_map(wording::of_few_ios);
+        let few = few.map(|why| format!("{figure}: {why}."));
         apart.chain(few).collect::<Vec<_>>()
     };
     view.figures.iter().flat_map(of).collect()

@@ -129,11 +129,14 @@ pub fn decided(view: &View) -> bool {
     all.filter_map(|c| c.verdict).any(|verdict| verdict != Verdict::Unclear)
 }
 
-/// The meaning of the marks of verdicts, or that none is decided.
+/// The meaning of the marks of verdicts, or that none is decided; nothing where only effects of factors are.
 pub fn marks(view: &View) -> &'static str {
     let asked = view.figures.iter().flat_map(|row| row.comparisons.iter().flatten());
+    let mut effects = view.effects.iter().flat_map(|row| &row.found.effects);
+    let of_effects = effects.any(|effect| effect.verdict != Verdict::Unclear);
     match (asked.clone().any(|c| c.verdict.is_some()), decided(view)) {
         (false, _) => "",
+        (true, false) if of_effects => "",
         (true, false) => "All verdicts are open.",
         (true, true) => "▲ better, ▼ worse, = same, ≠ differs, ? open.",
     }

@@ -14,12 +14,12 @@ pub struct IntervalLog<W> {
 }
 
 impl<W: Write> IntervalLog<W> {
-    /// Writes the beginning of a log about `what`.
-    pub fn begin(mut out: W, what: &str) -> io::Result<Self> {
+    /// Writes the beginning of a log about `what`, the times of which count from the moment `since`.
+    pub fn begin(mut out: W, what: &str, since: &str) -> io::Result<Self> {
         let what = what.replace(['\r', '\n'], " ");
         out.write_all(MARK)?;
         writeln!(out, "{what}, values in nanoseconds]")?;
-        writeln!(out, "#[Times are seconds since the load was prepared]")?;
+        writeln!(out, "#[Times are seconds since {since}]")?;
         writeln!(out, "#[BaseTime: 0.000 (seconds since epoch)]")?;
         writeln!(out, "#[MaxValueDivisor: 1000000.000]")?;
         writeln!(
@@ -31,11 +31,16 @@ impl<W: Write> IntervalLog<W> {
 
     /// Adds a row; one without latencies has no line.
     pub fn add(&mut self, row: &IntervalRow) -> io::Result<()> {
+        self.add_as(row, &row.operation)
+    }
+
+    /// Adds a row under another name than its operation's.
+    pub fn add_as(&mut self, row: &IntervalRow, name: &str) -> io::Result<()> {
         let (Some(histogram), Some(latency)) = (&row.histogram, row.latency) else {
             return Ok(());
         };
         let seconds = |ns: u64| ns as f64 / 1e9;
-        let tag = row.operation.replace([',', ' ', '\r', '\n'], "-");
+        let tag = name.replace([',', ' ', '\r', '\n'], "-");
         writeln!(
             self.out,
             "Tag={tag},{:.3},{:.3},{:.3},{histogram}",
@@ -82,7 +87,7 @@ mod tests {
             row("randread", 1, &[7]),
         ];
         let mut bytes = Vec::new();
-        let mut log = IntervalLog::begin(&mut bytes, "a\nload").unwrap();
+        let mut log = IntervalLog::begin(&mut bytes, "a\nload", "the start").unwrap();
         rows.iter().for_each(|r| log.add(r).unwrap());
         log.flush().unwrap();
         let mut seen = Vec::new();

@@ -23,6 +23,9 @@ use crate::writer::{CELLS, LATENCY, ROWS};
 /// Latencies are stored in nanoseconds; the readable maximum of a line is in milliseconds, as is the custom.
 const NANOS_PER_MILLI: f64 = 1e6;
 
+/// The moment from which the times of a cell's rows count, in words.
+pub const EPOCH: &str = "the epoch of the run, see manifest.json";
+
 /// Why a cell could not be sealed. Its rows are untouched: nothing is lost.
 #[derive(Debug, thiserror::Error)]
 pub enum SealError {
@@ -115,11 +118,9 @@ pub fn interval_log(
     rows: &mut (impl Read + Seek),
     out: &mut impl Write,
 ) -> Result<Vec<Damage>, LogError> {
-    let mut edges = BTreeMap::new();
+    let mut tags = Tags::default();
     let edge = |row| {
-        if let Row::Stage(edge) = row {
-            edges.insert(edge.stage, edge);
-        }
+        tags.see(&row);
         Ok::<_, Unread>(())
     };
     frames::each(&mut *rows, edge).map_err(|Unread(error)| error)?;
@@ -128,14 +129,14 @@ pub fn interval_log(
     let mut builder = IntervalLogWriterBuilder::new();
     builder
         .add_comment(&format!("[Fathom: latencies of cell {cell}, values in nanoseconds]"))
-        .add_comment("[Times are seconds since the epoch of the run, see manifest.json]")
+        .add_comment(&format!("[Times are seconds since {EPOCH}]"))
         .with_base_time(std::time::UNIX_EPOCH)
         .with_max_value_divisor(NANOS_PER_MILLI);
     let mut log = builder.begin_log_with(out, &mut codec)?;
     let mut line = |row: &IntervalRow| -> Result<(), LogError> {
         let Some(text) = &row.histogram else { return Ok(()) };
         let latencies = histogram::decode(text)?;
-        let name = tag(row, edges.get(&row.stage));
+        let name = tags.of(row);
         let start = Duration::from_nanos(row.start_ns);
         let length = Duration::from_nanos(row.end_ns.saturating_sub(row.start_ns));
         Ok(log.write_histogram(&latencies, start, length, Tag::new(&name))?)
@@ -147,13 +148,30 @@ pub fn interval_log(
     frames::each(rows, each).map_err(|Unread(error)| error)
 }
 
-/// The operation's name in measured stages; with the stage's name before it in others, so that what was
-/// only preparation does not mix with what was measured.
-fn tag(row: &IntervalRow, edge: Option<&StageEdge>) -> String {
-    let name = match edge {
-        Some(edge) if edge.measured => row.operation.clone(),
-        Some(edge) => format!("{}:{}", edge.name, row.operation),
-        None => format!("stage-{}:{}", row.stage, row.operation),
-    };
-    name.replace([',', ' ', '\r', '\n'], "-")
+/// The names by which an interval log tells a cell's operations apart.
+#[derive(Debug, Default)]
+pub struct Tags {
+    /// Every stage, by its place.
+    edges: BTreeMap<usize, StageEdge>,
+}
+
+impl Tags {
+    /// Takes a row into account: stages are named by rows of their own.
+    pub fn see(&mut self, row: &Row) {
+        if let Row::Stage(edge) = row {
+            self.edges.insert(edge.stage, edge.clone());
+        }
+    }
+
+    /// The operation's name in the only measured stage; with the stage's name before it where there are several, and in others, so that
+    /// what was only preparation does not mix with what was measured.
+    pub fn of(&self, row: &IntervalRow) -> String {
+        let alone = self.edges.values().filter(|edge| edge.measured).count() == 1;
+        let name = match self.edges.get(&row.stage) {
+            Some(edge) if edge.measured && alone => row.operation.clone(),
+            Some(edge) => format!("{}:{}", edge.name, row.operation),
+            None => format!("stage-{}:{}", row.stage, row.operation),
+        };
+        name.replace([',', ' ', '\r', '\n'], "-")
+    }
 }

@@ -34,23 +34,15 @@ impl Apart {
         pairs: &[(f64, f64)],
         zone: (f64, f64),
     ) -> Self {
-        let bad: &[f64] = match better {
-            Better::Lower => &[1.0],
-            Better::Higher => &[-1.0],
-            Better::Neither => &[1.0, -1.0],
-        };
         let mut all = Self::default();
-        for sign in bad {
-            let turned: Vec<(f64, f64)> = pairs.iter().map(|(b, n)| (sign * b, sign * n)).collect();
-            let found = Self::above(&turned, (zone.1 - zone.0) / 2.0);
+        for (sign, found) in Self::bad(better, pairs, zone) {
             // Of which side it is said that it is no worse.
             let (base, new) = match (claim, better) {
                 (Claim::Within, _) => (true, true),
                 (_, Better::Neither) => (false, false),
-                (claim, _) => (
-                    (claim == Claim::More) == (*sign > 0.0),
-                    (claim == Claim::Less) == (*sign > 0.0),
-                ),
+                (claim, _) => {
+                    ((claim == Claim::More) == (sign > 0.0), (claim == Claim::Less) == (sign > 0.0))
+                }
             };
             let (of_base, of_new) = (found.base.len(), found.new.len());
             if base && one_sided(of_base, of_new, pairs.len()) {
@@ -61,6 +53,28 @@ impl Apart {
             }
         }
         all
+    }
+
+    /// Tells whether any run of either side stands apart on a side that is bad.
+    pub(crate) fn any(better: Better, pairs: &[(f64, f64)], zone: (f64, f64)) -> bool {
+        Self::bad(better, pairs, zone).any(|(_, found)| !found.is_empty())
+    }
+
+    /// Those that stand apart on each side that is bad: 1 above, -1 below.
+    fn bad(
+        better: Better,
+        pairs: &[(f64, f64)],
+        zone: (f64, f64),
+    ) -> impl Iterator<Item = (f64, Self)> {
+        let bad: &[f64] = match better {
+            Better::Lower => &[1.0],
+            Better::Higher => &[-1.0],
+            Better::Neither => &[1.0, -1.0],
+        };
+        bad.iter().map(move |sign| {
+            let turned: Vec<(f64, f64)> = pairs.iter().map(|(b, n)| (sign * b, sign * n)).collect();
+            (*sign, Self::above(&turned, (zone.1 - zone.0) / 2.0))
+        })
     }
 
     /// Those that lie far above all others, each side beside its own median: less than half of either. By less than `least` does not matter.

@@ -45,6 +45,8 @@ pub struct Comparison {
     pub decided_after: Option<u32>,
     /// Runs that stand apart for the bad and speak against the claim, so that it is not made; set with the verdict.
     pub apart: Apart,
+    /// Runs that went badly came up on both sides, as often, so that they speak against nothing; set with the verdict.
+    pub bad_seen: bool,
     /// The method of the computation, in words.
     pub method: String,
     tested: Option<Tested>,
@@ -86,6 +88,8 @@ impl Comparison {
         let speaks =
             |tested: &Tested| Some(Apart::against(claim, better, &tested.ranked, tested.zone?));
         self.apart = self.tested.as_ref().and_then(speaks).unwrap_or_default();
+        let seen = |tested: &Tested| Some(Apart::any(better, &tested.ranked, tested.zone?));
+        self.bad_seen = self.tested.as_ref().and_then(seen).unwrap_or_default();
         let stands = sure && self.apart.is_empty();
         let word = if stands { verdict::word(claim, better) } else { Verdict::Unclear };
         self.verdict = Some(word);
@@ -152,6 +156,7 @@ pub(crate) fn compare_with(
         repeats_that_would_decide: None,
         decided_after: None,
         apart: Apart::default(),
+        bad_seen: false,
         method: "no test: no repeat in which both have a value".into(),
         tested: None,
     };

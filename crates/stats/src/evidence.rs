@@ -164,6 +164,10 @@ impl Evidence {
     pub(crate) fn repeats(&self, alpha: f64, distance: f64) -> Option<usize> {
         /// More than these nobody runs.
         const MOST: usize = 1000;
+        // None at all of either side: as many runs as make that sure.
+        if let Self::Occurred { base: 0, new: 0, .. } = self {
+            return (2..=MOST).find(|runs| 2.0 * fisher(*runs, 0, *runs) <= alpha);
+        }
         if distance <= 0.0 {
             return None;
         }
@@ -288,6 +292,11 @@ mod tests {
         let alike: Vec<_> = (0..5).map(|i| (0.0, f64::from(i) * 1e-6)).collect();
         assert_eq!(Evidence::ranked(&alike).repeats(0.05 / 7.0, 0.03), Some(6));
         assert_eq!(Evidence::paired(&alike[..1]).repeats(0.05, 0.03), None);
+        // 2 / C(2n, n) is 0.0079 of five runs and 0.0022 of six.
+        let none = Evidence::Occurred { base: 0, new: 0, runs: 5 };
+        assert_eq!((none.repeats(0.05, 0.0), none.repeats(0.005, 0.0)), (Some(4), Some(6)));
+        let some = Evidence::Occurred { base: 1, new: 1, runs: 5 };
+        assert_eq!(some.repeats(0.05, 0.0), None);
     }
 
     proptest! {

@@ -72,7 +72,7 @@ pub struct Effects {
     pub dropped: usize,
     /// Degrees of freedom of the residuals.
     pub freedom: usize,
-    /// Their standard deviation, of logarithms: the spread of a cell as a share of its value.
+    /// Their standard deviation, of logarithms.
     pub deviation: f64,
 }
 

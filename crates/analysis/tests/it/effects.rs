@@ -29,6 +29,7 @@ fn each_factor_and_each_two_have_effects_and_numbers_are_held_against_their_neig
     let expected: Vec<_> = expected.iter().map(|(name, v)| ((*name).to_owned(), *v)).collect();
     assert_eq!(said(&found), expected, "{found:?}");
     assert_eq!((found.repeats, found.freedom), (12, 55));
+    assert!(found.spread > 0.0, "{found:?}");
     // 0.6, and two thirds of that at the greatest depth: the geometric mean over the depths.
     let ratio = 0.6 * 1.5_f64.powf(-1.0 / 3.0);
     let dedupe = &found.effects[0];

@@ -219,3 +219,116 @@ fn runs_that_stand_apart_keep_a_tail_unclear_and_are_named_by_their_cells() {
     assert_eq!(named, cells);
     assert!(p99.apart.iter().all(|run| run.variant == "vdo"));
 }
+
+/// The result with `change` made to every measured operation.
+fn changed(change: impl Fn(&mut results::model::OperationSummary)) -> results::ResultSet {
+    let mut result = fixture::result();
+    let loads = result.cells.iter_mut().filter_map(|cell| cell.record.as_mut());
+    let loads = loads.flat_map(|record| &mut record.stages).filter_map(|stage| stage.load.as_mut());
+    loads.flat_map(|load| load.operations.values_mut()).for_each(change);
+    result
+}
+
+fn asking(metric: &str, operation: Option<&str>) -> AskedMetric {
+    let mut asked = fixture::result().manifest.plan.questions[0].clone();
+    (asked.metric, asked.operation) = (metric.to_owned(), operation.map(str::to_owned));
+    asked
+}
+
+#[test]
+fn where_no_io_ran_nothing_was_measured_and_no_word_is_given_but_unclear() {
+    let mut result = changed(|operation| {
+        (operation.ios, operation.bytes, operation.latency) = (0, 0, None);
+        operation.histogram = None;
+    });
+    let ids = ["iops", "throughput_bytes_per_s", "errors", "latency_p50_ns"];
+    result.manifest.plan.questions = ids.iter().map(|id| asking(id, None)).collect();
+    let analysis = analyse(&result);
+    for id in ids {
+        let of: Vec<_> = analysis.comparisons.iter().filter(|c| c.metric == id).collect();
+        let [one] = of[..] else { panic!("{id}: {of:?}") };
+        assert_eq!((one.verdict, one.n), (Some(Verdict::Unclear), 0), "{one:?}");
+        assert!(one.unmeasured() && one.method.starts_with("not measured"), "{one:?}");
+        let figure = analysis.variants[0].figure(&one.scope, id).unwrap();
+        assert_eq!((figure.median, figure.n), (None, 0), "{id}");
+    }
+}
+
+#[test]
+fn that_no_io_failed_is_the_same_only_of_ios_that_were_tried() {
+    let mut result = fixture::result();
+    result.manifest.plan.questions = vec![asking("errors", None)];
+    assert_eq!(analyse(&result).comparisons[0].verdict, Some(Verdict::Same));
+    let mut failed = changed(|operation| {
+        operation.ios = 0;
+        operation.errors = [("EIO".to_owned(), 5)].into();
+    });
+    failed.manifest.plan.questions = vec![asking("errors", None), asking("iops", None)];
+    let words: Vec<_> =
+        analyse(&failed).comparisons.iter().take(2).map(|c| (c.n, c.verdict.unwrap())).collect();
+    assert_eq!(words, [(5, Verdict::Unclear), (5, Verdict::Unclear)]);
+}
+
+#[test]
+fn a_rate_of_few_ios_is_not_called_the_same() {
+    let mut result = changed(|operation| (operation.ios, operation.bytes) = (1, 4096));
+    let ids = ["iops", "throughput_bytes_per_s"];
+    result.manifest.plan.questions = ids.iter().map(|id| asking(id, None)).collect();
+    let analysis = analyse(&result);
+    for id in ids {
+        let one = analysis.comparisons.iter().find(|c| c.metric == id).unwrap();
+        assert_eq!(one.verdict, Some(Verdict::Unclear), "{one:?}");
+        assert!(one.few_beyond && one.method.contains("fewer than 10 I/Os"), "{}", one.method);
+    }
+}
+
+#[test]
+fn what_is_asked_and_no_run_has_is_asked_and_not_answered() {
+    let mut result = fixture::result();
+    result.manifest.plan.questions =
+        vec![asking("iops", None), asking("iops", Some("randread")), asking("elapsed_s", None)];
+    let analysis = analyse(&result);
+    let asked: Vec<_> = analysis.comparisons.iter().filter(|c| c.asked()).collect();
+    let said: Vec<_> =
+        asked.iter().map(|c| (c.metric.as_str(), c.scope.name(), c.unmeasured())).collect();
+    let expected = [
+        ("iops", "randwrite".to_owned(), false),
+        ("iops", "randread".to_owned(), true),
+        ("elapsed_s", "command".to_owned(), true),
+    ];
+    assert_eq!(said, expected);
+    assert!(asked[1..].iter().all(|c| c.verdict == Some(Verdict::Unclear)), "{asked:?}");
+    let across = analysis::across(&result, &result);
+    let lacks = across.rows.iter().filter(|row| row.comparison.unmeasured());
+    assert_eq!(lacks.count(), 4, "two questions of two variants");
+}
+
+#[test]
+fn medians_beside_a_ratio_are_of_the_runs_that_are_compared() {
+    let (old, mut new) = (fixture::with(9, 7_600.0), fixture::with(12, 7_600.0));
+    // Runs of which the other result has no repeat.
+    for cell in new.cells.iter_mut().filter(|cell| cell.entry.repeat > 9) {
+        let record = cell.record.as_mut().unwrap();
+        let loads = record.stages.iter_mut().filter_map(|stage| stage.load.as_mut());
+        loads.for_each(|load| load.duration_ns *= 100);
+    }
+    let alone = analysis::across(&old, &fixture::with(9, 7_600.0));
+    let across = analysis::across(&old, &new);
+    let iops = |across: &analysis::Across| {
+        let mut rows = across.rows.iter().filter(|row| row.comparison.metric == "iops");
+        let row = rows.next().unwrap();
+        (row.old.median, row.new.median, row.runs.1)
+    };
+    let (old, median, runs) = iops(&across);
+    assert_eq!((old, median), (iops(&alone).0, iops(&alone).1));
+    assert_eq!((runs, across.rows[0].new.n), (12, 9));
+}
+
+#[test]
+fn what_moves_no_bytes_has_no_throughput() {
+    let result = changed(|operation| operation.bytes = 0);
+    let analysis = analyse(&result);
+    let scope = analysis::Scope::operation("randwrite");
+    let of = |id: &str| analysis.variants[0].figure(&scope, id).unwrap().median;
+    assert!(of("iops").is_some() && of("throughput_bytes_per_s").is_none());
+}

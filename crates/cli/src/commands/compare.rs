@@ -43,7 +43,7 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     } else {
         answer(&Text::made(&text(&found, args.all, width(), Style::of_stdout().colour())));
     }
-    let asked = found.rows.iter().any(|row| row.comparison.asked());
+    let asked = found.rows.iter().any(|row| row.comparison.asked() && row.comparison.n > 0);
     if !args.fail_on.is_empty() && !asked {
         let said = "Nothing that is asked is known of a variant that both results have: --fail-on has nothing to judge";
         return Err(Failure::data(said)

@@ -25,7 +25,8 @@ impl LatencyLog {
         let refused = |error: std::io::Error| output.not_written(&error);
         let draft = output.begin()?;
         let file = BufWriter::new(draft.file().try_clone().map_err(refused)?);
-        let mut log = IntervalLog::begin(file, what).map_err(refused)?;
+        let since = "the load was prepared";
+        let mut log = IntervalLog::begin(file, what, since).map_err(refused)?;
         log.flush().map_err(refused)?;
         Ok(Self { path: output.path.to_owned(), draft: Some(draft), log: Some(log) })
     }

@@ -7,6 +7,7 @@ use analysis::ExpectationOutcome;
 use report::html::Page;
 use report::view::View;
 use results::ResultSet;
+use stats::Verdict;
 
 use crate::args::{Gates, ReportArgs};
 use crate::failure::Failure;
@@ -25,8 +26,8 @@ pub fn code_of(result: &ResultSet) -> ExitCode {
     ExitCode::from(if good { 0 } else { 5 })
 }
 
-/// 1 when expectations count (`--strict`) and one is missed, cannot be checked or did not run, or a verdict is one that was named (`--fail-on`), unless
-/// another code says more.
+/// 1 when expectations count (`--strict`) and one is missed, cannot be checked or did not run, or what is asked has no answer, or a verdict is one that
+/// was named (`--fail-on`), unless another code says more. A question of which no run has the figure is unclear.
 pub fn gated(view: &View, gates: &Gates, otherwise: ExitCode) -> ExitCode {
     let failed = [
         ExpectationOutcome::Missed,
@@ -37,7 +38,13 @@ pub fn gated(view: &View, gates: &Gates, otherwise: ExitCode) -> ExitCode {
     let missed = view.expectations.iter().any(|held| failed.contains(&held.outcome));
     let comparisons = view.figures.iter().flat_map(|row| row.comparisons.iter().flatten());
     let mut verdicts = comparisons.filter_map(|comparison| comparison.verdict);
-    let fails = gates.strict && missed || verdicts.any(|verdict| gates.fail_on.contains(&verdict));
+    let lacks = view.figures.iter().any(|row| {
+        let none = row.comparisons.iter().flatten().any(|c| c.asked() && c.n == 0);
+        row.asked && (!row.known() || none)
+    });
+    let open = lacks && gates.fail_on.contains(&Verdict::Unclear);
+    let named = open || verdicts.any(|verdict| gates.fail_on.contains(&verdict));
+    let fails = gates.strict && (missed || lacks) || named;
     if fails && otherwise == ExitCode::SUCCESS { ExitCode::from(1) } else { otherwise }
 }
 

@@ -9,6 +9,9 @@ use units::show::significant;
 /// Share of the CPU time that one source may miss, percent.
 pub(crate) const MISSED_PERCENT: f64 = 10.0;
 
+/// Seconds by which sources may differ whatever the share: a clock ticks every 10 ms, and each of some threads can be off by one.
+const TICKS_OFF_S: f64 = 0.1;
+
 /// The CPU seconds of a stage by their sources.
 struct Sources {
     stage: String,
@@ -30,7 +33,10 @@ pub(crate) fn sources(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         all.extend(stages.filter_map(|stage| of_stage(stage, name(stage))));
     }
     let percent = |part: f64, whole: f64| 100.0 * (part / whole - 1.0);
-    let missed = all.iter().filter(|s| s.busy > 0.0 && percent(s.ticks, s.busy) < -MISSED_PERCENT);
+    let far = |part: f64, whole: f64| (part - whole).abs() > TICKS_OFF_S;
+    let missed = all.iter().filter(|s| {
+        s.busy > 0.0 && percent(s.ticks, s.busy) < -MISSED_PERCENT && far(s.ticks, s.busy)
+    });
     let worst = missed.min_by(|a, b| (a.ticks / a.busy).total_cmp(&(b.ticks / b.busy)));
     let charged = worst.map(|s| Finding {
         severity: Severity::Note,
@@ -47,6 +53,7 @@ pub(crate) fn sources(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         ..finding()
     });
     let more = all.iter().filter_map(|s| Some((s, s.parts.filter(|_| s.busy > 0.0)?)));
+    let more = more.filter(|(s, parts)| far(*parts, s.busy));
     let most = more.max_by(|(a, x), (b, y)| (x / a.busy).total_cmp(&(y / b.busy)));
     let beyond = most.filter(|(s, parts)| percent(*parts, s.busy) > MISSED_PERCENT);
     let beyond = beyond.map(|(s, parts)| Finding {

@@ -30,7 +30,23 @@ pub fn rows(analysis: &Analysis, plan: &PlanFacts) -> Vec<FigureRow> {
         let all = known.into_iter().chain(picked(plan, scope));
         rows.extend(all.filter_map(|metric| row(analysis, plan, scope, &metric)));
     }
+    let lacking = unanswered(analysis, plan, &rows);
+    rows.extend(lacking);
     rows
+}
+
+/// A row for each question that has none: no run has its figure.
+fn unanswered(analysis: &Analysis, plan: &PlanFacts, rows: &[FigureRow]) -> Vec<FigureRow> {
+    let values = || analysis.variants.iter().flat_map(|variant| &variant.values);
+    let lacking = plan.questions.iter().filter_map(|asked| {
+        let is = |scope: &Scope, metric: &str| analysis::asks(asked, scope, metric);
+        if rows.iter().any(|row| row.asked && is(&row.scope, &row.metric)) {
+            return None;
+        }
+        let found = values().find(|v| v.points.is_empty() && is(&v.scope, &v.metric))?;
+        row(analysis, plan, &found.scope, &Described::from(layers::metric(&found.metric)?))
+    });
+    lacking.collect()
 }
 
 /// Content has its own table; the load's CPU time stands with its operation where no variant's has several.

@@ -74,6 +74,8 @@ fn beyond(c: &MetricComparison, low: f64, high: f64) -> bool {
 fn few(c: &MetricComparison) -> String {
     match (c.n, c.low.zip(c.high)) {
         _ if c.few_beyond => "too few I/Os to tell".to_owned(),
+        _ if c.unmeasured() => "nothing was measured".to_owned(),
+        (0, _) => "only one of them has a value".to_owned(),
         (1, _) => "one run of each decides nothing".to_owned(),
         (n, _) if n < LEAST_REPEATS => format!("{n} runs of each decide nothing"),
         _ if !c.apart.is_empty() => "some runs are far from all others".to_owned(),

@@ -425,7 +425,7 @@ fn certainty(c: &MetricComparison, runs: bool) -> String {
     }));
     let more = c.repeats_that_would_decide;
     words.extend(more.map(|n| format!("about {n} repeats would decide")));
-    words.extend(wording::of_few_ios(c).then(|| wording::FEW_BEYOND.to_owned()));
+    words.extend(wording::of_few_ios(c).map(str::to_owned));
     words.extend(wording::no_interval(c));
     words.extend(runs.then(|| format!("{0} + {0} runs", c.n)));
     if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) }

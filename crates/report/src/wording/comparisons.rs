@@ -44,9 +44,17 @@ const VISIBLE: f64 = 0.03;
 /// The ratio of the two medians beside a ratio that is made of pairs of runs; `None` where a reader who divides them comes to about the same.
 pub fn of_medians(row: &FigureRow, variant: usize) -> Option<String> {
     let comparison = row.comparisons.get(variant)?.as_ref()?;
-    let made = comparison.ratio.filter(|ratio| *ratio > 0.0)?;
     let median = |variant: usize| row.values.get(variant).copied().flatten().map(|f| f.median);
-    let own = median(variant)? / median(0)?;
+    beside(comparison, (median(0), median(variant)))
+}
+
+/// The same of the medians of base and new.
+fn beside(
+    comparison: &MetricComparison,
+    (base, new): (Option<f64>, Option<f64>),
+) -> Option<String> {
+    let made = comparison.ratio.filter(|ratio| *ratio > 0.0)?;
+    let own = new? / base?;
     let against = (made > 1.0 && own < 1.0) || (made < 1.0 && own > 1.0);
     let far = (made / own).ln().abs() > comparison.threshold.unwrap_or(VISIBLE).ln_1p();
     let shown = ratio(own);
@@ -65,8 +73,20 @@ pub fn beside_medians(row: &FigureRow, variant: usize) -> Option<String> {
 
 /// How new and base compare, in one cell: `1.31× (medians 0.838×)` where the medians beside it would say something else.
 pub fn compared_in_row(row: &FigureRow, variant: usize, comparison: &MetricComparison) -> String {
-    let said = compared(row.unit, comparison);
-    match of_medians(row, variant) {
+    with_medians(compared(row.unit, comparison), of_medians(row, variant))
+}
+
+/// The same beside the medians of base and new.
+pub fn compared_beside(
+    unit: Unit,
+    comparison: &MetricComparison,
+    medians: (Option<f64>, Option<f64>),
+) -> String {
+    with_medians(compared(unit, comparison), beside(comparison, medians))
+}
+
+fn with_medians(said: String, medians: Option<String>) -> String {
+    match medians {
         Some(medians) => format!("{said} (medians {medians})"),
         None => said,
     }
@@ -115,24 +135,30 @@ pub fn apart(comparison: &MetricComparison) -> Option<String> {
     Some(format!("{} {verb} apart from all others", joined(&sides.collect::<Vec<_>>())?))
 }
 
-/// Why no verdict is given on a percentile of few I/Os.
-pub const FEW_BEYOND: &str =
-    "fewer than 10 I/Os of a run lie beyond this percentile: let the load do more";
-
-/// Tells whether a verdict is unclear because it is on a percentile of few I/Os.
-pub fn of_few_ios(comparison: &MetricComparison) -> bool {
-    comparison.verdict == Some(Verdict::Unclear) && comparison.few_beyond
+/// Why no verdict is given on a percentile or a rate of few I/Os, or on what no run measured; `None` where it is not for that.
+pub fn of_few_ios(comparison: &MetricComparison) -> Option<&'static str> {
+    let rate = !comparison.metric.starts_with("latency");
+    match (comparison.verdict, comparison.few_beyond) {
+        _ if comparison.unmeasured() => Some("not measured: no run has a value"),
+        (Some(Verdict::Unclear), true) if rate => {
+            Some("a run did fewer than 10 I/Os: let the load do more")
+        }
+        (Some(Verdict::Unclear), true) => {
+            Some("fewer than 10 I/Os of a run lie beyond this percentile: let the load do more")
+        }
+        _ => None,
+    }
 }
 
 /// Says what a verdict leaves open: of the same what nobody can see, else the runs that stand apart, that there are too few I/Os, or about
 /// how many repeats would decide.
 pub fn left_open(comparison: &MetricComparison) -> Vec<String> {
-    let of = |verdict: Verdict| comparison.verdict == Some(verdict);
-    let unseen = of(Verdict::Same).then(|| {
-        let share = unseen(comparison.n);
-        format!("as much as {share} of runs could be otherwise and not have come up")
-    });
-    let few = of_few_ios(comparison).then(|| FEW_BEYOND.to_owned());
+    let of_unseen = |share: f64| {
+        let share = show::significant(share, 2);
+        format!("as much as {share} % of runs could be otherwise and not have come up")
+    };
+    let unseen = comparison.unseen_percent().map(of_unseen);
+    let few = of_few_ios(comparison).map(str::to_owned);
     let repeats = comparison.repeats_that_would_decide;
     let repeats = repeats.map(|repeats| format!("about {repeats} repeats would decide"));
     [unseen, apart(comparison), few, no_interval(comparison), repeats]
@@ -148,11 +174,6 @@ fn joined(names: &[String]) -> Option<String> {
         [one] => Some(one.clone()),
         [before @ .., last] => Some(format!("{} and {last}", before.join(", "))),
     }
-}
-
-/// The share of runs that could be of another kind where none of so many was: `45 %`.
-fn unseen(runs: usize) -> String {
-    format!("{} %", show::significant(stats::unseen_percent(runs), 2))
 }
 
 /// The meaning of the words for a test.

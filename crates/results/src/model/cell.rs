@@ -133,4 +133,10 @@ impl StageRecord {
     pub fn traits(&self) -> StageTraits {
         self.traits.unwrap_or_else(|| StageTraits::before_recorded(&self.kind))
     }
+
+    /// Returns how long it took, seconds, where that is what is measured of it; `None` of other stages, and of one that did not end.
+    pub fn timed_s(&self) -> Option<f64> {
+        let end_ns = self.end_ns.filter(|_| self.traits().timed)?;
+        Some(end_ns.saturating_sub(self.start_ns) as f64 / 1e9)
+    }
 }
