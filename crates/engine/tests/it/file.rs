@@ -37,16 +37,16 @@ fn reads_of_room_that_was_only_reserved_are_told_and_those_of_what_was_written_a
     let mut write = on(&path, "ops = { write = 100 }\nbytes = \"1M\"");
     write.may_create = Some(Bytes(16 * MIB));
     run(&write);
-    let told = |range: &str| {
+    let noted = |range: &str| {
         let reported = run(&on(&path, &format!("ops = {{ randread = 100 }}\nios = 10\n{range}")));
         reported.summary().notices.iter().any(|n| n.contains("never written"))
     };
-    assert!(told(""), "15 MiB of 16 are reserved and were never written");
-    assert!(told("offset = \"8M\"") && told("size = \"1028k\""));
-    assert!(!told("size = \"1M\""), "all of that was written");
+    assert!(noted(""), "15 MiB of 16 are reserved and were never written");
+    assert!(noted("offset = \"8M\"") && noted("size = \"1028k\""));
+    assert!(!noted("size = \"1M\""), "all of that was written");
     // The room of a hole elsewhere is missing.
     std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(64 * MIB).unwrap();
-    assert!(!told("size = \"1M\""));
+    assert!(!noted("size = \"1M\""));
 }
 
 #[test]
