@@ -4,10 +4,12 @@ use analysis::level_number;
 use units::Unit;
 
 use super::words::{does, does_the_same, factor, named, object, times, verb};
-use crate::view::{FigureRow, Variant};
+use crate::view::{Figure, FigureRow, Variant};
 
 /// A sweep changes nothing below this share.
 const CHANGED: f64 = 0.05;
+/// Of fewer runs of each end no order can be sure: all of one above all of the other come up by chance in more than 5 % of cases.
+const FEWEST: usize = 4;
 
 /// `random reads become 12 times as many`, `p99 latency of random reads becomes 4 times as long`.
 fn becomes(row: &FigureRow, ratio: f64) -> String {
@@ -32,6 +34,8 @@ struct Gain<'a> {
     ends: (usize, usize),
     ratio: f64,
     runs: usize,
+    /// Tells whether the ranges of both ends meet.
+    meets: bool,
 }
 
 /// `From depth 1 to 32 at block_size 4k, ssd does 23 times the random reads, hdd 2.7 times`.
@@ -81,7 +85,9 @@ pub(super) fn over_sweep(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec
         if low.median > 0.0 {
             let (ratio, runs) = (high.median / low.median, low.n.min(high.n));
             let (variant, ends) = (variant.name.as_str(), (from, to));
-            gains.push(Gain { variant, ends, ratio, runs });
+            let below = |a: Figure, b: Figure| a.high.zip(b.low).is_none_or(|(a, b)| a < b);
+            let meets = !below(low, high) && !below(high, low);
+            gains.push(Gain { variant, ends, ratio, runs, meets });
         }
     }
     let others = sweep.point.iter().filter(|(name, _)| *name != key);
@@ -90,9 +96,20 @@ pub(super) fn over_sweep(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec
         if others.is_empty() { String::new() } else { format!(" at {}", others.join(", ")) };
     let (from, to) = widest(&mut gains)?;
     let start = format!("From {key} {} to {}{others}", levels.get(from)?, levels.get(to)?);
-    let one = gains.iter().any(|gain| gain.runs == 1);
+    let open = undecided(&gains);
     let said = format!("{start}, {}", over_range(first, gains, variants.len())?);
-    Some(vec![said, if one { "one run of each".to_owned() } else { String::new() }])
+    Some(vec![said, open])
+}
+
+/// Returns why the medians at both ends decide nothing, in words; nothing where they may.
+fn undecided(gains: &[Gain]) -> String {
+    let runs = gains.iter().map(|gain| gain.runs).min().unwrap_or(0);
+    match runs {
+        1 => "one run of each decides nothing".to_owned(),
+        _ if runs < FEWEST => format!("{runs} runs of each decide nothing"),
+        _ if gains.iter().any(|gain| gain.meets) => "runs of both ends overlap".to_owned(),
+        _ => String::new(),
+    }
 }
 
 /// Keeps what is of the widest range that a variant has figures of, and returns that: other ranges are not comparable with it.
@@ -128,4 +145,18 @@ fn over_range(row: &FigureRow, mut gains: Vec<Gain>, variants: usize) -> Option<
         1 => first,
         _ => format!("{first}, {} {} times", named(least.variant), factor(least.ratio)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_runs_and_runs_that_overlap_decide_nothing() {
+        let gain = |runs, meets| Gain { variant: "a", ends: (0, 1), ratio: 2.0, runs, meets };
+        assert_eq!(undecided(&[gain(1, false)]), "one run of each decides nothing");
+        assert_eq!(undecided(&[gain(9, false), gain(3, false)]), "3 runs of each decide nothing");
+        assert_eq!(undecided(&[gain(4, false), gain(5, true)]), "runs of both ends overlap");
+        assert_eq!(undecided(&[gain(4, false)]), "");
+    }
 }
