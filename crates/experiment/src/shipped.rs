@@ -32,6 +32,7 @@ pub const SHIPPED: &[Shipped] = &[
         name: "kernel-compare",
         text: include_str!("../../../experiments/kernel-compare.toml"),
     },
+    Shipped { name: "power-cut", text: include_str!("../../../experiments/power-cut.toml") },
     Shipped {
         name: "request-splitting",
         text: include_str!("../../../experiments/request-splitting.toml"),

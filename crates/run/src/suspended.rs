@@ -44,6 +44,9 @@ impl SuspendedCell {
                 self.executor
                     .note_fact(&format!("{stage}.{role}.{what}_bytes"), &bytes.to_string());
             }
+            if at_risk == 0 {
+                continue;
+            }
             let torn = if torn > 0 { format!(", {} in part", Bytes(torn)) } else { String::new() };
             said.push(format!(
                 "{role} lost {} of {} that were not safe{torn}",
@@ -51,14 +54,12 @@ impl SuspendedCell {
                 Bytes(at_risk)
             ));
         }
-        let any = losses.values().any(|loss| loss.at_risk > 0);
-        let text = if any {
-            format!("the power was cut in stage {stage}: {}", said.join("; "))
-        } else {
-            format!(
-                "the power was cut in stage {stage}, and no disk had anything in a volatile cache: this proves nothing of what the stack flushes"
-            )
-        };
+        if losses.values().any(|loss| loss.at_risk > 0) {
+            return format!("the power was cut in stage {stage}: {}", said.join("; "));
+        }
+        let text = format!(
+            "the power was cut in stage {stage}, and no disk had anything in a volatile cache: this proves nothing of what the stack flushes"
+        );
         self.record.notices.push(text.clone());
         text
     }
