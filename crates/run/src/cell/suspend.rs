@@ -1,9 +1,8 @@
 //! A cell between two machines: it stops where its machine boots anew, becomes a value, and goes on from that value on another one.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use experiment::{CellPlan, StagePlan, Task};
+use experiment::{CellPlan, Task};
 use host::Executor;
 use layers::step::{Action, MachineEnd, Step};
 use results::model::{CellState, StageEdge, StageRecord, StepRecord};
@@ -17,6 +16,7 @@ use crate::loader::Loader;
 use crate::message::Message;
 use crate::metered::Metered;
 use crate::scene::CellContext;
+use crate::stage_record;
 use crate::stop::Stop;
 use crate::suspended::{Halt, SuspendedCell};
 use crate::watch::CellSamplers;
@@ -70,26 +70,6 @@ pub(crate) fn go_on(
     };
     let outcome = running.measure(loader, Some(halt));
     running.end(outcome, loader)
-}
-
-/// The record of a stage that has begun.
-pub(super) fn begun(index: usize, stage: &StagePlan, start_ns: u64) -> StageRecord {
-    StageRecord {
-        index,
-        kind: stage.kind.clone(),
-        traits: Some(stage.traits),
-        name: stage.name.clone(),
-        measured: stage.measured,
-        start_ns,
-        end_ns: None,
-        load: None,
-        command: None,
-        fill: None,
-        state: None,
-        layers: BTreeMap::new(),
-        machine: BTreeMap::new(),
-        error: None,
-    }
 }
 
 impl Running<'_> {
@@ -158,7 +138,7 @@ impl Running<'_> {
         figures::of_stages(self.plan, &watch.marked(), &mut record.stages, self.final_stages);
         let error =
             Some(format!("it did not come to its end: stage '{}' came in its midst", crash.name));
-        record.stages.push(StageRecord { error, ..begun(index, stage, start_ns) });
+        record.stages.push(StageRecord { error, ..stage_record::begun(index, stage, start_ns) });
         let cell = SuspendedCell {
             after: self.ends_by(halt),
             cell: self.plan.index,
