@@ -184,6 +184,7 @@ impl Machine for SimulatedMachine {
         self.processes.clear();
         self.attributes.clear();
         self.mounts.clear();
+        self.twins.iter_mut().for_each(|placed| placed.twin.power_off());
         Ok(())
     }
 

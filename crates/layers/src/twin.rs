@@ -32,6 +32,9 @@ pub trait Twin: Send {
     /// Blocks with this content were written to the layer's device.
     fn wrote(&mut self, writes: &Writes, content: &AskedContent);
 
+    /// The machine is off: what it had in memory is gone, and what is on devices stays.
+    fn power_off(&mut self) {}
+
     /// Something worked on the layer of which nobody knows what it wrote: a command that was not run.
     fn lost_track(&mut self) {}
 

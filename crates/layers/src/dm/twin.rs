@@ -45,6 +45,11 @@ impl NodesTwin {
         }
     }
 
+    /// Forgets all nodes, which are in the memory of a machine.
+    pub(crate) fn power_off(&mut self) {
+        self.there.clear();
+    }
+
     /// Removes those of `nodes` that are there.
     pub(crate) fn remove_nodes(&mut self, nodes: &[String]) -> Vec<String> {
         nodes.iter().filter(|node| self.there.remove(*node)).cloned().collect()

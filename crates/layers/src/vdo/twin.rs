@@ -316,6 +316,10 @@ impl Twin for VdoTwin {
         self.state.parked = 0.0;
     }
 
+    fn power_off(&mut self) {
+        self.made.power_off();
+    }
+
     fn remove_nodes(&mut self, nodes: &[String]) -> Vec<String> {
         self.made.remove_nodes(nodes)
     }

@@ -55,6 +55,14 @@ impl Made {
         }
     }
 
+    pub(super) fn power_off(&mut self) {
+        match self {
+            // Activating what is active is no mistake to lvm.
+            Self::ByLvm(_) => {}
+            Self::ByTable { nodes, .. } => nodes.power_off(),
+        }
+    }
+
     pub(super) fn leftovers(&self) -> Vec<String> {
         match self {
             Self::ByLvm(group) => group.leftovers(),
