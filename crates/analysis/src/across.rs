@@ -66,7 +66,8 @@ pub fn across(old: &ResultSet, new: &ResultSet) -> Across {
         (plan, &questions),
         (&old.manifest.cells, &new.manifest.cells),
     );
-    for own in &now.variants {
+    let simulated = old.manifest.simulated || new.manifest.simulated;
+    for own in now.variants.iter().filter(|_| !simulated) {
         let before = before.variants.iter().find(|variant| variant.name == own.name);
         let lacks =
             before.map(|before| unanswered::unanswered((plan, &questions), (before, own), &all));

@@ -85,7 +85,10 @@ pub fn analyse(result: &ResultSet) -> Analysis {
     };
     let devices = places::devices(plan.variants.iter().map(|variant| &*variant.stack));
     let mut variants: Vec<_> = plan.variants.iter().zip(devices).map(figures).collect();
-    unanswered::fill(plan, &mut variants);
+    // What a simulation does not model was not asked of it.
+    if !result.manifest.simulated {
+        unanswered::fill(plan, &mut variants);
+    }
     let variants = variants;
     Analysis {
         experiment: plan.experiment.clone(),
@@ -107,7 +110,7 @@ pub fn analyse(result: &ResultSet) -> Analysis {
 fn compared(result: &ResultSet, variants: &[VariantFigures]) -> Vec<MetricComparison> {
     let (plan, cells) = (&result.manifest.plan, &result.manifest.cells);
     let mut all = comparisons::compare_all(variants, plan, cells, looks(result).as_deref());
-    for new in variants.iter().skip(1) {
+    for new in variants.iter().skip(1).filter(|_| !result.manifest.simulated) {
         let sides = (&variants[0], new);
         all.extend(unanswered::unanswered((plan, &plan.questions), sides, &all));
     }
