@@ -66,8 +66,9 @@ pub fn across(old: &ResultSet, new: &ResultSet) -> Across {
         (plan, &questions),
         (&old.manifest.cells, &new.manifest.cells),
     );
-    let simulated = old.manifest.simulated || new.manifest.simulated;
-    for own in now.variants.iter().filter(|_| !simulated) {
+    let [mut questions, open] = [old, new].map(unanswered::open_to);
+    questions.extend(open);
+    for own in &now.variants {
         let before = before.variants.iter().find(|variant| variant.name == own.name);
         let lacks =
             before.map(|before| unanswered::unanswered((plan, &questions), (before, own), &all));

@@ -85,10 +85,7 @@ pub fn analyse(result: &ResultSet) -> Analysis {
     };
     let devices = places::devices(plan.variants.iter().map(|variant| &*variant.stack));
     let mut variants: Vec<_> = plan.variants.iter().zip(devices).map(figures).collect();
-    // What a simulation does not model was not asked of it.
-    if !result.manifest.simulated {
-        unanswered::fill(plan, &mut variants);
-    }
+    unanswered::fill(&unanswered::open_to(result), &mut variants);
     let variants = variants;
     Analysis {
         experiment: plan.experiment.clone(),
@@ -110,9 +107,10 @@ pub fn analyse(result: &ResultSet) -> Analysis {
 fn compared(result: &ResultSet, variants: &[VariantFigures]) -> Vec<MetricComparison> {
     let (plan, cells) = (&result.manifest.plan, &result.manifest.cells);
     let mut all = comparisons::compare_all(variants, plan, cells, looks(result).as_deref());
-    for new in variants.iter().skip(1).filter(|_| !result.manifest.simulated) {
+    let questions = unanswered::open_to(result);
+    for new in variants.iter().skip(1) {
         let sides = (&variants[0], new);
-        all.extend(unanswered::unanswered((plan, &plan.questions), sides, &all));
+        all.extend(unanswered::unanswered((plan, &questions), sides, &all));
     }
     all
 }

@@ -1,5 +1,6 @@
 //! Questions of which no run has a figure: they are asked, and not answered.
 
+use results::ResultSet;
 use results::model::{AskedMetric, PlanFacts, counted_operations};
 use stats::Verdict;
 
@@ -8,15 +9,21 @@ use crate::scope::{Of, Scope};
 use crate::values::MetricValues;
 use crate::variant::VariantFigures;
 
+/// Returns the questions of a result that may be unanswered: a simulation models no CPU time, and none was asked of it.
+pub(crate) fn open_to(result: &ResultSet) -> Vec<AskedMetric> {
+    let models = |asked: &&AskedMetric| !result.manifest.simulated || !asked.metric.contains("cpu");
+    result.manifest.plan.questions.iter().filter(models).cloned().collect()
+}
+
 /// Gives what is asked about and what no variant has any figure of a place without a value in all, so that it is shown. Nothing where no run ended well.
-pub(crate) fn fill(plan: &PlanFacts, variants: &mut [VariantFigures]) {
+pub(crate) fn fill(questions: &[AskedMetric], variants: &mut [VariantFigures]) {
     if variants.iter().all(|variant| variant.repeats == 0) {
         return;
     }
     let known = |asked: &AskedMetric| {
         variants.iter().any(|v| v.values.iter().any(|of| asks(asked, &of.scope, &of.metric)))
     };
-    let lacking: Vec<_> = plan.questions.iter().filter(|asked| !known(asked)).collect();
+    let lacking: Vec<_> = questions.iter().filter(|asked| !known(asked)).collect();
     for variant in variants {
         for asked in &lacking {
             let scope = Scope { stage: asked.stage.clone(), of: part(asked) };

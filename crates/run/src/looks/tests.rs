@@ -329,7 +329,7 @@ fn a_guest_that_dies_in_the_last_cell_before_a_look_leaves_the_look_to_the_host(
     let why = ran.set.incomplete.clone().unwrap();
     assert!(why.contains("1 of 16 cells give no figures"), "{why}");
     // One repeat has one side only.
-    let asked = analyse(&ran.set).comparisons.into_iter().filter(|c| c.asked());
+    let asked = analyse(&ran.set).comparisons.into_iter().filter(|c| c.asked() && c.n > 0);
     assert!(asked.into_iter().all(|c| (c.n, c.dropped) == (7, 1)));
 }
 
