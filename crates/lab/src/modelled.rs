@@ -13,7 +13,6 @@ use std::time::{Duration, Instant};
 use ::disk::front::{Service, ServingStats};
 use units::Bytes;
 
-use crate::disk::Disks;
 use crate::facts::{DiskFacts, ModelFacts};
 use crate::files::{inherited_name, nameless_file};
 use crate::spec::{Disk, ModelledDisk, VmSpec};
@@ -70,12 +69,13 @@ fn bad(role: &str, error: &::disk::Error) -> Error {
     Error::BadSpec { what: format!("disk {role}: {error}"), help: error.help() }
 }
 
+/// Source of the file that a disk's contents are kept in, by its role; `None` where they are not kept.
+type Contents<'a> = dyn Fn(&str) -> Result<Option<OwnedFd>> + 'a;
+
 /// Starts who serves the modelled disks of a machine.
-pub(crate) fn start(spec: &VmSpec, disks: &Disks, began: Instant) -> Result<Vec<Server>> {
+pub(crate) fn start(spec: &VmSpec, contents: &Contents, began: Instant) -> Result<Vec<Server>> {
     let modelled = spec.disks.iter().filter_map(|disk| Some((disk, disk.model.as_ref()?)));
-    modelled
-        .map(|(disk, model)| serve((disk, model), disks.contents(&disk.role)?, spec, began))
-        .collect()
+    modelled.map(|(disk, model)| serve((disk, model), contents(&disk.role)?, spec, began)).collect()
 }
 
 fn serve(

@@ -53,7 +53,7 @@ impl Vm {
         let image = cache::hold(&spec.image)?;
         let qemu = spec.qemu.clone().map_or_else(|| Qemu::find(&spec.cache), Ok)?;
         let drives = disks.drives()?;
-        let servers = modelled::start(spec, disks, began)?;
+        let servers = modelled::start(spec, &|role| disks.contents(role), began)?;
         let supplies = supply_drives(spec)?;
         let memory = initrd::make(&spec.image, &spec.program, &config(spec), &spec.mission)?;
         let (console, console_end) = console(spec)?;
