@@ -30,7 +30,7 @@ pub struct Series {
 /// One value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
-    /// What the first column says, else `line 7`.
+    /// The text of the first column, else `line 7`.
     pub label: String,
     /// Number of its line, from 1.
     pub line: usize,
@@ -38,7 +38,7 @@ pub struct Point {
     pub value: f64,
 }
 
-/// Why a text has no series.
+/// The reason why a text has no series.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ColumnsError {
     /// It holds NUL bytes.

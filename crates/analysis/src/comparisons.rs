@@ -16,7 +16,7 @@ const BEYOND: f64 = 10.0;
 /// Why no verdict is given on a percentile beyond which there are fewer.
 const FEW_BEYOND: &str =
     "not compared: fewer than 10 I/Os of a run lie beyond this percentile; let the load do more";
-/// Why no verdict is given on a rate of fewer.
+/// The reason why no verdict is given on a rate of fewer.
 const FEW: &str = "not compared: a run did fewer than 10 I/Os; let the load do more";
 /// The part of the I/Os that lies beyond each percentile; a rate is of all.
 const SHARES: [(&str, f64); 5] = [

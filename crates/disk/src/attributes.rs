@@ -9,13 +9,13 @@ use crate::limit::Limit;
 /// Sizes that a logical block can have.
 pub const LOGICAL_BLOCKS: [u32; 2] = [512, 4096];
 
-/// When a modelled disk writes its volatile cache to the medium, where that is not when the model would.
+/// The moment at which a modelled disk writes its volatile cache to the medium, where that is another than the model's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Destage {
     /// At a flush, or when 32 MiB wait, and no earlier: whatever a layer does not flush is at risk.
     AtFlush,
-    /// When 32 MiB wait, and not at a flush, to which it replies all the same: a disk that lies.
+    /// The oldest half is written once 32 MiB wait, and nothing at a flush, to which it replies all the same: a disk that lies.
     Never,
 }
 
@@ -47,7 +47,7 @@ pub struct Attributes {
     /// Tells whether it takes discards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discard: Option<bool>,
-    /// When its volatile cache goes to the medium; only of a modelled disk.
+    /// The moment at which its volatile cache goes to the medium; only of a modelled disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub destage: Option<Destage>,
 }

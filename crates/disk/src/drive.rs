@@ -39,9 +39,9 @@ pub struct Drive {
     /// Writes that the disk took.
     written: u64,
     new: Vec<Event>,
-    /// When what the model has written goes to the medium; `None`: at once.
+    /// The moment at which what the model has written goes to the medium; `None`: at once.
     destage: Option<Destage>,
-    /// What is held back until then: places and the last write of each.
+    /// Places that are held back until then, with the last write of each.
     held_back: VecDeque<(u64, u64, u64)>,
     /// Flushes that have no reply yet.
     flushes: HashSet<u64>,

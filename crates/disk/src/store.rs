@@ -34,7 +34,7 @@ impl Default for Cut {
     }
 }
 
-/// What a power cut found and took, bytes; each version of a sector that was not safe counts as a whole sector.
+/// Bytes that a power cut found and took; each version of a sector that was not safe counts as a whole sector.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct CutStats {
     /// Bytes that were not safe.

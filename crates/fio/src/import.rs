@@ -14,7 +14,7 @@ use crate::documents;
 pub struct FioRun {
     /// Version of fio.
     pub version: String,
-    /// When it ended, milliseconds since 1970.
+    /// Its end, milliseconds since 1970.
     pub ended_ms: u64,
     /// Its groups of jobs, each of which ran at once.
     pub groups: Vec<Group>,
@@ -35,7 +35,7 @@ pub struct Group {
     pub options: BTreeMap<String, String>,
     /// Jobs.
     pub jobs: u32,
-    /// What fio did not tell, or what is not taken in of it, in sentences.
+    /// Sentences on what fio did not tell, and on what is not taken in of it.
     pub notices: Vec<String>,
 }
 
@@ -43,7 +43,7 @@ pub struct Group {
 /// last counts.
 ///
 /// # Errors
-/// What is wrong with it or missing in it, in words.
+/// Sentences on what is wrong with it or missing in it.
 pub fn read_json(text: &str) -> Result<FioRun, String> {
     let value = documents::last(text)?;
     let version = value["fio version"].as_str().ok_or("it is JSON, and not fio's")?.to_owned();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::import::{FioRun, read_json};
 use crate::imported::result;
 
-/// What fio says of a job that did I/Os for some milliseconds.
+/// Makes fio's figures of a job that did I/Os for some milliseconds.
 fn side(ios: u64, runtime: u64) -> Value {
     let percentile = json!({"50.000000": 100, "99.000000": 900, "99.900000": 950});
     let latency =

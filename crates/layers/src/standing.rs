@@ -124,7 +124,7 @@ pub struct Node {
     pub counters: Fields,
     /// The texts as they were read, each with where.
     pub texts: Vec<(String, String)>,
-    /// What was seen of it over time, where somebody watched.
+    /// Its counters over time, where somebody watched.
     pub watched: Option<Watched>,
 }
 

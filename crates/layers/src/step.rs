@@ -44,7 +44,7 @@ pub struct Mark {
     pub bytes: Vec<u8>,
 }
 
-/// How a machine ends before it boots anew.
+/// The end of a machine before it boots anew.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MachineEnd {
@@ -191,7 +191,7 @@ pub enum Action {
     },
     /// Boot the machine anew: a guest ends, and another one takes up the cell with the disks as they are. All that was in memory is gone.
     Reboot {
-        /// How the machine that runs ends.
+        /// The end of the machine that runs.
         #[serde(default)]
         after: MachineEnd,
     },

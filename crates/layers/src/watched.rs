@@ -1,4 +1,4 @@
-//! What was seen of a node of a standing stack over time.
+//! Counters of a node of a standing stack over time.
 
 use results::model::Fields;
 
@@ -24,7 +24,7 @@ pub struct Watched {
     pub gone: Option<(f64, String)>,
 }
 
-/// What a block device did between two looks.
+/// Work of a block device between two looks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct IoGrowth {
     /// The first look, seconds since the first look at all.

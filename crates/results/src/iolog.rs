@@ -184,7 +184,7 @@ pub struct Reader<R> {
     input: R,
     header: Header,
     closing: Option<Closing>,
-    /// When the last I/O ended.
+    /// The end of the last I/O.
     last: Option<u64>,
     good: u64,
     damaged: u64,

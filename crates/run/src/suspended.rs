@@ -18,7 +18,7 @@ pub struct SuspendedCell {
     pub cell: usize,
     /// When it stopped, nanoseconds since the run's epoch.
     pub at_ns: u64,
-    /// How the machine that it leaves ends.
+    /// The end of the machine that it leaves.
     #[serde(default)]
     pub after: MachineEnd,
     pub(crate) halt: Halt,
@@ -70,9 +70,9 @@ impl SuspendedCell {
 pub struct CutLoss {
     /// Not safe when the power was cut.
     pub at_risk: u64,
-    /// Of that, gone.
+    /// Bytes of that which are gone.
     pub lost: u64,
-    /// Of that, there in part.
+    /// Bytes of that which are there in part.
     pub torn: u64,
 }
 

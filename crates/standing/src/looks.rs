@@ -21,7 +21,7 @@ pub(crate) type Numbers = BTreeMap<String, Option<f64>>;
 /// One look.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Look {
-    /// When it began, seconds since the first one.
+    /// Its begin, seconds since the first one.
     pub at_s: f64,
     /// The devices by the kernel's names, or why one is gone.
     pub devices: BTreeMap<String, Result<DeviceLook, String>>,
@@ -32,7 +32,7 @@ pub(crate) struct Look {
 /// One device at one look.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DeviceLook {
-    /// When it was read, seconds since the first look.
+    /// The time at which it was read, seconds since the first look.
     pub at_s: f64,
     /// The counters of the block device, by the names of the parser of `/proc/diskstats`.
     pub io: Numbers,

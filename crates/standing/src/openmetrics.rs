@@ -49,7 +49,7 @@ pub struct Family {
     pub kind: MetricType,
     /// Its unit, which is the end of its name; empty where it has none.
     pub unit: &'static str,
-    /// What it is, one line.
+    /// One line that says what it is.
     pub help: String,
     /// Its values, each with its labels.
     pub values: Vec<(Vec<(&'static str, String)>, f64)>,

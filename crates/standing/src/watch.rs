@@ -21,20 +21,20 @@ const LEAST: Duration = Duration::from_secs(1);
 /// A look that is later than this is not waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How a watch went.
+/// The course of a watch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Watch {
     /// Time from one look to the next, seconds.
     pub every_s: f64,
     /// Time from the first look to the last one, seconds.
     pub seconds: f64,
-    /// Why it ended.
+    /// The reason why it ended.
     pub ended: Ended,
     /// Tells whether threads of the kernel could be seen.
     pub sees_threads: bool,
 }
 
-/// Why a watch ended.
+/// The reason why a watch ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
     /// Its time was over.
@@ -47,14 +47,14 @@ pub enum Ended {
     Silent,
 }
 
-/// How far a watch is.
+/// Progress of a watch.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Watching {
     /// Time since the first look, seconds.
     pub at_s: f64,
     /// The part of the time that is over, 0 to 1.
     pub fraction: f64,
-    /// What the device that was asked about did since the look before.
+    /// Work of the device that was asked about since the look before.
     pub io: Option<IoGrowth>,
 }
 
@@ -117,7 +117,7 @@ struct Seen {
     devices: BTreeMap<String, Course>,
     /// Every thread of the kernel at the last look.
     threads: BTreeMap<String, ThreadLook>,
-    /// What threads of the stack took, by node and number.
+    /// CPU time of the stack's threads, by node and number.
     uses: BTreeMap<(String, String), Use>,
 }
 
@@ -235,7 +235,7 @@ impl Course {
     }
 }
 
-/// What the counters of a block device did between two looks; I/Os under way are a level.
+/// Growth of a block device's counters between two looks; I/Os under way are a level.
 fn growth(first: &DeviceLook, last: &DeviceLook) -> IoGrowth {
     let counters = last.io.iter().filter(|(name, _)| *name != "in_flight");
     let grown = counters.map(|(name, value)| {

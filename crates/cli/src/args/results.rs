@@ -228,7 +228,7 @@ pub struct DoctorArgs {
     /// Watch the stack for so long, 1s to 24h, and say what its devices, layers and threads did meanwhile; Ctrl-C ends it early with what was seen.
     #[arg(long, value_name = "DURATION", value_parser = watched, requires = "subject", conflicts_with_all = ["rules", "metrics"])]
     pub watch: Option<Nanos>,
-    /// What the stack counts, and what was found, as OpenMetrics on standard output: for a collector.
+    /// Print the counters of the stack and what was found as OpenMetrics, for a collector.
     #[arg(long, requires = "subject", conflicts_with_all = ["rules", "json"])]
     pub metrics: bool,
     /// JSON on standard output; it holds all that was found.

@@ -1,4 +1,4 @@
-//! How far a watch of a stack is.
+//! Progress of a watch of a stack.
 
 use std::time::Duration;
 

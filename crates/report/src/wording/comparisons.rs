@@ -135,7 +135,7 @@ pub fn apart(comparison: &MetricComparison) -> Option<String> {
     Some(format!("{} {verb} apart from all others", joined(&sides.collect::<Vec<_>>())?))
 }
 
-/// Why no verdict is given on a percentile or a rate of few I/Os, or on what no run measured; `None` where it is not for that.
+/// Returns the reason why no verdict is given on a percentile or a rate of few I/Os, or on what no run measured; `None` where it is another one.
 pub fn of_few_ios(comparison: &MetricComparison) -> Option<&'static str> {
     let rate = !comparison.metric.starts_with("latency");
     match (comparison.verdict, comparison.few_beyond) {

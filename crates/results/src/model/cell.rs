@@ -124,7 +124,7 @@ pub struct StageRecord {
     /// CPU seconds of the whole machine over a measured stage: `busy_s`, `ticks_s`; empty in results of earlier versions.
     #[serde(default, skip_serializing_if = "LayerFigures::is_empty")]
     pub machine: LayerFigures,
-    /// Why it failed, or did not come to its end.
+    /// The reason why it failed, or did not come to its end.
     pub error: Option<String>,
 }
 

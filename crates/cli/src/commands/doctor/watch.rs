@@ -172,7 +172,7 @@ fn latency(io: &IoGrowth, ios: &str, ms: &str) -> String {
     }
 }
 
-/// What is said of a device below the table.
+/// Adds the sentences on a device below the table.
 fn more(text: &mut Text, node: &Node, watched: &Watched, style: Style) {
     if let Some((at_s, why)) = &watched.gone {
         let said = format!("{} after {at_s:.0} s: {why}", node.name);

@@ -1,4 +1,4 @@
-//! What a trend is called, whatever it is of.
+//! Words for the outcomes of a trend, of results and of anybody's series.
 
 use stats::{LEAST_RESULTS, LevelShift, Trend, Verdict};
 use units::{Better, Seed, show::significant};

@@ -1,4 +1,4 @@
-//! What a volume did while it was watched.
+//! Work of a volume while it was watched.
 
 use results::model::Severity;
 use units::Unit;

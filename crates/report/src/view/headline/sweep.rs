@@ -8,7 +8,7 @@ use crate::view::{Figure, FigureRow, Variant};
 
 /// A sweep changes nothing below this share.
 const CHANGED: f64 = 0.05;
-/// Of fewer runs of each end no order can be sure: all of one above all of the other come up by chance in more than 5 % of cases.
+/// The fewest runs of each end of which an order can be sure: of fewer, all of one lie above all of the other by chance in more than 5 % of cases.
 const FEWEST: usize = 4;
 
 /// `random reads become 12 times as many`, `p99 latency of random reads becomes 4 times as long`.
