@@ -214,9 +214,21 @@ fn one_sided(
         return None;
     }
     let (_, test) = described(plan, &values.scope, &values.metric)?;
-    Some(MetricComparison {
-        metric: values.metric.clone(),
-        scope: values.scope.clone(),
+    let method = format!("only {} has values", has.name);
+    let dropped = values.points.len();
+    Some(undecided(asked, (&values.scope, test), (base, new), (dropped, method)))
+}
+
+/// The comparison in a figure that is asked about and cannot be compared, as `method` says; `dropped` values are left out of it.
+pub(crate) fn undecided(
+    asked: &AskedMetric,
+    (scope, test): (&Scope, Test),
+    (base, new): (&VariantFigures, &VariantFigures),
+    (dropped, method): (usize, String),
+) -> MetricComparison {
+    MetricComparison {
+        metric: asked.metric.clone(),
+        scope: scope.clone(),
         base: base.name.clone(),
         new: new.name.clone(),
         ratio: None,
@@ -227,7 +239,7 @@ fn one_sided(
         p_adjusted: None,
         verdict: Some(Verdict::Unclear),
         n: 0,
-        dropped: values.points.len(),
+        dropped,
         test,
         repeats_that_would_decide: None,
         threshold: Some(asked.threshold),
@@ -235,8 +247,8 @@ fn one_sided(
         apart: Vec::new(),
         bad_runs_seen: false,
         few_beyond: false,
-        method: format!("only {} has values", has.name),
-    })
+        method,
+    }
 }
 
 /// The comparison of `new` with the base in the metric of `old`; `None` where there is nothing to compare.

@@ -40,6 +40,7 @@ pub use trends::{
     LeftOut, TrendKind, TrendName, TrendResult, TrendRun, TrendSeries, Trends, are_relative,
     trend_of, trends,
 };
+pub use unanswered::is_simulated;
 pub use values::{Figures, MetricValues, Point};
 pub use variant::VariantFigures;
 pub use within::{RunSpread, TypicalSpread, io_bandwidth};

@@ -2,16 +2,20 @@
 
 use results::ResultSet;
 use results::model::{AskedMetric, PlanFacts, counted_operations};
-use stats::Verdict;
 
-use crate::comparisons::{MetricComparison, QUESTIONS, asks, described};
+use crate::comparisons::{MetricComparison, QUESTIONS, asks, described, undecided};
 use crate::scope::{Of, Scope};
 use crate::values::MetricValues;
 use crate::variant::VariantFigures;
 
-/// Returns the questions of a result that may be unanswered: a simulation models no CPU time, and none was asked of it.
+/// Tells whether a simulation has values of a metric: it models no CPU time.
+pub fn is_simulated(metric: &str) -> bool {
+    !layers::COSTS.contains(&metric)
+}
+
+/// Returns the questions of a result that may be unanswered: what a simulation has no values of was not asked of it.
 pub(crate) fn open_to(result: &ResultSet) -> Vec<AskedMetric> {
-    let models = |asked: &&AskedMetric| !result.manifest.simulated || !asked.metric.contains("cpu");
+    let models = |asked: &&AskedMetric| !result.manifest.simulated || is_simulated(&asked.metric);
     result.manifest.plan.questions.iter().filter(models).cloned().collect()
 }
 
@@ -76,32 +80,12 @@ pub(crate) fn unanswered(
                 continue;
             }
             let Some((_, test)) = described(plan, scope, &asked.metric) else { continue };
-            all.push(MetricComparison {
-                metric: asked.metric.clone(),
-                scope: scope.clone(),
-                base: base.name.clone(),
-                new: new.name.clone(),
-                ratio: None,
-                low: None,
-                high: None,
-                difference: None,
-                p: None,
-                p_adjusted: None,
-                verdict: Some(Verdict::Unclear),
-                n: 0,
-                dropped: values,
-                test,
-                repeats_that_would_decide: None,
-                threshold: Some(asked.threshold),
-                decided_after: None,
-                apart: Vec::new(),
-                bad_runs_seen: false,
-                few_beyond: false,
-                method: match values {
-                    0 => "not measured: no run has a value".to_owned(),
-                    _ => "not compared: no repeat in which both have a value".to_owned(),
-                },
-            });
+            let method = match values {
+                0 => "not measured: no run has a value",
+                _ => "not compared: no repeat in which both have a value",
+            };
+            let why = (values, method.to_owned());
+            all.push(undecided(asked, (scope, test), (base, new), why));
         }
     }
     all

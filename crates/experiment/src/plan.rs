@@ -12,7 +12,7 @@ use layers::Offer;
 use layers::environment::AskedSetting;
 use layers::probe::Probe;
 use layers::step::{Action, Step};
-use results::model::{PlanFacts, StageData, StageTraits, SweepFacts};
+use results::model::{PlanFacts, StageData, StageRecord, StageTraits, SweepFacts};
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Nanos, Seed};
 use workload::LoadSpec;
@@ -205,6 +205,19 @@ fn unknown() -> StageTraits {
 }
 
 impl StagePlan {
+    /// Returns its record when it has begun, at `start_ns` of the run's epoch, as number `index` of its cell.
+    pub fn begun(&self, index: usize, start_ns: u64) -> StageRecord {
+        StageRecord {
+            index,
+            kind: self.kind.clone(),
+            traits: Some(self.traits),
+            name: self.name.clone(),
+            measured: self.measured,
+            start_ns,
+            ..StageRecord::default()
+        }
+    }
+
     /// Tells whether the machine boots anew in it.
     pub fn reboots(&self) -> bool {
         let boots = |step: &Step| matches!(step.action, Action::Reboot { .. });

@@ -142,12 +142,7 @@ fn cell(
             start_ns: at_ns,
             end_ns: Some(end_ns),
             load: Some(group.load(seed)),
-            command: None,
-            fill: None,
-            state: None,
-            layers: BTreeMap::new(),
-            machine: BTreeMap::new(),
-            error: None,
+            ..StageRecord::default()
         });
         at_ns = end_ns;
     }

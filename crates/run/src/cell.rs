@@ -19,7 +19,6 @@ use crate::loader::Loader;
 use crate::message::Message;
 use crate::metered::Metered;
 use crate::scene::CellContext;
-use crate::stage_record;
 use crate::stop::Stop;
 use crate::suspended::{Halt, StageEnd};
 use crate::watch::CellSamplers;
@@ -298,7 +297,7 @@ impl<'a> Running<'a> {
             _ => None,
         };
         let end_ns = Some(end_ns);
-        let begun = stage_record::begun(index, stage, start_ns);
+        let begun = stage.begun(index, start_ns);
         self.record.stages.push(StageRecord { end_ns, load, command, fill, state, error, ..begun });
         self.scene.recorder.record(&self.record);
         stop.map_or(Ok(StageEnd::Over { is_read }), Err)

@@ -37,7 +37,6 @@ mod resume;
 mod scene;
 mod simulated;
 mod source;
-mod stage_record;
 mod start;
 mod state;
 mod stop;

@@ -133,7 +133,6 @@ fn record(
 
 fn stage(start_ns: u64, end_ns: u64, summary: LoadSummary) -> StageRecord {
     StageRecord {
-        index: 0,
         kind: STAGE.to_owned(),
         traits: Some(StageTraits::of(StageData::Load)),
         name: STAGE.to_owned(),
@@ -141,12 +140,7 @@ fn stage(start_ns: u64, end_ns: u64, summary: LoadSummary) -> StageRecord {
         start_ns,
         end_ns: Some(end_ns),
         load: Some(summary),
-        command: None,
-        fill: None,
-        state: None,
-        layers: BTreeMap::new(),
-        machine: BTreeMap::new(),
-        error: None,
+        ..StageRecord::default()
     }
 }
 

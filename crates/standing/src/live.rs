@@ -137,7 +137,11 @@ fn read_all(shared: &Shared, top: &Top) {
     let host = text("/proc/sys/kernel/hostname".as_ref()).unwrap_or_default();
     let table = table_of_mounts();
     shared.with(|all| {
-        all.of = format!("this machine ({})", host.trim_end());
+        // A machine without a name is "(none)" to the kernel.
+        all.of = match host.trim_end() {
+            "" | "(none)" => "this machine".to_owned(),
+            host => format!("this machine ({host})"),
+        };
         all.machine = machine;
         all.missing = lacks;
     });

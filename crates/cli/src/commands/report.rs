@@ -40,8 +40,7 @@ pub fn gated(view: &View, gates: &Gates, otherwise: ExitCode) -> ExitCode {
     let mut verdicts = comparisons.filter_map(|comparison| comparison.verdict);
     let lacks = view.figures.iter().any(|row| {
         let none = row.comparisons.iter().flatten().any(|c| c.asked() && c.n == 0);
-        // A simulation models no CPU time.
-        let modelled = !view.simulated || !row.metric.contains("cpu");
+        let modelled = !view.simulated || analysis::is_simulated(&row.metric);
         row.asked && modelled && (!row.known() || none)
     });
     let open = lacks && gates.fail_on.contains(&Verdict::Unclear);

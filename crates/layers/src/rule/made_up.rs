@@ -37,19 +37,11 @@ pub(crate) const PLAN: PlannedFacts<'static> = PlannedFacts {
 /// A measured load from the beginning of the run to `end_ns`.
 pub(crate) fn load(name: &str, end_ns: u64) -> StageRecord {
     StageRecord {
-        index: 0,
         kind: "load".into(),
-        traits: None,
         name: name.into(),
         measured: true,
         start_ns: 0,
         end_ns: Some(end_ns),
-        load: None,
-        command: None,
-        fill: None,
-        state: None,
-        layers: BTreeMap::new(),
-        machine: BTreeMap::new(),
-        error: None,
+        ..StageRecord::default()
     }
 }

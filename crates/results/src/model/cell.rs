@@ -90,7 +90,7 @@ pub struct StepRecord {
 }
 
 /// One executed stage.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct StageRecord {
     /// Position in the cell, from 0.
     pub index: usize,

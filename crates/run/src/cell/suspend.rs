@@ -16,7 +16,6 @@ use crate::loader::Loader;
 use crate::message::Message;
 use crate::metered::Metered;
 use crate::scene::CellContext;
-use crate::stage_record;
 use crate::stop::Stop;
 use crate::suspended::{Halt, SuspendedCell};
 use crate::watch::CellSamplers;
@@ -138,7 +137,7 @@ impl Running<'_> {
         figures::of_stages(self.plan, &watch.marked(), &mut record.stages, self.final_stages);
         let error =
             Some(format!("it did not come to its end: stage '{}' came in its midst", crash.name));
-        record.stages.push(StageRecord { error, ..stage_record::begun(index, stage, start_ns) });
+        record.stages.push(StageRecord { error, ..stage.begun(index, start_ns) });
         let cell = SuspendedCell {
             after: self.ends_by(halt),
             cell: self.plan.index,

@@ -91,18 +91,11 @@ fn stage(index: usize, kind: &str, start_s: u64, end_s: u64) -> StageRecord {
     StageRecord {
         index,
         kind: kind.into(),
-        traits: None,
         name: kind.into(),
         measured: kind == "load",
         start_ns: start_s * SECOND,
         end_ns: Some(end_s * SECOND),
-        load: None,
-        command: None,
-        fill: None,
-        state: None,
-        layers: BTreeMap::new(),
-        machine: BTreeMap::new(),
-        error: None,
+        ..StageRecord::default()
     }
 }
 
