@@ -36,6 +36,7 @@ pub fn json_plus(set: &ResultSet, cell: &CellData) -> Option<(Value, Vec<String>
     let value = json!({
         "fio version": format!("fathom-{}", run.tool_version),
         "time": run.started_utc,
+        "timestamp_ms": ended_ms(&run.started_utc, record.end_ns),
         "global options": {},
         "fathom": {
             "run_id": run.run_id,
@@ -48,6 +49,12 @@ pub fn json_plus(set: &ResultSet, cell: &CellData) -> Option<(Value, Vec<String>
         "jobs": jobs,
     });
     Some((value, left_out))
+}
+
+/// Returns when a cell ended, milliseconds since 1970.
+fn ended_ms(started_utc: &str, end_ns: Option<u64>) -> u64 {
+    let started = started_utc.parse::<jiff::Timestamp>().map_or(0, jiff::Timestamp::as_millisecond);
+    u64::try_from(started).unwrap_or(0) + end_ns.unwrap_or(0) / 1_000_000
 }
 
 fn job(
@@ -65,7 +72,7 @@ fn job(
     job.insert("error".into(), 0.into());
     job.insert("eta".into(), 0.into());
     job.insert("elapsed".into(), (seconds.ceil() as u64).into());
-    job.insert("job options".into(), json!({ "name": stage.name }));
+    job.insert("job options".into(), options(stage, load));
     let known: Vec<_> = DIRECTIONS.iter().flat_map(|(_, names)| *names).collect();
     for (direction, names) in DIRECTIONS {
         job.insert(direction.into(), side(names, stage, load, cell));
@@ -76,13 +83,28 @@ fn job(
     if errors > 0 {
         left_out.push(format!("{errors} failed I/Os of stage '{}' are in no figure", stage.name));
     }
-    let percent = |cpu: f64| if seconds > 0.0 { 100.0 * cpu / seconds } else { 0.0 };
+    // The CPU time is of all I/Os, the runtime of those after a ramp.
+    let share = 100.0 / load.ramp_factor();
+    let percent = |cpu: f64| if seconds > 0.0 { share * cpu / seconds } else { 0.0 };
     job.insert("job_runtime".into(), (load.duration_ns / 1_000_000).into());
     if let Some(cpu) = load.cpu {
         job.insert("usr_cpu".into(), percent(cpu.user_s).into());
         job.insert("sys_cpu".into(), percent(cpu.system_s).into());
     }
     job.into()
+}
+
+/// Returns how a load was driven, in fio's words.
+fn options(stage: &StageRecord, load: &LoadSummary) -> Value {
+    let engine = &load.engine;
+    let backend = if engine.backend == "sync" { "psync" } else { &engine.backend };
+    json!({
+        "name": stage.name,
+        "ioengine": backend,
+        "iodepth": engine.depth.to_string(),
+        "numjobs": engine.jobs.to_string(),
+        "direct": u8::from(engine.direct).to_string(),
+    })
 }
 
 /// Returns what the operations `names` did, as one direction of fio's.

@@ -111,6 +111,14 @@ fn logs_of_latencies_and_the_json_of_fio_count_every_io() {
         let load = loads.filter_map(|stage| stage.load.as_ref()).next().unwrap();
         let value: Value = serde_json::from_str(&read(folder.path(), &one.name)).unwrap();
         let job = &value["jobs"][0];
+        assert!(value["timestamp_ms"].as_u64().unwrap() > 1_600_000_000_000, "{value}");
+        let driven = ["iodepth", "numjobs"].map(|key| job["job options"][key].as_str().unwrap());
+        assert_eq!(driven, [load.engine.depth, load.engine.jobs].map(|n| n.to_string()));
+        // The CPU time of I/Os within a ramp is not that of the runtime.
+        let cpu = load.cpu.map(|cpu| cpu.user_s + cpu.system_s).unwrap_or_default();
+        let told = ["usr_cpu", "sys_cpu"].map(|key| job[key].as_f64().unwrap_or(0.0));
+        let percent = 100.0 * cpu / (load.duration_ns as f64 / 1e9) / load.ramp_factor();
+        assert!((told[0] + told[1] - percent).abs() < 1e-6, "{told:?} {percent}");
         let ios = |side: &str| job[side]["total_ios"].as_u64().unwrap();
         let all: u64 = load.operations.values().map(|own| own.ios).sum();
         assert_eq!(ios("read") + ios("write") + ios("trim"), all);

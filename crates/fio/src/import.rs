@@ -65,8 +65,11 @@ pub fn read_json(text: &str) -> Result<FioRun, String> {
     Ok(FioRun { version, ended_ms, groups })
 }
 
-/// Refuses what counts in other units: before fio 3 `io_bytes` is in KiB, and latencies are in microseconds.
+/// Refuses what counts in other units: before fio 3 `io_bytes` is in KiB, and latencies are in microseconds. What Fathom exports counts as fio 3.
 fn refuse_other_units(version: &str) -> Result<(), String> {
+    if version.starts_with("fathom-") {
+        return Ok(());
+    }
     let digits = version.strip_prefix("fio-").unwrap_or_default();
     let major = digits.split(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
     let why = match major.parse::<u32>() {
@@ -261,9 +264,11 @@ impl Group {
         let per_io_us = (ios > 0).then(|| (user_s + system_s) * 1e6 / ios as f64);
         load.cpu = Some(CpuFigures { user_s, system_s, per_io_us, ramp_ios: 0 });
         let option = |name: &str| self.options.get(name);
+        // Where jobs are reported together, one stands for all.
+        let together = option("numjobs").and_then(|jobs| jobs.parse().ok()).unwrap_or(1);
         load.engine = EngineFacts {
             backend: format!("fio {}", option("ioengine").map_or("psync", String::as_str)),
-            jobs: self.jobs,
+            jobs: self.jobs.max(together),
             depth: option("iodepth").and_then(|depth| depth.parse().ok()).unwrap_or(1),
             direct: option("direct").is_some_and(|direct| direct != "0"),
             ..EngineFacts::default()

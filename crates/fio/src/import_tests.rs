@@ -47,7 +47,7 @@ fn output_in_other_units_is_refused_by_its_version() {
         let refused = read(&value).unwrap_err();
         assert!(refused.contains("run fio 3 or later with --output-format=json+"), "{refused}");
     }
-    for version in ["fio-3.0", "fio-3.42-12-gabc", "fio-10.1"] {
+    for version in ["fio-3.0", "fio-3.42-12-gabc", "fio-10.1", "fathom-0.1.0"] {
         let mut value = plain();
         value["fio version"] = version.into();
         read(&value).unwrap();

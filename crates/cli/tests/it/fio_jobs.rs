@@ -173,6 +173,40 @@ fn of_fio(dir: &std::path::Path, name: &str, words: &[&str]) -> String {
 }
 
 #[test]
+fn a_load_that_was_exported_as_fio_tells_it_is_read_back_as_it_was_driven() {
+    let Some(disk) = crate::loop_device::loop_device(512 << 20) else {
+        println!("SKIP a_load_that_was_exported: no loop device can be made here: needs root");
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let experiment = "name = \"x\"\nabout = \"\"\nrepeat = 1\n[devices.data]\nsize = \"512M\"\n[[stack]]\nlayer = \"xfs\"\non = \"data\"\n\
+        [[stage]]\ndo = \"layout\"\nname = \"f\"\nfiles = 1\nsize = \"16M\"\n\
+        [[stage]]\ndo = \"load\"\nfiles = \"f\"\nmeasure = true\nops = { randwrite = 100 }\njobs = 2\ndepth = 3\nbackend = \"libaio\"\n\
+        ramp = \"1s\"\nduration = \"2s\"\n";
+    fs::write(dir.path().join("x.toml"), experiment).unwrap();
+    let run = |words: &str| {
+        let done = fathom_in(dir.path(), &words.split(' ').collect::<Vec<_>>());
+        assert_eq!(done.code, Some(0), "{words}: {}", done.err);
+        done.out
+    };
+    run(&format!("run x.toml --device data={} --out r", disk.path));
+    run("export r --to x1 --format fio-json");
+    let file = fs::read_dir(dir.path().join("x1")).unwrap().flatten();
+    let file =
+        file.map(|entry| entry.path()).find(|path| path.extension().is_some_and(|e| e == "json"));
+    run(&format!("import own={} --out back", text(&file.unwrap())));
+    let engine = |name: &str| {
+        let set = results::open(&dir.path().join(name)).unwrap();
+        let load = set.cells[0].record.clone().unwrap().stages.pop().unwrap().load.unwrap();
+        let cpu = load.cpu.unwrap().per_io_us.unwrap();
+        (load.engine.jobs, load.engine.depth, load.engine.direct, load.counted_ios(), cpu)
+    };
+    let (before, after) = (engine("r"), engine("back"));
+    assert_eq!((before.0, before.1, before.2), (after.0, after.1, after.2));
+    assert!((before.4 / after.4 - 1.0).abs() < 0.02, "CPU per I/O: {before:?} {after:?}");
+}
+
+#[test]
 fn what_fio_said_is_shown_compared_and_exported_as_any_result() {
     let (dir, out) = fresh();
     let mut words = Vec::new();
