@@ -5,10 +5,11 @@ use std::io::{Seek, SeekFrom};
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use ::disk::{Attributes, Cut, CutStats, Limit, Throughput};
+use ::disk::{Attributes, CutStats, Limit, Throughput};
 use rustix::fs::{Mode, OFlags};
 use units::Bytes;
 
+use crate::contents::KeptContents;
 use crate::facts::DiskFacts;
 use crate::files::{check_space, inherited_name, kept_file, nameless_file};
 use crate::qemu::DriveArgument;
@@ -32,16 +33,8 @@ pub(crate) struct Drive {
 pub struct Disks {
     /// Those that are files.
     drives: Vec<Drive>,
-    /// Files for the contents of modelled ones, where these are kept.
-    contents: Vec<Contents>,
-}
-
-/// The file that has the contents of a modelled disk between two machines.
-#[derive(Debug)]
-struct Contents {
-    role: String,
-    size: u64,
-    file: File,
+    /// The contents of modelled ones, where these are kept.
+    contents: KeptContents,
 }
 
 impl Disks {
@@ -51,11 +44,7 @@ impl Disks {
     /// When they make no sense, or there is no room for what will be written.
     pub fn make(spec: &VmSpec) -> Result<Self> {
         let drives = make(spec)?;
-        let mut contents = Vec::new();
-        for disk in spec.disks.iter().filter(|disk| spec.keeps_contents && disk.model.is_some()) {
-            let file = nameless_file(spec.cache.dir())?;
-            contents.push(Contents { role: disk.role.clone(), size: disk.size.0, file });
-        }
+        let contents = KeptContents::make(spec)?;
         Ok(Self { drives, contents })
     }
 
@@ -64,24 +53,12 @@ impl Disks {
     /// # Errors
     /// When the contents of one were not kept, or cannot be read or written.
     pub fn cut_power(&mut self, seed: units::Seed) -> Result<Vec<(String, CutStats)>> {
-        let mut cut = Vec::new();
-        for Contents { role, size, file } in &mut self.contents {
-            let what = (*size, Bytes(u64::MAX));
-            let stats = ::disk::contents::cut_power(file, what, Cut::default(), seed.derive(role))
-                .map_err(|source| Error::System {
-                    what: "cannot cut the power of a modelled disk",
-                    source,
-                })?;
-            cut.push((role.clone(), stats));
-        }
-        Ok(cut)
+        self.contents.cut_power(seed)
     }
 
-    /// The file for the contents of a modelled disk, for the process that serves it; `None` where they are not kept.
+    /// Returns the file for the contents of a modelled disk, for the process that serves it; `None` where they are not kept.
     pub(crate) fn contents(&self, role: &str) -> Result<Option<OwnedFd>> {
-        let cannot = |source| Error::System { what: "cannot duplicate a descriptor", source };
-        let kept = self.contents.iter().find(|kept| kept.role == role);
-        kept.map(|kept| kept.file.try_clone().map(OwnedFd::from)).transpose().map_err(cannot)
+        self.contents.of(role)
     }
 
     /// Returns them for one machine more. No two that run may have them.
@@ -343,7 +320,7 @@ mod tests {
     fn two_machines_one_after_the_other_see_one_disk() {
         let dir = tempfile::tempdir().unwrap();
         let made = make_one(&disk("data", 1 << 20), dir.path(), true, Aio::Threads, None).unwrap();
-        let disks = Disks { drives: vec![made], contents: Vec::new() };
+        let disks = Disks { drives: vec![made], contents: KeptContents::default() };
         let file = |drives: &[Drive]| {
             File::options().read(true).write(true).open(&drives[0].argument.file)
         };

@@ -49,6 +49,7 @@ pub mod accel;
 pub mod bench;
 pub mod cache;
 mod check;
+mod contents;
 mod disk;
 mod end;
 mod error;
