@@ -59,7 +59,7 @@ pub(crate) fn of_stages(
         let of_devices = devices(plan).map(|device| {
             let source = device_source(RUN_BYTES, &device.name);
             let recorded = plan.probes.iter().any(|probe| probe.id == source);
-            (device.name.clone(), device_figures(&own, &device.name, recorded))
+            (device.name.clone(), device_figures([&own, &load], &device.name, recorded))
         });
         (stage.layers, stage.machine) =
             (of_layers.chain(of_devices).collect(), layers::machine::machine_figures(&own));
@@ -96,7 +96,10 @@ pub(crate) fn judged(
     let Criterion { layer, metric, must } = criterion;
     if let Some(device) = sampled(plan).find(|device| device.path == *layer) {
         let window = Window::since_round(samples, since_ns);
-        return device_figures(&window, &device.name, true).get(metric).copied().flatten();
+        return device_figures([&window, &window], &device.name, true)
+            .get(metric)
+            .copied()
+            .flatten();
     }
     if !must.is_of_a_round() {
         return reached(plan, layer, metric, samples);

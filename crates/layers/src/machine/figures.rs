@@ -81,7 +81,7 @@ static BUSY: Metric = metric(
     "device_busy_percent",
     "device busy",
     Unit::Percent,
-    "Time in which the device had at least one request. A device that works on many at once has room left at 100 %.",
+    "Time in which the device had at least one request, of the time that the load ran after its ramp; of a stage without a load, of the stage. A device that works on many at once has room left at 100 %.",
 );
 
 /// Mean length of writes side by side, bytes: tells how far a layer writes in order. Scattered writes cannot be merged, and a hard disk
@@ -118,15 +118,17 @@ fn run(window: &Window, name: &str) -> Option<f64> {
     ratio(ends.growth("bytes"), ends.growth("runs")).filter(|_| told)
 }
 
-/// Returns what the device called `name` did in the window; its runs of writes only where they are `recorded`.
-pub fn device_figures(window: &Window, name: &str, recorded: bool) -> LayerFigures {
+/// Returns what the device called `name` did in the window of a stage, and how busy it was in that of its load; its runs of writes only where they
+/// are `recorded`.
+pub fn device_figures([window, load]: [&Window; 2], name: &str, recorded: bool) -> LayerFigures {
     let ends = window.ends(DISKSTATS);
     let grew = |field: &str| ends.and_then(|ends| ends.growth(&format!("{name}.{field}")));
     let fields = FIELDS.iter().map(|(field, metric)| (metric.id.to_owned(), grew(field)));
     let size = ratio(grew("written_bytes"), grew("writes"));
     let sum = |one: &str, other: &str| Some(grew(one)? + grew(other)?);
     let spent_ms = ratio(sum("read_ms", "write_ms"), sum("reads", "writes"));
-    let busy = ratio(grew("busy_ms"), window.seconds(DISKSTATS));
+    let busy_ms = load.ends(DISKSTATS).and_then(|ends| ends.growth(&format!("{name}.busy_ms")));
+    let busy = ratio(busy_ms, load.seconds(DISKSTATS));
     let own = [
         (LATENCY.id, spent_ms.map(|ms| ms * 1e6)),
         (BUSY.id, busy.map(|ms| (ms / 10.0).min(100.0))),
@@ -141,7 +143,7 @@ pub fn device_figures(window: &Window, name: &str, recorded: bool) -> LayerFigur
 mod tests {
     use super::*;
     use crate::figures::given::sample;
-    use crate::figures::{STAGE_END, STAGE_START};
+    use crate::figures::{LOAD_END, LOAD_START, STAGE_END, STAGE_START};
 
     #[test]
     fn latency_is_the_mean_of_what_ended_and_none_where_nothing_did() {
@@ -158,12 +160,30 @@ mod tests {
         let of = |ios, ms| {
             let rows = [row(0, STAGE_START, 10.0, 500.0), row(2_000_000_000, STAGE_END, ios, ms)];
             let window = Window::of_stage(&rows, 0, 2_000_000_000, 2_000_000_001);
-            device_figures(&window, "d", false)
+            device_figures([&window, &window], "d", false)
         };
         let found = of(110.0, 1500.0);
         assert_eq!(found["device_latency_ns"], Some(15e6), "3000 ms of 200 I/Os");
         assert_eq!(found["device_busy_percent"], Some(50.0));
         let idle = of(10.0, 500.0);
         assert_eq!((idle["device_latency_ns"], idle["device_busy_percent"]), (None, Some(0.0)));
+    }
+
+    #[test]
+    fn a_device_is_as_busy_as_its_load_makes_it_and_not_as_its_preparation_leaves_it() {
+        let row = |s: u64, mark, ms: f64| {
+            sample(s * 1_000_000_000, DISKSTATS, mark, &[("d.busy_ms", ms), ("d.writes", ms)])
+        };
+        let rows = [
+            row(0, STAGE_START, 0.0),
+            row(6, LOAD_START, 0.0),
+            row(10, LOAD_END, 3000.0),
+            row(12, STAGE_END, 3100.0),
+        ];
+        let stage = Window::of_stage(&rows, 0, 12_000_000_000, u64::MAX);
+        let load = Window::of_load(&rows, 0, 12_000_000_000);
+        let found = device_figures([&stage, &load], "d", false);
+        assert_eq!(found["device_busy_percent"], Some(75.0));
+        assert_eq!(found["device_writes"], Some(3100.0), "of all that was written");
     }
 }

@@ -196,7 +196,7 @@ fn metric_line(
     };
     let figures = |window: &Window| match kind {
         Some(kind) => (kind.figures)(&FigureFacts { layer, window, achieved: None, ios: None }),
-        None => machine::device_figures(window, layer, true),
+        None => machine::device_figures([window, window], layer, true),
     };
     let samples = || {
         let rows = cell.rows.iter().filter_map(|row| match row {
