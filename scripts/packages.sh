@@ -38,6 +38,7 @@ each_package() {
             test)
                 "$need" shellcheck "checks the scripts" has shellcheck
                 "$need" python3 "reads a result without Fathom, as its manual shows" has python3
+                "$need" python3-six "fio's program that reads what is exported for it needs it" has_six
                 "$need" e2fsprogs "file systems that must not be overwritten" has_system mkfs.ext4
                 "$need" xfsprogs "a file system that commands work in" has_system mkfs.xfs
                 "$need" btrfs-progs "a file system whose snapshots share what they hold" has_system mkfs.btrfs
@@ -61,6 +62,8 @@ has() { command -v "$1" >/dev/null 2>&1; }
 
 # Programs of the system are not on every user's PATH.
 has_system() { has "$1" || [ -x "/usr/sbin/$1" ] || [ -x "/sbin/$1" ]; }
+
+has_six() { python3 -c 'import six' 2>/dev/null; }
 
 has_static_libc() { has cc && [ -e "$(cc -print-file-name=libc.a 2>/dev/null)" ]; }
 
