@@ -46,6 +46,13 @@ pub struct Answer {
     pub off_blocks: Option<PartitionOffBlocks>,
 }
 
+impl Answer {
+    /// Returns whether VDO pays by `sizing`, in words; open where a part of the data was not read.
+    pub fn verdict(&self, sizing: &Sizing) -> String {
+        if self.complete { sizing.verdict() } else { sizing.verdict_of_part() }
+    }
+}
+
 /// A partition that begins off the blocks, and what is saved on its disk as it lies and cut from there.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PartitionOffBlocks {

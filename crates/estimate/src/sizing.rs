@@ -103,6 +103,14 @@ impl Sizing {
         let [own, plain] = [self.physical_bytes, self.plain_bytes()].map(Bytes);
         format!("VDO {pays} here: it needs {own}, a plain volume {plain}")
     }
+
+    /// Returns what both need for the part of the data that was read: it decides nothing about the whole.
+    pub fn verdict_of_part(&self) -> String {
+        let [own, plain] = [self.physical_bytes, self.plain_bytes()].map(Bytes);
+        format!(
+            "Not everything was read, so whether VDO pays is open: for what was read it needs {own}, a plain volume {plain}"
+        )
+    }
 }
 
 /// The index with the least memory whose window takes `data`; dense where that needs no more than sparse.

@@ -58,7 +58,9 @@ fn line(name: &str, value: &str, more: &str) -> String {
 pub fn summary(answer: &Answer) -> Text {
     let mut text = Text::new();
     if let Some(sizing) = &answer.sizing {
-        text.line(Style::of_stdout().good(&sizing.verdict()));
+        let style = Style::of_stdout();
+        let verdict = answer.verdict(sizing);
+        text.line(if answer.complete && sizing.pays() { style.good(&verdict) } else { style.note(&verdict) });
         text += "";
     }
     text.append(&blocks(answer));
