@@ -130,6 +130,12 @@ fn mount_id(path: &Path) -> u64 {
     found.map_or(0, |found| found.stx_mnt_id)
 }
 
+/// Returns the mount that an open file is in; `None` before Linux 5.8, which does not tell.
+pub(crate) fn of_file(file: &File) -> Option<u64> {
+    let found = statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::MNT_ID).ok()?;
+    (found.stx_mask & StatxFlags::MNT_ID.bits() != 0).then_some(found.stx_mnt_id)
+}
+
 /// Returns the root of the file system that is mounted at `path`, to ask about it; a kernel before 5.8 cannot tell whether one is.
 ///
 /// # Errors
@@ -147,6 +153,8 @@ pub(crate) fn root(path: &str) -> io::Result<File> {
 /// One entry of the table of mounts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mounted {
+    /// The id of the mount.
+    pub(crate) id: u64,
     /// The number of its device, as the kernel writes it (`7:0`).
     pub(crate) number: String,
     /// The source that the kernel was told to mount, a device as a rule.
@@ -172,9 +180,11 @@ pub(crate) fn mounted() -> Vec<Mounted> {
 /// Reads one line of mountinfo.
 fn entry(line: &str) -> Option<Mounted> {
     let (left, right) = line.split_once(" - ")?;
-    let mut left = left.split(' ').skip(2);
-    let (number, at) = (left.next()?.to_owned(), plain(left.nth(1)?));
-    Some(Mounted { number, source: plain(right.split(' ').nth(1)?), at })
+    let (mut left, mut right) = (left.split(' '), right.split(' '));
+    let (id, number, at) = (left.next()?.parse().ok()?, left.nth(1)?, plain(left.nth(1)?));
+    let (kind, source) = (right.next()?, right.next()?);
+    let number = sys::block::device_of_mount(number, kind, source);
+    Some(Mounted { id, number, source: plain(source), at })
 }
 
 /// Returns `text` without the escapes by which the kernel keeps it one word.
@@ -224,7 +234,7 @@ mod tests {
     fn a_line_of_the_table_of_mounts_is_read_whole() {
         let line = "35 28 7:0 / /mnt/a\\040b rw,relatime shared:1 master:2 - ext4 /dev/loop0p1 rw";
         let read = entry(line).unwrap();
-        assert_eq!((read.number.as_str(), read.at.as_str()), ("7:0", "/mnt/a b"));
+        assert_eq!((read.id, read.number.as_str(), read.at.as_str()), (35, "7:0", "/mnt/a b"));
         assert_eq!(read.source, "/dev/loop0p1");
         assert_eq!(entry("35 28 7:0 / /mnt"), None);
         // Below a root of its own (chroot) the mount around that root is not listed.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use sys::block::{Backing, Number, disk_of, holders, mount_points, sysfs};
 
 use crate::backing::{BackingChain, backing, devices};
-use crate::mounts::mounted;
+use crate::mounts::{self, Mounted, mounted};
 use crate::opened::open_alone;
 
 /// The words before the holder of a lock.
@@ -40,9 +40,12 @@ pub(crate) fn of_file(path: &Path) -> io::Result<Vec<String>> {
 /// The directory at which a run mounted the file system of its stack that a file is on.
 pub(crate) fn run_of(file: &File) -> Option<String> {
     let number = Number::from_dev(file.metadata().ok()?.dev()).to_string();
+    // A file on btrfs has the number of no mount.
+    let id = mounts::of_file(file);
+    let on = |one: &Mounted| one.number == number || Some(one.id) == id;
     // What somebody mounted inside it is theirs.
     let of_run = |at: &str| at.strip_prefix("/run/fathom_").is_some_and(|rest| !rest.contains('/'));
-    mounted().into_iter().find(|one| one.number == number && of_run(&one.at)).map(|one| one.at)
+    mounted().into_iter().find(|one| on(one) && of_run(&one.at)).map(|one| one.at)
 }
 
 /// The nodes of loop devices that stand on a file, so that they can be locked with it.

@@ -114,15 +114,24 @@ pub fn swaps() -> io::Result<Vec<PathBuf>> {
     Ok(paths.map(|path| PathBuf::from(unescape(path))).collect())
 }
 
+/// Returns the number of the device of a mount (`7:0`), by the number, the type and the source in its line of `mountinfo`. The number there is the device's but
+/// for btrfs, which has one of its own and whose source the kernel names itself.
+pub fn device_of_mount(mounted: &str, kind: &str, source: &str) -> String {
+    let of_source = || number(Path::new(&unescape(source))).ok().flatten();
+    let device = if kind == "btrfs" { of_source() } else { None };
+    device.map_or_else(|| mounted.to_owned(), |device| device.to_string())
+}
+
 /// The mount points of `number` in the text of a `mountinfo`.
 fn mounts_of(number: Number, mountinfo: &str) -> Vec<PathBuf> {
     let number = number.to_string();
-    mountinfo
-        .lines()
-        .map(|line| line.split(' ').collect::<Vec<_>>())
-        .filter(|fields| fields.get(2) == Some(&number.as_str()))
-        .filter_map(|fields| fields.get(4).map(|at| PathBuf::from(unescape(at))))
-        .collect()
+    let mounts = mountinfo.lines().filter_map(|line| {
+        let (left, right) = line.split_once(" - ")?;
+        let (mut left, mut right) = (left.split(' ').skip(2), right.split(' '));
+        let device = device_of_mount(left.next()?, right.next()?, right.next()?);
+        (device == number).then(|| left.nth(1).map(|at| PathBuf::from(unescape(at))))?
+    });
+    mounts.collect()
 }
 
 /// Undoes the kernel's octal escapes of space, tab, newline and backslash.

@@ -75,6 +75,32 @@ impl Stack {
 }
 
 #[test]
+fn a_file_system_of_a_run_that_was_killed_is_taken_down_by_another_process() {
+    let (test, tag) = ("a_file_system_of_a_run_that_was_killed", "0f5f5f52");
+    for kind in file_systems(test) {
+        let Some(mut stack) = stack(test, tag, kind, "") else { return };
+        for step in stack.raised.up.clone() {
+            stack.executor.step(&step).1.unwrap();
+        }
+        let path = stack.device.device.to_str().unwrap();
+        let mut cleaner = Executor::new(RealMachine::new(), &Clock::real(), &Interrupt::new());
+        cleaner.bind("device.data", path);
+        cleaner.owns(path);
+        for step in &stack.raised.up {
+            cleaner.owe(&step.about, &step.undo, 60);
+        }
+        assert!(
+            sys::block::mount_points(sys::block::number(path.as_ref()).unwrap().unwrap())
+                .unwrap()
+                .contains(&stack.mount().to_owned())
+        );
+        // It ends without a word, as a process that is killed.
+        stack.executor = cleaner;
+        stack.take_down();
+    }
+}
+
+#[test]
 fn every_file_system_is_made_mounted_read_trimmed_and_taken_down() {
     let (test, tag) = ("every_file_system_is_made", "0f5f5f50");
     for kind in file_systems(test) {
