@@ -137,7 +137,10 @@ impl ResolvedLoad {
         let amounts = amounts.map(|(at, range)| resolved.part(load, at).amount(range));
         let amount = amounts.reduce(|a, b| {
             let (a, b) = a.zip(b)?;
-            Some(Amount { ios: a.ios + b.ios, bytes: a.bytes + b.bytes })
+            Some(Amount {
+                ios: a.ios.saturating_add(b.ios),
+                bytes: a.bytes.saturating_add(b.bytes),
+            })
         });
         Ok(Self { amount: amount.flatten(), ..resolved })
     }
