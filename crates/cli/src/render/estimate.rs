@@ -60,7 +60,11 @@ pub fn summary(answer: &Answer) -> Text {
     if let Some(sizing) = &answer.sizing {
         let style = Style::of_stdout();
         let verdict = answer.verdict(sizing);
-        text.line(if answer.complete && sizing.pays() { style.good(&verdict) } else { style.note(&verdict) });
+        text.line(if answer.complete && sizing.pays() {
+            style.good(&verdict)
+        } else {
+            style.note(&verdict)
+        });
         text += "";
     }
     text.append(&blocks(answer));

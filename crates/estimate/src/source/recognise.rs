@@ -32,6 +32,8 @@ enum Reader {
     Luks,
     /// A directory, once this command has unpacked it there: files lie in it off the blocks of 4 KiB, so that equal blocks are not found.
     Unpacked(&'static str),
+    /// A command and what is read then, `{file}` standing for the file.
+    Way(&'static str),
 }
 
 fn at<const N: usize>(head: &[u8], offset: usize) -> Option<[u8; N]> {
@@ -53,6 +55,16 @@ fn is_vhd(footer: &[u8]) -> bool {
     };
     let sum: u32 = footer[..64].iter().chain(&footer[68..]).map(|&byte| u32::from(byte)).sum();
     at(footer, 64).map(u32::from_be_bytes) == Some(!sum)
+}
+
+/// Tells whether this is the trailer of an image of macOS: version 4, of 512 bytes.
+fn is_dmg(tail: &[u8]) -> bool {
+    has(tail, 0, b"koly\0\0\0\x04\0\0\x02\0")
+}
+
+/// Tells whether this is the head of a sparse image of Android: version 1, with the lengths of its headers.
+fn is_android_sparse(head: &[u8]) -> bool {
+    has(head, 0, &[0x3a, 0xff, 0x26, 0xed, 1, 0]) && has(head, 8, &[28, 0, 12, 0])
 }
 
 /// Tells whether this is the head of the format from before xz: the usual parameters, a size of the dictionary, the length or none, and the
@@ -119,7 +131,7 @@ pub fn in_frames(body: &[u8]) -> Option<Format> {
 /// The format of what begins with `head` and whose last 512 bytes are `tail` (nothing where they are not known). More than the magic is
 /// looked at: data that begins like a format by chance is data.
 pub fn recognise(head: &[u8], tail: &[u8]) -> Option<Format> {
-    use Reader::{Luks, Mount, Qemu, Unpacked, Unpacker};
+    use Reader::{Luks, Mount, Qemu, Unpacked, Unpacker, Way};
     let within =
         |offset, from, to| little32(head, offset).is_some_and(|v| (from..=to).contains(&v));
     let byte = |offset: usize| head.get(offset).copied().unwrap_or(0);
@@ -146,6 +158,39 @@ pub fn recognise(head: &[u8], tail: &[u8]) -> Option<Format> {
                 && within(16, 2, 2),
             "Parallels image",
             Qemu("parallels"),
+        ),
+        (is_dmg(tail), "DMG image", Qemu("dmg")),
+        (has(head, 0, b"Bochs Virtual HD Image\0"), "Bochs image", Qemu("bochs")),
+        (has(head, 0, b"#!/bin/sh\n#V2.0 Format\n"), "cloop image", Qemu("cloop")),
+        (
+            is_android_sparse(head),
+            "sparse image of Android",
+            Way("simg2img {file} COPY.img, then fathom estimate COPY.img"),
+        ),
+        (
+            has(head, 0, b"EVF\x09\x0d\x0a\xff\0"),
+            "EWF image",
+            Way("ewfmount {file} DIR, then fathom estimate DIR/ewf1"),
+        ),
+        (
+            has(head, 0, b"partclone-image"),
+            "partclone image",
+            Way("partclone.restore -C -W -s {file} -o COPY.img, then fathom estimate COPY.img"),
+        ),
+        (
+            has(head, 0, b"MSWIM\0\0\0") && within(8, 208, 208),
+            "WIM archive",
+            Way("wimapply {file} 1 DIR, then fathom estimate DIR"),
+        ),
+        (
+            has(head, 0, b"7z\xbc\xaf\x27\x1c\0"),
+            "7z archive",
+            Way("7z x -oDIR {file}, then fathom estimate DIR"),
+        ),
+        (
+            has(head, 0, b"Rar!\x1a\x07\0") || has(head, 0, b"Rar!\x1a\x07\x01\0"),
+            "rar archive",
+            Way("unrar x {file} DIR/, then fathom estimate DIR"),
         ),
         (has(head, 0, b"LUKS\xba\xbe\0") && matches!(byte(7), 1 | 2), "LUKS volume", Luks),
         (has(head, 0, &[0x1f, 0x8b, 8]) && byte(3) < 0x20, "gzip file", Unpacker("gzip")),
@@ -204,6 +249,7 @@ impl Format {
                 "name the directory that it is made of, as in fathom estimate DIR".into()
             }
             Reader::Unpacked(command) => format!("{command} {file}, then fathom estimate DIR"),
+            Reader::Way(way) => way.replace("{file}", &file),
         };
         format!("read what it holds: {way}; or --format raw, to take its bytes as they lie")
     }
@@ -211,7 +257,7 @@ impl Format {
 
 /// Tells whether a stream that ends with these bytes was an image that only its end shows.
 pub fn ends_as_image(tail: &[u8]) -> bool {
-    is_vhd(tail)
+    is_vhd(tail) || is_dmg(tail)
 }
 
 /// A name as a shell takes it.

@@ -229,9 +229,11 @@ fn what_packs_its_data_is_named_with_the_command_that_reads_it_and_raw_takes_its
     vhd[64..68].copy_from_slice(&(!sum).to_be_bytes());
     let mut fixed = vec![7; 8192];
     fixed.extend_from_slice(&vhd);
+    let mut dmg = vec![7; 8192];
+    dmg[7680..7692].copy_from_slice(b"koly\0\0\0\x04\0\0\x02\0");
     let at = |offset: usize, bytes: &[u8]| [&vec![0; offset][..], bytes].concat();
     let squashfs = [b"hsqs\0\0\0\0\0\0\0\0\0\0\x02\0", &[0; 12][..], &[4, 0, 0, 0]].concat();
-    let cases: [(&str, Vec<u8>, &str); 22] = [
+    let cases: [(&str, Vec<u8>, &str); 31] = [
         ("VHD", vhd, "qemu-img convert -f vpc"),
         ("VHD", fixed, "qemu-img convert -f vpc"),
         ("VMDK", b"KDMV\x01\0\0\0".to_vec(), "-f vmdk"),
@@ -241,6 +243,15 @@ fn what_packs_its_data_is_named_with_the_command_that_reads_it_and_raw_takes_its
         ("QED", b"QED\0\0\0\x01\0\x04\0\0\0".to_vec(), "-f qed"),
         ("Parallels", b"WithoutFreeSpace\x02\0\0\0".to_vec(), "-f parallels"),
         ("lzma", b"\x5d\0\0\x80\0\xff\xff\xff\xff\xff\xff\xff\xff\0".to_vec(), "xz -dc"),
+        ("DMG", dmg, "-f dmg"),
+        ("Bochs", b"Bochs Virtual HD Image\0".to_vec(), "-f bochs"),
+        ("cloop", b"#!/bin/sh\n#V2.0 Format\n".to_vec(), "-f cloop"),
+        ("Android", b"\x3a\xff\x26\xed\x01\0\0\0\x1c\0\x0c\0".to_vec(), "simg2img"),
+        ("EWF", b"EVF\x09\x0d\x0a\xff\0".to_vec(), "ewfmount"),
+        ("partclone", b"partclone-image\0".to_vec(), "partclone.restore"),
+        ("WIM", b"MSWIM\0\0\0\xd0\0\0\0".to_vec(), "wimapply"),
+        ("7z", b"7z\xbc\xaf\x27\x1c\0\x04".to_vec(), "7z x -oDIR"),
+        ("rar", b"Rar!\x1a\x07\x01\0".to_vec(), "unrar x"),
         ("LUKS", b"LUKS\xba\xbe\0\x02".to_vec(), "cryptsetup open"),
         ("gzip", b"\x1f\x8b\x08\0".to_vec(), "gzip -dc"),
         ("zstd", b"\x28\xb5\x2f\xfd\x04".to_vec(), "zstd -dc"),
@@ -275,6 +286,8 @@ fn what_packs_its_data_is_named_with_the_command_that_reads_it_and_raw_takes_its
         b"BZh9....",
         b"hsqs....",
         b"conectix",
+        b"MSWIM\0\0\0",
+        b"\x3a\xff\x26\xed\x01\0",
         b"PK\x03\x04\xff\xff",
         b"070701____",
         &[&[0; 257][..], b"ustar\x0000"].concat(),
