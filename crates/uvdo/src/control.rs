@@ -12,6 +12,8 @@ use crate::place::Place;
 const LONGEST: u64 = 256;
 /// The time that a client has to put its question.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// The time that a server has to answer: it may have to write out all that it holds first.
+const WAIT: Duration = Duration::from_secs(60);
 /// The first byte of an answer: the question was fulfilled, or refused.
 const FULFILLED: &str = "+";
 const REFUSED: &str = "-";
@@ -27,18 +29,29 @@ pub struct Question {
     pub written: Receiver<()>,
 }
 
-/// Asks the server of a place.
+/// Returns the answer of the server of a place, which has a minute to give it.
+///
+/// # Errors
+/// When there is no server, it refuses or it does not answer.
 pub fn ask(place: &Place, question: &str) -> Result<String> {
+    ask_within(place, question, WAIT)
+}
+
+fn ask_within(place: &Place, question: &str, wait: Duration) -> Result<String> {
     let path = place.control();
     let mut stream = UnixStream::connect(&path)
         .map_err(|source| Error::NotServed { path: place.path().to_owned(), source })?;
     let mut answer = String::new();
-    let asked = writeln!(stream, "{question}").and_then(|()| stream.read_to_string(&mut answer));
+    let asked = stream
+        .set_read_timeout(Some(wait))
+        .and_then(|()| writeln!(stream, "{question}"))
+        .and_then(|()| stream.read_to_string(&mut answer));
     asked.map_err(|error| match error.kind() {
         // It ended meanwhile.
         ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => {
             Error::NotServed { path: place.path().to_owned(), source: error }
         }
+        ErrorKind::WouldBlock => Error::Silent { path: path.clone(), seconds: wait.as_secs() },
         _ => Error::io(&path, "asked", error),
     })?;
     match (answer.strip_prefix(FULFILLED), answer.strip_prefix(REFUSED)) {
@@ -69,5 +82,22 @@ pub fn serve(stream: UnixStream, put: impl FnOnce(Question)) -> std::io::Result<
         Ok(Err(why)) => write!(stream, "{REFUSED}{why}"),
         // The server ended.
         Err(_) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    #[test]
+    fn a_server_that_does_not_answer_is_not_waited_for_without_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = Place::new(dir.path());
+        let _listens = UnixListener::bind(place.control()).unwrap();
+        let error = ask_within(&place, "stats", Duration::from_secs(1)).unwrap_err();
+        assert!(matches!(error, Error::Silent { seconds: 1, .. }), "{error}");
+        assert!(error.help().contains("kill -CONT"));
     }
 }

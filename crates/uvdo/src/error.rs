@@ -81,6 +81,14 @@ pub enum Error {
         /// The reason.
         source: io::Error,
     },
+    /// Whoever listens on the control socket does not answer.
+    #[error("nothing on {} answered for {seconds} s", path.display())]
+    Silent {
+        /// The socket.
+        path: PathBuf,
+        /// The time that was waited for an answer, seconds.
+        seconds: u64,
+    },
     /// A file, device or socket failed.
     #[error("{} cannot be {what}", path.display())]
     Io {
@@ -120,7 +128,8 @@ impl Error {
             Self::Io { source, .. } if is_misnamed(source) => ErrorKind::Usage,
             Self::Volume { source: RecoveryError::Device(_), .. }
             | Self::Io { .. }
-            | Self::NotServed { .. } => ErrorKind::Environment,
+            | Self::NotServed { .. }
+            | Self::Silent { .. } => ErrorKind::Environment,
             Self::Served(_) | Self::Occupied(_) => ErrorKind::Refused,
             Self::Volume { .. } | Self::Short { .. } | Self::Unchanged { .. } => ErrorKind::Data,
         }
@@ -154,6 +163,9 @@ impl Error {
             }
             Self::NotServed { .. } => {
                 "give the directory that fathom uvdo start was given, while it runs".into()
+            }
+            Self::Silent { .. } => {
+                "see whether its server is stopped (ps -o stat,pid,cmd -C fathom; kill -CONT PID lets it go on) or still at work on what it was asked".into()
             }
             Self::Io { source, .. } if is_misnamed(source) => {
                 "give a name at which that is, or can be made".into()
