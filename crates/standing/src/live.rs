@@ -25,6 +25,11 @@ const SECTOR: u64 = 512;
 /// Why there is no stack to look at.
 #[derive(Debug, thiserror::Error)]
 pub enum LiveError {
+    /// The mount around a path is not in the table of mounts.
+    #[error(
+        "{0} is there, and what is mounted around it is not listed here (/proc/self/mountinfo), as in a chroot or a container"
+    )]
+    Unlisted(PathBuf),
     /// Nothing has that name.
     #[error("Nothing is at {0}")]
     Nothing(PathBuf),
@@ -62,7 +67,7 @@ impl LiveError {
         match self {
             Self::Nothing(_) => "lsblk lists the devices, findmnt what is mounted where",
             Self::Gone(_) | Self::Empty(_) => "lsblk lists the devices that there are",
-            Self::NoDevice { .. } => {
+            Self::NoDevice { .. } | Self::Unlisted(_) => {
                 "name the block device itself, or a path on a file system that lies on one; in a container ask on its host"
             }
             Self::Io { .. } => "try it as root",
@@ -88,9 +93,7 @@ pub fn find(path: &Path) -> Result<Top, LiveError> {
         return if empty { Err(LiveError::Empty(path.to_owned())) } else { Ok(Top::Device(name)) };
     }
     let table = table_of_mounts();
-    let Some(mount) = mount_of(&table, &real) else {
-        return Err(LiveError::Nothing(path.to_owned()));
-    };
+    let mount = mount_of(&table, &real).ok_or_else(|| LiveError::Unlisted(path.to_owned()))?;
     match device_of(mount) {
         Some(_) => Ok(Top::Mount(mount.directory.clone())),
         None => Err(LiveError::NoDevice {
