@@ -128,34 +128,40 @@ pub fn in_frames(body: &[u8]) -> Option<Format> {
     Some(Format { name, reader: Reader::Unpacker(program) })
 }
 
-/// The format of what begins with `head` and whose last 512 bytes are `tail` (nothing where they are not known). More than the magic is
-/// looked at: data that begins like a format by chance is data.
-pub fn recognise(head: &[u8], tail: &[u8]) -> Option<Format> {
-    use Reader::{Luks, Mount, Qemu, Unpacked, Unpacker, Way};
-    let within =
-        |offset, from, to| little32(head, offset).is_some_and(|v| (from..=to).contains(&v));
-    let byte = |offset: usize| head.get(offset).copied().unwrap_or(0);
-    let power = |offset, from, to| {
-        within(offset, from, to) && little32(head, offset).is_some_and(u32::is_power_of_two)
-    };
-    let known = [
+/// Tells whether the four bytes at `offset` are a number of this range.
+fn within(head: &[u8], offset: usize, from: u32, to: u32) -> bool {
+    little32(head, offset).is_some_and(|value| (from..=to).contains(&value))
+}
+
+/// Tells whether they are a power of two besides.
+fn power(head: &[u8], offset: usize, from: u32, to: u32) -> bool {
+    within(head, offset, from, to) && little32(head, offset).is_some_and(u32::is_power_of_two)
+}
+
+/// One format: whether it is there, its name and its reader.
+type Known = (bool, &'static str, Reader);
+
+/// The formats of images of disks.
+fn images(head: &[u8], tail: &[u8]) -> [Known; 13] {
+    use Reader::{Qemu, Way};
+    [
         (is_vhd(head) || is_vhd(tail), "VHD image", Qemu("vpc")),
-        (has(head, 0, b"KDMV") && within(4, 1, 3), "VMDK image", Qemu("vmdk")),
+        (has(head, 0, b"KDMV") && within(head, 4, 1, 3), "VMDK image", Qemu("vmdk")),
         (has(head, 0, b"# Disk DescriptorFile"), "description of a VMDK image", Qemu("vmdk")),
         (has(head, 0, b"vhdxfile"), "VHDX image", Qemu("vhdx")),
         (
-            within(64, 0xbeda_107f, 0xbeda_107f) && within(68, 1 << 16, 2 << 16),
+            within(head, 64, 0xbeda_107f, 0xbeda_107f) && within(head, 68, 1 << 16, 2 << 16),
             "VDI image",
             Qemu("vdi"),
         ),
         (
-            has(head, 0, b"QED\0") && power(4, 1 << 12, 1 << 26) && power(8, 1, 16),
+            has(head, 0, b"QED\0") && power(head, 4, 1 << 12, 1 << 26) && power(head, 8, 1, 16),
             "QED image",
             Qemu("qed"),
         ),
         (
             (has(head, 0, b"WithoutFreeSpace") || has(head, 0, b"WithouFreSpacExt"))
-                && within(16, 2, 2),
+                && within(head, 16, 2, 2),
             "Parallels image",
             Qemu("parallels"),
         ),
@@ -177,8 +183,16 @@ pub fn recognise(head: &[u8], tail: &[u8]) -> Option<Format> {
             "partclone image",
             Way("partclone.restore -C -W -s {file} -o COPY.img, then fathom estimate COPY.img"),
         ),
+    ]
+}
+
+/// The formats that pack or encrypt, and archives.
+fn packed(head: &[u8]) -> [Known; 15] {
+    use Reader::{Luks, Mount, Unpacked, Unpacker, Way};
+    let byte = |offset: usize| head.get(offset).copied().unwrap_or(0);
+    [
         (
-            has(head, 0, b"MSWIM\0\0\0") && within(8, 208, 208),
+            has(head, 0, b"MSWIM\0\0\0") && within(head, 8, 208, 208),
             "WIM archive",
             Way("wimapply {file} 1 DIR, then fathom estimate DIR"),
         ),
@@ -208,7 +222,7 @@ pub fn recognise(head: &[u8], tail: &[u8]) -> Option<Format> {
             Unpacker("unzip"),
         ),
         (
-            has(head, 0, b"hsqs") && power(12, 1 << 12, 1 << 20) && has(head, 28, &[4, 0]),
+            has(head, 0, b"hsqs") && power(head, 12, 1 << 12, 1 << 20) && has(head, 28, &[4, 0]),
             "squashfs image",
             Mount,
         ),
@@ -220,8 +234,13 @@ pub fn recognise(head: &[u8], tail: &[u8]) -> Option<Format> {
             "stream of zfs send",
             Unpacked("zfs receive POOL/NAME <"),
         ),
-    ];
-    let found = known.into_iter().find(|(is, ..)| *is);
+    ]
+}
+
+/// The format of what begins with `head` and whose last 512 bytes are `tail` (nothing where they are not known). More than the magic is
+/// looked at: data that begins like a format by chance is data.
+pub fn recognise(head: &[u8], tail: &[u8]) -> Option<Format> {
+    let found = images(head, tail).into_iter().chain(packed(head)).find(|(is, ..)| *is);
     found.map(|(_, name, reader)| Format { name, reader }).or_else(|| {
         let body = behind_frames(|place| at(head, usize::try_from(place).ok()?));
         in_frames(head.get(usize::try_from(body).ok()?..)?)

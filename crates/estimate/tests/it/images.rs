@@ -279,7 +279,12 @@ fn what_packs_its_data_is_named_with_the_command_that_reads_it_and_raw_takes_its
         // In a tree it is a file like any other.
         assert_eq!(of(dir.path()).sources.files, 1, "{name}");
     }
-    // A magic alone makes no format.
+}
+
+#[test]
+fn a_magic_alone_makes_no_format() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("disk");
     for chance in [
         &b"KDMV____"[..],
         b"\x1f\x8b\x09",
