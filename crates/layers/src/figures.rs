@@ -14,6 +14,8 @@ pub const STAGE_START: &str = "stage_start";
 pub const STAGE_END: &str = "stage_end";
 /// Mark of the samples taken when the stack has come to rest after a stage that asks for it.
 pub const STAGE_SETTLED: &str = "stage_settled";
+/// Mark of the samples taken when the load of a stage begins with its ramp; without one it is [`LOAD_START`].
+pub const RAMP_START: &str = "ramp_start";
 /// Mark of the samples taken when the load of a stage begins, or with a ramp when its first interval is over.
 pub const LOAD_START: &str = "load_start";
 /// Mark of the samples taken when the load of a stage is over.
@@ -117,6 +119,22 @@ impl<'a> Window<'a> {
             if let Some(before) = load.before.get(source).filter(long) {
                 stage.before.insert(source, before);
                 stage.after.insert(source, after);
+            }
+        }
+        stage
+    }
+
+    /// From where the load of a stage begins, its ramp with it, to where [`Self::of_stage`] ends: the stretch of all I/Os that are counted, and of
+    /// what was put off. As [`Self::of_load`] where a stage has none, is read over too short a time, or is of an earlier version.
+    pub fn of_work(samples: &'a [SampleRow], start_ns: u64, end_ns: u64, next_ns: u64) -> Self {
+        let mut stage = Self::of_stage(samples, start_ns, end_ns, next_ns);
+        let begins = |row: &SampleRow| {
+            (marked(row, RAMP_START) || marked(row, LOAD_START))
+                && (start_ns..=end_ns).contains(&row.at_ns)
+        };
+        for (source, begun) in Self::between(samples, begins, |_| false).before {
+            if stage.after.get(source).is_some_and(|after| lasted_s(begun, after) >= SHORTEST_S) {
+                stage.before.insert(source, begun);
             }
         }
         stage
@@ -427,6 +445,23 @@ mod tests {
         assert_eq!(growth(Window::of_stage(&rows, 29, 41, u64::MAX)), Some(16.0));
         assert_eq!(growth(Window::until_stage(&rows, 29, 41, u64::MAX)), Some(31.0));
         assert_eq!(growth(Window::of_cell(&rows)), Some(63.0));
+    }
+
+    #[test]
+    fn the_window_of_its_work_begins_with_the_ramp_and_ends_at_rest() {
+        let marks = [STAGE_START, RAMP_START, LOAD_START, LOAD_END, STAGE_END, STAGE_SETTLED];
+        let rows = marks.into_iter().zip(1..).zip([2.0, 3.0, 5.0, 8.0, 9.0, 16.0]);
+        let rows = rows.map(|((mark, s), n)| row(s * 1_000_000_000, Some(mark), n));
+        let mut rows: Vec<_> = rows.collect();
+        let growth = |rows: &[SampleRow]| {
+            let window = Window::of_work(rows, 900_000_000, 5_100_000_000, u64::MAX);
+            window.ends("vdo.stats").unwrap().growth("n").unwrap()
+        };
+        assert_eq!(growth(&rows), 13.0);
+        rows.remove(1);
+        assert_eq!(growth(&rows), 11.0, "without a ramp");
+        rows.remove(1);
+        assert_eq!(growth(&rows), 14.0, "without a load the stage");
     }
 
     #[test]

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use results::model::LayerFigures;
-use units::{Basis, Metric, Unit};
+use units::{Basis, Metric};
 
+pub use crate::chart::{Chart, Series};
 use crate::counter::{Overview, place_of};
 use crate::figures::{Endpoints, FigureFacts, Followed, Window};
 use crate::objects::{Fact, Objects};
@@ -228,7 +229,9 @@ impl Kind {
         let ends = window.ends(&format!("{layer}.{probe}"))?;
         match counter.basis {
             Basis::Level => ends.end(field),
-            Basis::Counter | Basis::Cell | Basis::Load => (self.counting)(&ends, field),
+            Basis::Counter | Basis::Cell | Basis::Load | Basis::Work => {
+                (self.counting)(&ends, field)
+            }
         }
     }
 
@@ -396,34 +399,6 @@ impl PartEffect {
             Self::Needs(name) | Self::Takes(name) | Self::Brings(name) | Self::Renews(name) => name,
         }
     }
-}
-
-/// One chart of a layer over time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Chart {
-    /// Its id, unique in the layer.
-    pub id: &'static str,
-    /// Its heading.
-    pub title: &'static str,
-    /// Explanation of what it shows and how to read it.
-    pub help: &'static str,
-    /// Its lines.
-    pub series: &'static [Series],
-    /// Unit of the plotted values.
-    pub unit: Unit,
-    /// Tells whether the rate of change per second is plotted, not the value.
-    pub rate: bool,
-}
-
-/// One line of a chart, or one line per field.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Series {
-    /// Which of the layer's probes: the part after the layer's name (`stats` of `vdo.stats`).
-    pub probe: &'static str,
-    /// The field; `*` draws one line for every field of the sample, labelled by its name.
-    pub field: &'static str,
-    /// Label of the line; empty with `*`.
-    pub label: &'static str,
 }
 
 /// Things that a machine must have for a layer.

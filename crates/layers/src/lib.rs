@@ -9,6 +9,7 @@ mod argv;
 mod bcache;
 mod btrfs;
 mod caching;
+mod chart;
 mod commands;
 mod counter;
 pub mod criterion;
@@ -56,8 +57,8 @@ mod xfs;
 pub use absence::is_absent;
 pub use counter::{Column, Overview, place_of};
 pub use figures::{
-    ALLOCATED, Endpoints, FigureFacts, Followed, LOAD_END, LOAD_START, ROUND_END, SETTLED,
-    SHORTEST_S, STAGE_END, STAGE_SETTLED, STAGE_START, Window, begins_figures,
+    ALLOCATED, Endpoints, FigureFacts, Followed, LOAD_END, LOAD_START, RAMP_START, ROUND_END,
+    SETTLED, SHORTEST_S, STAGE_END, STAGE_SETTLED, STAGE_START, Window, begins_figures,
 };
 pub use filesystem::keys::FORMAT;
 pub use key::Key;

@@ -105,7 +105,7 @@ pub(crate) static METRICS: &[Metric] = &[
         better: Better::Lower,
         basis: Basis::Counter,
         test: Test::Paired,
-        help: "CPU time of the whole machine per completed I/O (flushes are no I/Os of their own here: what they cost is in that of the others): the load, the layers' threads and the rest of the kernel. All time of all CPUs but what they were idle, from the start of the stage until the stack had come to rest.",
+        help: "CPU time of the whole machine per completed I/O (flushes are no I/Os of their own here: what they cost is in that of the others): the load, the layers' threads and the rest of the kernel. All time of all CPUs but what they were idle, from the begin of the load, its ramp and the I/Os of it counted, until the stack had come to rest; what the load was prepared by is left out.",
     },
     Metric {
         id: CPU_PER_IO,

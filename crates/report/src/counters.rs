@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 
 use layers::{
-    ALLOCATED, Column, Kind, LOAD_END, LOAD_START, ROUND_END, SETTLED, STAGE_END, STAGE_SETTLED,
-    STAGE_START, place_of,
+    ALLOCATED, Column, Kind, LOAD_END, LOAD_START, RAMP_START, ROUND_END, SETTLED, STAGE_END,
+    STAGE_SETTLED, STAGE_START, place_of,
 };
 use results::model::{Fields, Row, SampleRow};
 use results::read::{CellData, ResultSet};
@@ -56,7 +56,7 @@ fn edges<'a>(cell: &'a CellData, source: &str) -> Vec<(String, &'a SampleRow)> {
             STAGE_END => format!("end of {stage}"),
             STAGE_SETTLED => format!("at rest after {stage}"),
             SETTLED => "at rest at the end".to_owned(),
-            ROUND_END | LOAD_START | LOAD_END => return None,
+            ROUND_END | RAMP_START | LOAD_START | LOAD_END => return None,
             other => other.to_owned(),
         })
     };

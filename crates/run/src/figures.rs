@@ -51,10 +51,11 @@ pub(crate) fn of_stages(
         let own = Window::of_stage(samples, stage.start_ns, end_ns, next_ns);
         let since = Window::until_stage(samples, stage.start_ns, end_ns, next_ns);
         let load = Window::of_load(samples, stage.start_ns, end_ns);
+        let work = Window::of_work(samples, stage.start_ns, end_ns, next_ns);
         let achieved = stage.load.as_ref().and_then(|load| load.achieved.as_ref());
         let done = ([achieved, written[at].achieved.as_ref()], ios([&*stage]));
         let of_layers = kinds(plan).map(|(name, kind)| {
-            (name.to_owned(), of_layer(kind, name, [&own, &since, &load], done))
+            (name.to_owned(), of_layer(kind, name, [&own, &since, &load, &work], done))
         });
         let of_devices = devices(plan).map(|device| {
             let source = device_source(RUN_BYTES, &device.name);
@@ -62,7 +63,7 @@ pub(crate) fn of_stages(
             (device.name.clone(), device_figures([&own, &load], &device.name, recorded))
         });
         (stage.layers, stage.machine) =
-            (of_layers.chain(of_devices).collect(), layers::machine::machine_figures(&own));
+            (of_layers.chain(of_devices).collect(), layers::machine::machine_figures(&work));
     }
 }
 
@@ -82,7 +83,10 @@ pub(crate) fn reached(
 ) -> Option<f64> {
     let (name, kind) = kinds(plan).find(|(name, _)| *name == layer)?;
     let [own, since] = [false, true].map(|of_cell| Window::of_round(samples, of_cell));
-    of_layer(kind, name, [&own, &since, &own], ([None; 2], None)).get(metric).copied().flatten()
+    of_layer(kind, name, [&own, &since, &own, &own], ([None; 2], None))
+        .get(metric)
+        .copied()
+        .flatten()
 }
 
 /// Returns what a criterion is about: a layer's metric as [`reached`] reads it, or since the round that had ended at `since_ns` where only rounds
@@ -117,24 +121,26 @@ pub(crate) fn since_round(
 ) -> Option<f64> {
     let (name, kind) = kinds(plan).find(|(name, _)| *name == layer)?;
     let window = Window::since_round(samples, since_ns);
-    of_layer(kind, name, [&window; 3], ([None; 2], None)).get(metric).copied().flatten()
+    of_layer(kind, name, [&window; 4], ([None; 2], None)).get(metric).copied().flatten()
 }
 
 /// Each figure over the stretch that its metric is defined for, with the content that was written in it: in the stage, and since allocation.
 fn of_layer(
     kind: &'static Kind,
     name: &str,
-    [own, since, load]: [&Window; 3],
+    [own, since, load, work]: [&Window; 4],
     ([done, written], ios): ([Option<&AchievedContent>; 2], Option<u64>),
 ) -> LayerFigures {
     let over =
         |window, achieved| (kind.figures)(&FigureFacts { layer: name, window, achieved, ios });
-    let (own, since, load) = (over(own, done), over(since, written), over(load, done));
+    let (own, since) = (over(own, done), over(since, written));
+    let (load, work) = (over(load, done), over(work, done));
     let figure = |metric: &units::Metric| {
         let from = match metric.basis {
             Basis::Counter | Basis::Level => &own,
             Basis::Cell => &since,
             Basis::Load => &load,
+            Basis::Work => &work,
         };
         (metric.id.to_owned(), from.get(metric.id).copied().flatten())
     };

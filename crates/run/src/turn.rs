@@ -5,7 +5,7 @@ use std::sync::Arc;
 use engine::{Event as Said, IoLogKeeper, IoLogTarget, Load, Progress, Waiting};
 use experiment::{Aim, CellPlan, Rounds, StagePlan, Task};
 use host::Executor;
-use layers::{LOAD_END, LOAD_START};
+use layers::{LOAD_END, LOAD_START, RAMP_START};
 use results::model::{LoadSummary, Row};
 use units::Nanos;
 
@@ -47,7 +47,7 @@ impl LoadSpan {
         Self { whole: turn.round.is_none(), ramp, begun: false, ended: false }
     }
 
-    /// Reads the layers where the load begins, or its figures after a ramp, and where it is over.
+    /// Reads the layers where the load begins, with a ramp where its figures begin too, and where it is over.
     pub(crate) fn see(&mut self, said: &Said, executor: &mut Executor, watch: &mut CellSamplers) {
         let begins = match said {
             Said::Started(_) => !self.ramp,
@@ -58,6 +58,9 @@ impl LoadSpan {
             }
             _ => false,
         };
+        if self.ramp && self.whole && matches!(said, Said::Started(_)) {
+            watch.look(executor, RAMP_START);
+        }
         if begins && self.whole && !self.begun {
             self.begun = true;
             watch.look(executor, LOAD_START);

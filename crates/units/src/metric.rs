@@ -33,6 +33,8 @@ pub enum Basis {
     Cell,
     /// Growth over the load of the stage, without its preparation and the wait for rest.
     Load,
+    /// Growth from where the load of the stage begins, its ramp with it, until the stack has come to rest: what was put off is paid by then.
+    Work,
 }
 
 /// The test that compares the repeats of two variants.

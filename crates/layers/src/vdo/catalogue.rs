@@ -22,6 +22,11 @@ const fn level(metric: Metric) -> Metric {
     Metric { basis: Basis::Level, ..metric }
 }
 
+/// Returns what is counted from the begin of the load on until the stack has come to rest.
+const fn work(metric: Metric) -> Metric {
+    Metric { basis: Basis::Work, ..metric }
+}
+
 /// CPU time of a thread while the load ran, as a share of one CPU.
 const fn thread(id: &'static str, name: &'static str, help: &'static str) -> Metric {
     Metric { basis: Basis::Load, ..metric(id, name, Unit::Percent, Better::Lower, help) }
@@ -200,20 +205,20 @@ pub(super) static METRICS: &[Metric] = &[
         Lower,
         "Slabs that were allocated from again: from here on free space is in pieces (allocator.slabsReopened).",
     ),
-    metric(
+    work(metric(
         "vdo_cpu_s",
         "CPU of VDO's threads",
         Seconds,
         Lower,
-        "CPU time of all kernel threads of the volume.",
-    ),
-    metric(
+        "CPU time of all kernel threads of the volume, from the begin of the load until the stack had come to rest.",
+    )),
+    work(metric(
         "vdo_cpu_per_io_us",
         "CPU of VDO's threads per I/O",
         Micros,
         Lower,
         "CPU time of all kernel threads of the volume per I/O that the loads completed, flushes left out of the count but not of the time: a part of the CPU per I/O.",
-    ),
+    )),
     metric(
         "allocation_time_s",
         "time to allocate the block map",

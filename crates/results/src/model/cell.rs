@@ -121,7 +121,8 @@ pub struct StageRecord {
     /// Figures of each layer, and of each device under them, over a measured stage, by name.
     #[serde(default)]
     pub layers: BTreeMap<String, LayerFigures>,
-    /// CPU seconds of the whole machine over a measured stage: `busy_s`, `ticks_s`; empty in results of earlier versions.
+    /// CPU seconds of the whole machine in a measured stage, from the begin of its load until the stack had come to rest: `busy_s`, `ticks_s`; empty in
+    /// results of earlier versions.
     #[serde(default, skip_serializing_if = "LayerFigures::is_empty")]
     pub machine: LayerFigures,
     /// The reason why it failed, or did not come to its end.

@@ -105,6 +105,25 @@ fn the_layers_are_read_where_the_load_of_a_stage_begins_and_where_it_is_over() {
     let (begun, over) = (at(layers::LOAD_START), at(layers::LOAD_END));
     assert!(!begun.is_empty() && begun.len() == over.len(), "{begun:?} {over:?}");
     assert!(begun.iter().max() < over.iter().min(), "{begun:?} {over:?}");
+    assert!(at(layers::RAMP_START).is_empty(), "no ramp, no mark of one");
+}
+
+#[test]
+fn a_ramp_is_marked_where_it_begins_and_its_cpu_time_is_in_that_per_io() {
+    let text = experiment::shipped("vdo-vs-plain").unwrap().text;
+    let text = text.replacen("do = \"load\"", "do = \"load\"\nramp = \"1s\"", 9);
+    let (_, record, rows) = simulated(&text, 1, &mut crate::simulated::Twin::default());
+    let stage = record.stages.iter().find(|stage| stage.measured).unwrap();
+    let first = |mark: &str| {
+        rows.iter().find_map(|row| match row {
+            Row::Sample(sample) if sample.mark.as_deref() == Some(mark) => {
+                (sample.at_ns >= stage.start_ns).then_some(sample.at_ns)
+            }
+            _ => None,
+        })
+    };
+    let (ramp, load) = (first(layers::RAMP_START).unwrap(), first(layers::LOAD_START).unwrap());
+    assert!(load - ramp >= 1_000_000_000, "{ramp} {load}");
 }
 
 #[test]

@@ -57,7 +57,7 @@ impl Drawn {
             Self::Field(chart, _) => (y_label(chart), chart.unit, chart.help.to_owned()),
             Self::Metric(metric) => {
                 let since = match metric.basis {
-                    Basis::Counter | Basis::Load => {
+                    Basis::Counter | Basis::Load | Basis::Work => {
                         " Each point is of the time since the sample before."
                     }
                     Basis::Cell => " Each point is of the time since allocation ended.",
@@ -214,7 +214,7 @@ fn metric_line(
     for (place, now) in rounds.iter().enumerate() {
         let from = match metric.basis {
             Basis::Cell => Some(&allocated),
-            Basis::Counter | Basis::Load | Basis::Level => {
+            Basis::Counter | Basis::Load | Basis::Work | Basis::Level => {
                 place.checked_sub(1).and_then(|at| rounds.get(at))
             }
         };
