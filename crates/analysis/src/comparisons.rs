@@ -4,6 +4,7 @@ use results::model::{AskedMetric, CellEntry, PlanFacts};
 use stats::{AtLooks, Comparison, Difference, Verdict};
 use units::{Better, Test};
 
+use crate::effects::EffectsDraft;
 use crate::scope::{Of, Scope};
 use crate::values::{MetricValues, Pair, pairs};
 use crate::variant::VariantFigures;
@@ -133,12 +134,14 @@ impl Draft<'_> {
     }
 }
 
-/// All comparisons. `cells` are those of the run, `looks` are those of a run that takes as many repeats as are needed.
+/// All comparisons, judged together with the `effects`. `cells` are those of the run, `looks` are those of a run that takes as many repeats as are
+/// needed: effects are judged alone there, as nobody looked at them.
 pub(crate) fn compare_all(
     variants: &[VariantFigures],
     plan: &PlanFacts,
     cells: &[CellEntry],
     looks: Option<&[u32]>,
+    effects: &mut [EffectsDraft],
 ) -> Vec<MetricComparison> {
     let questions = &plan.questions;
     let Some((base, others)) = variants.split_first() else { return Vec::new() };
@@ -152,8 +155,11 @@ pub(crate) fn compare_all(
         drafts.extend(pairs);
     }
     match looks {
-        None => judge(&mut drafts),
-        Some(looks) => judge_at(looks, &mut drafts),
+        None => judge(&mut drafts, effects),
+        Some(looks) => {
+            judge_at(looks, &mut drafts);
+            judge(&mut [], effects);
+        }
     }
     drafts.sort_by_key(|draft| draft.question.map_or(usize::MAX, |(place, _)| place));
     let mut all: Vec<_> =
@@ -181,7 +187,7 @@ pub(crate) fn compare_results(
             pair(before, own, values, (questions, (better, test)))
         }));
     }
-    judge(&mut drafts);
+    judge(&mut drafts, &mut []);
     drafts.sort_by_key(|draft| draft.question.map_or(usize::MAX, |(place, _)| place));
     let finish = |draft: Draft| {
         let name = draft.new.name.clone();
@@ -338,10 +344,11 @@ pub fn asks(asked: &AskedMetric, scope: &Scope, metric: &str) -> bool {
 }
 
 /// Gives the verdicts on what is asked, with one correction over all of it.
-fn judge(drafts: &mut [Draft]) {
+fn judge(drafts: &mut [Draft], effects: &mut [EffectsDraft]) {
     let asked = drafts.iter_mut().filter(|draft| draft.judged().is_some());
     let mut family: Vec<_> = asked.map(|draft| (&mut draft.comparison, draft.better)).collect();
-    stats::judge(&mut family);
+    let mut effects: Vec<_> = effects.iter_mut().map(|one| (&mut one.all, one.better)).collect();
+    stats::judge_together(&mut family, &mut effects);
 }
 
 /// Judges a sequential run, looked at while repeats came in: all that is asked shares the error of each look.

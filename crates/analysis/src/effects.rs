@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use results::model::{AskedMetric, PlanFacts, VariantFacts};
 use stats::Verdict;
-use stats::factorial::{self, Effects, Factor, Trial, judge_effects};
+use stats::factorial::{self, Effects, Factor, Trial};
 use units::Better;
 
 use crate::comparisons::{asks, described, few_beyond};
@@ -65,7 +65,7 @@ pub struct FactorEffect {
     pub high: f64,
     /// The two-sided p-value of the claim that it points to.
     pub p: f64,
-    /// The p-value after Holm's correction over all effects of all that is asked.
+    /// The p-value after Holm's correction over all effects of all that is asked, and the comparisons; `None` of a single repeat.
     pub p_adjusted: Option<f64>,
     /// The verdict; `same` of two changes says that they do not depend on each other.
     pub verdict: Verdict,
@@ -78,13 +78,21 @@ struct Varied {
     levels: Vec<String>,
 }
 
+/// The effects in one metric without their verdicts yet.
+pub(crate) struct EffectsDraft {
+    facts: FactorEffects,
+    factors: Vec<Varied>,
+    pub all: Effects,
+    pub better: Better,
+}
+
 /// The effects in everything that is asked; nothing where fewer than two things were varied.
-pub(crate) fn effects(plan: &PlanFacts, variants: &[VariantFigures]) -> Vec<FactorEffects> {
+pub(crate) fn effects(plan: &PlanFacts, variants: &[VariantFigures]) -> Vec<EffectsDraft> {
     let (factors, left_out) = full(varied(plan), plan);
     if factors.len() < 2 || plan.factors.is_empty() {
         return Vec::new();
     }
-    let mut found: Vec<(FactorEffects, Effects, Better)> = Vec::new();
+    let mut found = Vec::new();
     for (asked, scope) in asked_scopes(plan, variants) {
         let Some((better, _)) = described(plan, &scope, &asked.metric) else { continue };
         if few_beyond(&variants.iter().collect::<Vec<_>>(), &scope, &asked.metric) {
@@ -103,27 +111,36 @@ pub(crate) fn effects(plan: &PlanFacts, variants: &[VariantFigures]) -> Vec<Fact
             left_out: left_out.clone(),
             freedom: all.freedom,
             spread: all.deviation.exp_m1(),
-            method: method(&all),
+            method: String::new(),
         };
-        found.push((facts, all, better));
+        found.push(EffectsDraft { facts, factors: factors.clone(), all, better });
     }
-    let mut family: Vec<_> =
-        found.iter_mut().map(|(_, all, better)| (&mut *all, *better)).collect();
-    judge_effects(&mut family);
-    let finish = |(mut facts, all, _): (FactorEffects, Effects, Better)| {
-        facts.effects = all.effects.iter().map(|effect| named(effect, &factors)).collect();
-        facts
-    };
-    found.into_iter().map(finish).collect()
+    found
 }
 
-fn method(all: &Effects) -> String {
+impl EffectsDraft {
+    /// The effects, judged in one family with the comparisons, or in one of their own where those were looked at while the run went on (`apart`).
+    pub(crate) fn finish(self, apart: bool) -> FactorEffects {
+        let Self { mut facts, factors, all, .. } = self;
+        facts.effects = all.effects.iter().map(|effect| named(effect, &factors)).collect();
+        facts.method = method(&all, apart);
+        facts
+    }
+}
+
+fn method(all: &Effects, apart: bool) -> String {
+    let family = match apart {
+        true => {
+            "p adjusted after Holm over all effects; comparisons of variants share another 5 %, at their looks"
+        }
+        false => "p adjusted after Holm over all effects and comparisons of variants together",
+    };
     let alone = match all.blocks {
         1 => "; one repeat decides nothing: what three factors do together stands for chance",
         _ => "",
     };
     format!(
-        "least squares on logarithms: repeat, factors and every two of them together; {} degrees of freedom; p adjusted after Holm over all effects{alone}",
+        "least squares on logarithms: repeat, factors and every two of them together; {} degrees of freedom; {family}{alone}",
         all.freedom
     )
 }

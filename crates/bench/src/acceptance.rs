@@ -1,6 +1,6 @@
 //! Conditions beside verdicts that the method must meet in simulations: changes within a run, steady states, effects of factors.
 
-use stats::factorial::{Factor, effects, judge_effects};
+use stats::factorial::{Factor, effects};
 use stats::simulated_tails::Tails;
 use stats::simulation::{Factorial, Series};
 use stats::{Course, LEAST_RESULTS, SteadyRule, Trend, Verdict, course, trend};
@@ -163,7 +163,7 @@ fn factors(times: u32, seed: Seed) -> Vec<Acceptance> {
             let Some(mut all) = effects(&shapes, &simulated.draw(3, &mut rng), 0.03) else {
                 return false;
             };
-            judge_effects(&mut [(&mut all, Better::Higher)]);
+            stats::judge_together(&mut [], &mut [(&mut all, Better::Higher)]);
             so(&all.effects.iter().map(|effect| effect.verdict).collect::<Vec<_>>())
         });
         count.count() as f64 / f64::from(times)

@@ -42,6 +42,16 @@ impl Placements {
 
 /// The chance of a statistic of `t` or more where the two sides of `n` values are alike, by all ways to deal them out (Neubert and Brunner 2007).
 pub(crate) fn upper_tail(t: f64, n: usize) -> f64 {
+    // The rarest deal is one of so many: neither those that happen to be drawn nor a curve through them make it rarer.
+    tail(t, n).max(rarest(n))
+}
+
+/// The chance of the rarest of all deals.
+fn rarest(n: usize) -> f64 {
+    (1..=n).map(|one| one as f64 / (n + one) as f64).product()
+}
+
+fn tail(t: f64, n: usize) -> f64 {
     let Some(known) = OF_EQUAL.get(n) else { return student::upper_tail(t, n - 1) };
     let all = known.get_or_init(|| deals(n));
     let below = all.partition_point(|one| *one < t);
@@ -115,6 +125,11 @@ mod tests {
     #[test]
     fn its_distribution_is_even_and_complete_separation_is_the_rarest() {
         assert!((upper_tail(f64::INFINITY, 8) * 12_870.0 - 1.0).abs() < 1e-9);
+        for n in [8, 9, 10, 11, 27, 60] {
+            let least = upper_tail(f64::INFINITY, n);
+            assert!(least >= rarest(n) && least > 0.0, "{n}: {least}");
+        }
+        assert!((rarest(9) * 48_620.0 - 1.0).abs() < 1e-9);
         for n in [8, 12, 27, 60] {
             assert!((upper_tail(0.0, n) - 0.5).abs() < 0.03, "{n}");
             assert_eq!(upper_tail(f64::NEG_INFINITY, n), 1.0);

@@ -250,7 +250,16 @@ fn p_value(evidence: &Evidence, zone: Option<(f64, f64)>) -> f64 {
 /// The p-values of all their claims are adjusted together after Holm (see [`crate::holm()`]).
 pub fn judge(family: &mut [(&mut Comparison, Better)]) {
     let p: Vec<f64> = family.iter().map(|(c, _)| c.p.unwrap_or(f64::NAN)).collect();
-    for ((comparison, better), p) in family.iter_mut().zip(holm(&p)) {
+    settle_all(family, &holm(&p), 0);
+}
+
+/// Gives the verdicts on comparisons by their `adjusted` p-values; `others` claims are open beside them.
+pub(crate) fn settle_all(
+    family: &mut [(&mut Comparison, Better)],
+    adjusted: &[f64],
+    others: usize,
+) {
+    for ((comparison, better), p) in family.iter_mut().zip(adjusted.iter().copied()) {
         comparison.p_adjusted = Some(p).filter(|p| p.is_finite());
         let claim = comparison
             .tested
@@ -264,7 +273,7 @@ pub fn judge(family: &mut [(&mut Comparison, Better)]) {
     // Nobody knows how many repeats it takes until runs that stand apart have come up on both sides.
     let unclear =
         |c: &Comparison| c.verdict == Some(Verdict::Unclear) && c.p.is_some() && c.apart.is_empty();
-    let open = family.iter().filter(|(comparison, _)| unclear(comparison)).count();
+    let open = family.iter().filter(|(comparison, _)| unclear(comparison)).count() + others;
     for (comparison, _) in family.iter_mut().filter(|(comparison, _)| unclear(comparison)) {
         // What is decided already takes nothing from the others (Holm).
         comparison.repeats_that_would_decide = comparison.repeats(ERROR / open as f64);

@@ -4,8 +4,8 @@
 use units::Better;
 
 use crate::comparison::ERROR;
+use crate::student;
 use crate::verdict::{self, Claim, Verdict};
-use crate::{holm, student};
 
 /// Something that was varied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,9 +54,9 @@ pub struct Effect {
     pub high: f64,
     /// The two-sided p-value of the claim that it points to: beyond what does not matter, or within it.
     pub p: f64,
-    /// The p-value after Holm's correction over all effects, set by [`judge_effects`].
+    /// The p-value after Holm's correction over all that is claimed, set by [`crate::judge_together`].
     pub p_adjusted: Option<f64>,
-    /// The verdict, set by [`judge_effects`]; `Same` of two changes: they do not depend on each other.
+    /// The verdict, set by [`crate::judge_together`]; `Same` of two changes: they do not depend on each other.
     pub verdict: Verdict,
     claim: Claim,
 }
@@ -113,23 +113,23 @@ pub fn effects(factors: &[Factor], trials: &[Trial], threshold: f64) -> Option<E
     })
 }
 
-/// Gives the verdicts on all effects of `family`, each with the direction that is good, with one correction over all of them. There is none
-/// from one block, whose spread nobody knows.
-pub fn judge_effects(family: &mut [(&mut Effects, Better)]) {
-    let p: Vec<f64> = family
-        .iter()
-        .flat_map(|(effects, _)| effects.effects.iter().map(|effect| effect.p))
-        .collect();
-    let mut adjusted = holm(&p).into_iter();
-    for (effects, better) in family {
-        let enough = effects.blocks > 1;
-        for (effect, p) in effects.effects.iter_mut().zip(&mut adjusted) {
-            effect.p_adjusted = Some(p);
-            if enough && p < ERROR {
-                effect.verdict = verdict::word(effect.claim, *better);
-            }
+/// Gives the verdicts on all effects by their `adjusted` p-values, and returns how many claims stay open. There is neither from one block, whose
+/// spread nobody knows.
+pub(crate) fn settle_effects(family: &mut [(&mut Effects, Better)], adjusted: &[f64]) -> usize {
+    let each = family.iter_mut().flat_map(|(effects, better)| {
+        let better = *better;
+        effects.effects.iter_mut().map(move |effect| (effect, better))
+    });
+    let mut open = 0;
+    for ((effect, better), p) in each.zip(adjusted) {
+        effect.p_adjusted = Some(*p).filter(|p| p.is_finite());
+        match effect.p_adjusted {
+            Some(p) if p < ERROR => effect.verdict = verdict::word(effect.claim, better),
+            Some(_) => open += 1,
+            None => {}
         }
     }
+    open
 }
 
 fn effect(
@@ -296,7 +296,7 @@ mod tests {
 
     fn judged(factors: &[Factor], trials: &[Trial]) -> Effects {
         let mut all = effects(factors, trials, 0.03).unwrap();
-        judge_effects(&mut [(&mut all, Better::Higher)]);
+        crate::judge_together(&mut [], &mut [(&mut all, Better::Higher)]);
         all
     }
 

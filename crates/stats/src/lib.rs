@@ -14,6 +14,7 @@ mod change_point;
 mod comparison;
 mod evidence;
 pub mod factorial;
+mod family;
 mod figure;
 mod fisher;
 mod holm;
@@ -39,6 +40,7 @@ pub use change_point::{
     Course, Gradual, Growth, LEAST_CHANGE, LEAST_VALUES, Step, course, growth, warm_up,
 };
 pub use comparison::{Comparison, Difference, compare, judge};
+pub use family::judge_together;
 pub use figure::{Figure, Interval, RANGE_BELOW, figure};
 pub use fisher::{Groups, deviation_interval, groups};
 pub use holm::holm;

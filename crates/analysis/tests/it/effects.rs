@@ -71,3 +71,26 @@ fn a_percentile_of_few_ios_has_no_effects() {
     };
     assert!(tail(999) == 0 && tail(1000) > 0);
 }
+
+#[test]
+fn effects_and_comparisons_are_one_family_of_claims() {
+    let result = fixture::crossed(5);
+    let found = analyse(&result);
+    let asked = found.comparisons.iter().filter(|c| c.asked() && !c.few_beyond);
+    let claims = asked.map(|c| (c.p.unwrap(), c.p_adjusted.unwrap()));
+    let effects = found.effects.iter().flat_map(|all| &all.effects);
+    let claims = claims.chain(effects.map(|e| (e.p, e.p_adjusted.unwrap())));
+    let (p, adjusted): (Vec<f64>, Vec<f64>) = claims.unzip();
+    assert_eq!(adjusted, stats::holm(&p));
+    assert!(found.effects[0].method.contains("together"), "{}", found.effects[0].method);
+    // A run that was looked at while it went on keeps its error for the looks.
+    let mut looked = result;
+    looked.manifest.plan.sequential =
+        Some(results::model::SequentialFacts { looks: vec![5], time: None });
+    let found = analyse(&looked);
+    let effects: Vec<_> = found.effects.iter().flat_map(|all| &all.effects).collect();
+    let p: Vec<f64> = effects.iter().map(|e| e.p).collect();
+    let adjusted: Vec<f64> = effects.iter().map(|e| e.p_adjusted.unwrap()).collect();
+    assert_eq!(adjusted, stats::holm(&p));
+    assert!(found.effects[0].method.contains("another 5 %"), "{}", found.effects[0].method);
+}

@@ -1,0 +1,74 @@
+//! One correction over all that an experiment claims: its comparisons, and the effects of its factors.
+
+use units::Better;
+
+use crate::comparison::{Comparison, settle_all};
+use crate::factorial::{Effects, settle_effects};
+use crate::holm;
+
+/// Gives the verdicts on `comparisons` and on `effects`, all that one experiment asks about, each with the direction that is good in it.
+///
+/// The p-values of all their claims are adjusted together after Holm (see [`crate::holm()`]): the chance of even one false word among all of them is
+/// at most 5 %. Effects of a single block have no verdict and take no part.
+pub fn judge_together(
+    comparisons: &mut [(&mut Comparison, Better)],
+    effects: &mut [(&mut Effects, Better)],
+) {
+    let enough = |all: &Effects| all.blocks > 1;
+    let claims = effects.iter().flat_map(|(all, _)| {
+        all.effects.iter().map(|effect| if enough(all) { effect.p } else { f64::NAN })
+    });
+    let p: Vec<f64> =
+        comparisons.iter().map(|(c, _)| c.p.unwrap_or(f64::NAN)).chain(claims).collect();
+    let adjusted = holm(&p);
+    let (of_comparisons, of_effects) = adjusted.split_at(comparisons.len());
+    let open = settle_effects(effects, of_effects);
+    settle_all(comparisons, of_comparisons, open);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::factorial::{self, Factor, Trial};
+    use crate::{Verdict, compare, judge};
+    use units::Test;
+
+    const TWO: Factor = Factor { levels: 2, ordered: false };
+
+    /// The effects of two factors of which neither matters, over so many blocks that spread as much.
+    fn none(blocks: u32) -> Effects {
+        let trials = (0..blocks).flat_map(|block| {
+            (0..4).map(move |run| Trial {
+                block,
+                levels: vec![run / 2, run % 2],
+                value: 100.0 + ((block as usize * 7 + run * 5) % 11) as f64,
+            })
+        });
+        factorial::effects(&[TWO, TWO], &trials.collect::<Vec<_>>(), 0.03).unwrap()
+    }
+
+    #[test]
+    fn comparisons_and_effects_share_one_correction() {
+        let pairs: Vec<_> = (0..5).map(|i| (100.0 + f64::from(i), 200.0 + f64::from(i))).collect();
+        let mut ranked: Vec<_> =
+            (0..6).map(|_| compare(&pairs, Test::Ranked, Some(0.03))).collect();
+        let mut six: Vec<_> = ranked.iter_mut().map(|c| (c, Better::Higher)).collect();
+        judge(&mut six);
+        assert!(six.iter().all(|(c, _)| c.verdict == Some(Verdict::Better)), "alone they are");
+        let mut effects = none(5);
+        judge_together(&mut six, &mut [(&mut effects, Better::Higher)]);
+        assert!(six.iter().all(|(c, _)| c.verdict == Some(Verdict::Unclear)), "nine claims");
+        assert!((six[0].0.p_adjusted.unwrap() - 18.0 / 252.0).abs() < 1e-12, "{:?}", six[0]);
+        assert!(effects.effects.iter().all(|effect| effect.verdict == Verdict::Unclear));
+    }
+
+    #[test]
+    fn effects_of_a_single_block_take_nothing_from_comparisons() {
+        let pairs: Vec<_> = (0..5).map(|i| (100.0 + f64::from(i), 200.0 + f64::from(i))).collect();
+        let mut one = compare(&pairs, Test::Ranked, Some(0.03));
+        let mut effects = none(1);
+        judge_together(&mut [(&mut one, Better::Higher)], &mut [(&mut effects, Better::Higher)]);
+        assert!((one.p_adjusted.unwrap() - 2.0 / 252.0).abs() < 1e-12, "{one:?}");
+        assert!(effects.effects.iter().all(|effect| effect.p_adjusted.is_none()));
+    }
+}
