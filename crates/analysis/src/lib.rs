@@ -23,6 +23,7 @@ mod within;
 
 use results::model::{Accelerator, VariantFacts};
 use results::read::ResultSet;
+use stats::Verdict;
 
 use places::Devices;
 
@@ -31,6 +32,7 @@ pub use cache_courses::{CacheCourse, CacheMoment, CacheSpell, CacheWord, spells}
 pub use columns::{Columns, ColumnsError, Point as ColumnPoint, Series as ColumnSeries, columns};
 pub use comparisons::{MetricComparison, RunApart, asks};
 pub use courses::{Change, EndGrowth, RunCourse};
+use effects::EffectsDraft;
 pub use effects::{FactorEffect, FactorEffects, LevelChange, level_number, own_name};
 pub use expectations::{Evidence, Expectation, ExpectationOutcome};
 pub use looks::looks;
@@ -56,6 +58,8 @@ pub struct Analysis {
     pub simulated: bool,
     /// Why the result is not whole; `None` when it is.
     pub incomplete: Option<String>,
+    /// Where the run stands that still writes the result; `None` when none does.
+    pub going_on: Option<String>,
     /// Which of its files are not as the run left them; `None` when none is known to be.
     pub changed: Option<String>,
     /// Names of the measured stages in their order.
@@ -88,14 +92,22 @@ pub fn analyse(result: &ResultSet) -> Analysis {
     let mut variants: Vec<_> = plan.variants.iter().zip(devices).map(figures).collect();
     unanswered::fill(&unanswered::open_to(result), &mut variants);
     let variants = variants;
+    let mut effects = effects::effects(plan, &variants);
+    let mut comparisons = compared(result, &variants, &mut effects);
+    let apart = looks(result).is_some();
+    let mut effects: Vec<_> = effects.into_iter().map(|one| one.finish(apart)).collect();
+    if result.going_on.is_some() {
+        leave_open(&mut comparisons, &mut effects);
+    }
     Analysis {
         experiment: plan.experiment.clone(),
         accelerator: result.manifest.accelerator,
         simulated: result.manifest.simulated,
         incomplete: result.incomplete.clone(),
+        going_on: result.going_on.clone(),
         changed: result.seal.broken(),
-        comparisons: compared(result, &variants),
-        effects: effects::effects(plan, &variants),
+        comparisons,
+        effects,
         caches: cache_courses::courses(result),
         expectations: expectations::check_expectations(plan, &variants),
         reported: reported::beside(plan, &variants),
@@ -104,10 +116,29 @@ pub fn analyse(result: &ResultSet) -> Analysis {
     }
 }
 
+/// The reason why no verdict is given while a run goes on: one that is looked at whenever somebody likes is false far more often.
+pub const GOES_ON: &str = "not judged: the run still goes on";
+
+/// Takes the verdicts away that are not of a look that was planned.
+fn leave_open(comparisons: &mut [MetricComparison], effects: &mut [FactorEffects]) {
+    for c in comparisons.iter_mut().filter(|c| c.verdict.is_some() && c.decided_after.is_none()) {
+        (c.verdict, c.repeats_that_would_decide) = (Some(Verdict::Unclear), None);
+        GOES_ON.clone_into(&mut c.method);
+    }
+    for effect in effects.iter_mut().flat_map(|one| &mut one.effects) {
+        effect.verdict = Verdict::Unclear;
+    }
+}
+
 /// All comparisons, with those that are asked for and lack a value.
-fn compared(result: &ResultSet, variants: &[VariantFigures]) -> Vec<MetricComparison> {
+fn compared(
+    result: &ResultSet,
+    variants: &[VariantFigures],
+    effects: &mut [EffectsDraft],
+) -> Vec<MetricComparison> {
     let (plan, cells) = (&result.manifest.plan, &result.manifest.cells);
-    let mut all = comparisons::compare_all(variants, plan, cells, looks(result).as_deref());
+    let mut all =
+        comparisons::compare_all(variants, plan, cells, looks(result).as_deref(), effects);
     let questions = unanswered::open_to(result);
     for new in variants.iter().skip(1) {
         let sides = (&variants[0], new);

@@ -75,6 +75,7 @@ pub fn result(runs: Vec<Named>, command: Vec<String>) -> Result<ResultSet, Strin
         transcript,
         lab_files: BTreeMap::new(),
         proofs: Vec::new(),
+        going_on: None,
         incomplete: None,
         seal: Seal::None,
     })

@@ -33,6 +33,7 @@ pub fn json(view: &View) -> Value {
         "accelerator": view.accelerator,
         "simulated": view.simulated,
         "complete": view.complete,
+        "going_on": view.going_on,
         "seal": view.seal,
         "sequential": view.sequential.as_ref().map(sequential),
         "variants": variants.map(|(index, v)| variant(view, index, v)).collect::<Vec<_>>(),

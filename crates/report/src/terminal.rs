@@ -52,7 +52,8 @@ fn written(
     let width = width.max(40);
     let mut out = String::new();
     let verdict = view.verdicts.first().and_then(|s| s.verdict.as_deref());
-    if view.seal == "none" {
+    // Of a run that goes on nothing is sealed yet.
+    if view.seal == "none" && view.going_on.is_none() {
         let text = "not sealed: whether its files were changed is not known";
         out.push_str(&ink.paint(Tint::Dim, &wrapped(text, width, "")));
         out.push('\n');

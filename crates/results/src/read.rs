@@ -37,6 +37,8 @@ pub struct ResultSet {
     pub proofs: Vec<KeptProof>,
     /// Why it is not whole; `None` when it is.
     pub incomplete: Option<String>,
+    /// Where the run stands that still writes it, in words; `None` where none does, or where no lock tells.
+    pub going_on: Option<String>,
     /// Tells whether its files are as the run left them.
     pub seal: Seal,
 }
@@ -220,6 +222,7 @@ fn read_from(dir: &Path, held: bool) -> Result<ResultSet, ReadError> {
     let lab_files = read_lab(&dir.join(LAB), &mut missing.lacks)?;
     let goes_on = if held { Some(false) } else { goes_on(dir, &manifest) };
     let incomplete = missing.reason(&manifest, goes_on);
+    let going_on = goes_on.filter(|on| *on).map(|_| standing(&manifest, &cells));
     let seal = checksums::check(dir).map_err(|(path, source)| ReadError::Io { path, source })?;
     Ok(ResultSet {
         path: dir.to_owned(),
@@ -230,6 +233,7 @@ fn read_from(dir: &Path, held: bool) -> Result<ResultSet, ReadError> {
         proofs: proofs::read(dir),
         seal: seal.with(foreign),
         incomplete,
+        going_on,
         manifest,
     })
 }
@@ -322,6 +326,26 @@ fn goes_on(dir: &Path, manifest: &Manifest) -> Option<bool> {
     }
 }
 
+/// Returns where a run stands: `cell 4 of 10 runs (vdo, repeat 2); begun 2026-11-27T04:36:54Z`.
+fn standing(manifest: &Manifest, cells: &[CellData]) -> String {
+    let all = cells.iter().filter(|cell| cell.state() != CellState::Skipped).count();
+    let runs = cells.iter().find(|cell| cell.state() == CellState::Running);
+    let at = match runs {
+        Some(CellData { entry, .. }) => format!(
+            "cell {} of {all} runs ({}, repeat {})",
+            entry.index + 1,
+            entry.variant,
+            entry.repeat
+        ),
+        None => {
+            let ended = cells.iter().filter(|cell| cell.state().ended()).count();
+            format!("{ended} of {all} cells have ended, and none runs at the moment")
+        }
+    };
+    let since = manifest.resumed.last().map_or(&manifest.started_utc, |again| &again.started_utc);
+    format!("{at}; begun {since}")
+}
+
 /// The rows of a log, which may be missing.
 fn rows(path: &Path) -> Result<(Vec<Row>, Vec<Damage>), ReadError> {
     match sys::input::open(path).and_then(frames::read) {
@@ -356,6 +380,9 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
+/// The state of a cell that had begun.
+const CUT_OFF: &str = "cut off while running";
+
 /// The numbers of parts that are missing from a result.
 #[derive(Default)]
 struct Missing {
@@ -377,7 +404,7 @@ impl Missing {
             CellState::Skipped => return,
             CellState::Done => "without a readable record",
             CellState::Pending => "not begun",
-            CellState::Running => "cut off while running",
+            CellState::Running => CUT_OFF,
             CellState::Failed => "failed",
             // The end of the run was theirs, too.
             CellState::Interrupted if cell.record.is_none() && cell.rows.is_empty() => "not begun",
@@ -409,6 +436,8 @@ impl Missing {
         if lacking > 0 {
             let told = |(state, (count, why)): (_, (usize, Option<String>))| {
                 let why = why.map_or_else(String::new, |why| format!(" ({why})"));
+                let state =
+                    if goes_on == Some(true) && state == CUT_OFF { "running" } else { state };
                 format!("{count} {state}{why}")
             };
             let states: Vec<_> = self.states.into_iter().map(told).collect();

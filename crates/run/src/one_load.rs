@@ -96,6 +96,7 @@ impl OneLoad {
             transcript: Vec::new(),
             lab_files: BTreeMap::new(),
             proofs: Vec::new(),
+            going_on: None,
             incomplete,
             seal: Seal::Whole,
             cells: vec![CellData::new(entry, Some(record), rows)],

@@ -57,3 +57,45 @@ fn a_result_killed_at_fifty_random_moments_is_readable_and_says_that_it_is_incom
     }
     assert!(cut >= 25, "only {cut} of 50 runs were cut off; the others had ended already");
 }
+
+#[test]
+fn a_run_that_still_goes_on_says_so_first_and_gives_no_verdict() {
+    let (_dir, out) = fresh();
+    expect(0, &["run", "vdo-vs-plain", "--simulate", "--out", text(&out), "--seed", "1"]);
+    let decided = expect(0, &["show", text(&out)]).out;
+    assert!(decided.contains("worse") && !decided.contains("Still running"), "{decided}");
+    // The last cell runs, and the run that writes it holds the result.
+    let manifest = out.join("manifest.json");
+    let mut told: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&manifest).unwrap()).unwrap();
+    let last = told["cells"].as_array().unwrap().len() - 1;
+    told["cells"][last]["state"] = "running".into();
+    let cell = told["cells"][last].clone();
+    for key in ["ended_utc", "outcome"] {
+        told[key] = serde_json::Value::Null;
+    }
+    std::fs::write(&manifest, told.to_string()).unwrap();
+    let record = out.join("cells").join(cell["folder"].as_str().unwrap()).join("cell.json");
+    std::fs::remove_file(record).unwrap();
+    std::fs::remove_file(out.join("SHA256SUMS")).unwrap();
+    let writer = results::sink::DirSink::reopen(&out).unwrap();
+    let shown = expect(5, &["show", text(&out)]);
+    let began = told["started_utc"].as_str().unwrap();
+    let all = last + 1;
+    assert!(
+        shown.out.starts_with(&format!("Still running: cell {all} of {all} runs (")),
+        "{}",
+        shown.out
+    );
+    assert!(shown.out.contains(began), "{}", shown.out);
+    let first = shown.out.split("\n\n").next().unwrap();
+    assert!(!first.contains("worse") && !first.contains("better"), "{first}");
+    let found: serde_json::Value =
+        serde_json::from_str(&expect(5, &["show", text(&out), "--json"]).out).unwrap();
+    assert!(found["going_on"].as_str().unwrap().starts_with("cell "), "{found}");
+    let mut verdicts = found["comparisons"].as_array().unwrap().iter().map(|c| &c["verdict"]);
+    assert!(verdicts.all(|v| v.is_null() || v == "unclear"), "{:#}", found["comparisons"]);
+    drop(writer);
+    let cut = expect(5, &["show", text(&out)]).out;
+    assert!(!cut.contains("Still running") && cut.contains("was killed"), "{cut}");
+}

@@ -123,10 +123,13 @@ pub(crate) fn guest_clock(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
 pub(crate) fn incomplete(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let manifest = &result.manifest;
     let killed_here = manifest.outcome.is_none()
+        && result.going_on.is_none()
         && manifest.accelerator == Accelerator::None
         && !manifest.simulated;
     let path = result.path.display();
-    let again = if matches!(result.seal, Seal::Broken(_)) {
+    let again = if result.going_on.is_some() {
+        "Wait until the run has ended.".to_owned()
+    } else if matches!(result.seal, Seal::Broken(_)) {
         // It could not be told what of it is the run's.
         "For a whole result run it anew, with another --out: files of this one are not as the run left them, and it cannot go on.".to_owned()
     } else {

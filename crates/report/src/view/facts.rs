@@ -28,6 +28,12 @@ pub fn banners(set: &ResultSet) -> Vec<Banner> {
     let mut add = |title: &str, text: String, raw: Option<&str>| {
         banners.push(Banner { title: title.to_owned(), text, raw: raw.map(str::to_owned) });
     };
+    if let Some(standing) = &set.going_on {
+        let text = format!(
+            "{standing}. Figures are of the cells that have ended, and no verdict is given."
+        );
+        add("Still running", text, None);
+    }
     if let Some(what) = set.seal.broken() {
         let text = format!(
             "This result is not as its run left it: {what}. Its figures cannot be trusted."
@@ -41,7 +47,7 @@ pub fn banners(set: &ResultSet) -> Vec<Banner> {
             None,
         );
     }
-    if let Some(why) = &set.incomplete {
+    if let Some(why) = set.incomplete.as_ref().filter(|_| set.going_on.is_none()) {
         let (plain, raw) = plain_and_raw(why);
         add(
             "Incomplete",
