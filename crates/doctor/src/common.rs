@@ -13,7 +13,7 @@ use crate::rules;
 pub(crate) type ResultRule = Rule<fn(&ResultSet, &Analysis) -> Vec<Finding>>;
 
 /// Every common rule that looks at a result.
-pub(crate) const RULES: [ResultRule; 35] = [
+pub(crate) const RULES: [ResultRule; 36] = [
     Rule {
         id: "changed_files",
         text: "The result is not as its run left it: its figures cannot be trusted.",
@@ -220,6 +220,15 @@ pub(crate) const RULES: [ResultRule; 35] = [
         remedy: "Figures of this source have gaps; fathom layers NAME says what it needs.",
         source: "docs/results.md",
         check: rules::sampling::failed,
+    },
+    Rule {
+        id: "stood_still",
+        text: "Fathom itself stood still while a load ran: its longest latencies are not the target's.",
+        reads: "sleeps of the engine that lasted a second too long",
+        threshold: None,
+        remedy: "Take no p99.9 and no largest latency of these runs for the target's; run again.",
+        source: "docs/engine.md",
+        check: rules::load::stood_still,
     },
     Rule {
         id: "load_notices",

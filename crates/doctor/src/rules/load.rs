@@ -6,7 +6,8 @@ use analysis::Analysis;
 use layers::PlannedLoad;
 use results::model::{Finding, LayerFigures, LoadSummary, RateFacts, Severity, StageRecord};
 use results::read::ResultSet;
-use units::{Unit, show::significant};
+use units::Unit;
+use units::show::{self, significant};
 
 /// Every load of every finished or failed run, with its variant, repeat and stage.
 pub(super) fn loads(
@@ -219,6 +220,7 @@ pub(crate) fn notices(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let mut said: BTreeMap<(&str, &str, bool), Vec<&str>> = BTreeMap::new();
     for (variant, _, stage, load) in loads(result) {
         let fresh = load.notices.iter().map(String::as_str);
+        let fresh = fresh.filter(|text| !text.starts_with(STOOD_STILL));
         for text in fresh {
             let key = (variant, stage.name.as_str(), text.contains(UNWRITTEN));
             let texts = said.entry(key).or_default();
@@ -259,4 +261,39 @@ pub(crate) fn notices(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         }
     };
     said.into_iter().map(finding).collect()
+}
+
+/// Words of the engine where Fathom itself did not run.
+const STOOD_STILL: &str = "Fathom itself did not run for ";
+
+/// Fathom itself did not run while a load did: I/Os that ended meanwhile, or were due, have that time in their latency.
+pub(crate) fn stood_still(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
+    let mut runs: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
+    for (variant, repeat, stage, load) in loads(result) {
+        let still = load.notices.iter().filter_map(|text| text.strip_prefix(STOOD_STILL));
+        let still: Vec<&str> = still.filter_map(|rest| rest.split(':').next()).collect();
+        if still.is_empty() {
+            continue;
+        }
+        let own = load.operations.values().filter_map(|own| Some(own.latency.as_ref()?.max_ns));
+        let longest = own.max().map_or_else(String::new, |ns| {
+            format!(", and its longest I/O took {}", show::nanos(ns as f64))
+        });
+        let told = format!("repeat {repeat} for {}{longest}", still.join(" and "));
+        runs.entry((variant, stage.name.as_str())).or_default().push(told);
+    }
+    let finding = |((variant, stage), told): ((&str, &str), Vec<String>)| {
+        Finding {
+        rule: "stood_still".into(),
+        severity: Severity::Warning,
+        subject: Some(variant.to_owned()),
+        message: format!(
+            "Fathom itself stood still in stage {stage} of {variant}: that time is in its longest latencies and its rates, and is none of the target's."
+        ),
+        evidence: format!("{}.", told.join("; ")),
+        remedy: "Take no p99.9 and no largest latency of these runs for the target's; run again on a machine that nobody suspends or overloads.".into(),
+        ..Finding::default()
+    }
+    };
+    runs.into_iter().map(finding).collect()
 }

@@ -10,7 +10,7 @@ use results::model::{
 use results::read::ResultSet;
 use serde_json::json;
 
-use crate::rules::{after, loads};
+use crate::rules::{after, loads, says};
 
 type Spoil = fn(&mut ResultSet);
 
@@ -212,7 +212,7 @@ fn gone_on(result: &mut ResultSet, kept: usize) {
         vec![ResumeFacts { started_utc, command: Vec::new(), kept, tool_version: None }];
 }
 
-const CASES: [(&str, Spoil, Spoil); 35] = [
+const CASES: [(&str, Spoil, Spoil); 36] = [
     ("changed_files", |r| r.seal = Seal::Broken(vec!["x".into()]), |r| r.seal = Seal::Whole),
     (
         "figures_contradict",
@@ -262,11 +262,8 @@ const CASES: [(&str, Spoil, Spoil); 35] = [
         |r| r.cells[3].record.as_mut().unwrap().notices.clear(),
     ),
     ("samples_failed", |r| failed_sample(r, Some("no device")), |r| failed_sample(r, None)),
-    (
-        "load_notices",
-        |r| loads(r, "plain").for_each(|load| load.notices = vec!["short".into()]),
-        |r| loads(r, "plain").for_each(|load| load.notices.clear()),
-    ),
+    ("load_notices", |r| says(r, "short"), |r| says(r, "")),
+    ("stood_still", |r| says(r, "Fathom itself did not run for 2.0 s: it"), |r| says(r, "")),
     ("content_of_several_loads", |r| second_load(r, true), |r| second_load(r, false)),
     ("uneven_repeats", |r| slow_repeat(r, 200), |r| slow_repeat(r, 102)),
     ("cpu_sources", |r| charged(r, 89.0), |r| charged(r, 91.0)),

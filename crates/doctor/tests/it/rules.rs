@@ -32,6 +32,12 @@ pub(crate) fn only(rule: &str, spoil: impl FnOnce(&mut ResultSet)) -> Finding {
     finding
 }
 
+/// Loads say this of themselves, or nothing.
+pub(crate) fn says(r: &mut ResultSet, text: &str) {
+    let text = Some(text.to_owned()).filter(|text| !text.is_empty());
+    loads(r, "plain").for_each(|load| load.notices = text.iter().cloned().collect());
+}
+
 pub(crate) fn loads<'a>(
     result: &'a mut ResultSet,
     variant: &'a str,
@@ -334,6 +340,16 @@ fn reads_of_what_was_never_written_are_a_warning_in_words() {
     });
     assert_eq!(finding.severity, Severity::Warning);
     assert!(finding.message.contains("the speed is not one of a device"), "{finding:?}");
+}
+
+#[test]
+fn a_stall_of_fathom_itself_is_no_tail_of_the_target() {
+    let finding = only("stood_still", |r| {
+        let load = loads(r, "plain").next().unwrap();
+        load.notices = vec!["Fathom itself did not run for 2.0 s: it was stopped".into()];
+    });
+    assert_eq!(finding.severity, Severity::Warning);
+    assert!(finding.evidence.starts_with("repeat 1 for 2.0 s, and its longest I/O"), "{finding:?}");
 }
 
 #[test]

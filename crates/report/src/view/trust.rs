@@ -15,7 +15,7 @@ const FEW: &str = "too_few_repeats";
 const EMULATED: &str = "emulated_cpu";
 
 /// Words for all others that look at a whole result, those first that take most.
-const WORDS: [Words; 32] = [
+const WORDS: [Words; 33] = [
     ("wrong_blocks", "wrong data"),
     ("not_verified", "verification that checked nothing"),
     ("figures_contradict", "figures that contradict each other"),
@@ -24,6 +24,7 @@ const WORDS: [Words; 32] = [
     (FEW, "few runs"),
     (EMULATED, "emulated CPU"),
     ("guest_clock", "a guest clock at the wrong speed"),
+    ("stood_still", "a stall of Fathom itself"),
     ("reads_reach_no_disk", "reads that reached no disk"),
     ("page_cache", "I/O through the page cache"),
     ("late_disk", "a modelled disk that answered late"),
