@@ -2,11 +2,11 @@
 
 use doctor::RuleAbout;
 use experiment::{PlanOptions, Scale};
+use results::model::Change;
 use units::Seed;
 
 /// A volume of the kind, and a load or a command on it.
-const LOAD: &str =
-    "[[stage]]\ndo = \"load\"\nname = \"w\"\nmeasure = true\nops = \"randread=50,randwrite=50\"\n";
+const LOAD: &str = "[[stage]]\ndo = \"load\"\nname = \"w\"\nmeasure = true\nops = \"randread=50,randwrite=50\"\ncontent = { compress = \"3x\" }\n";
 const COMMAND: &str =
     "[[stage]]\ndo = \"command\"\nname = \"w\"\nmeasure = true\nargv = [\"true\"]\n";
 const HEAD: &str = "about = \"Tests what remedies say\"\n[devices.data]\nsize = \"12G\"\n[devices.journal]\nsize = \"1G\"\n";
@@ -119,4 +119,43 @@ fn whatever_a_remedy_writes_as_toml_can_be_followed_where_it_is_given() {
     }
     assert!(wrong.is_empty(), "{} of {seen}:\n{}", wrong.len(), wrong.join("\n"));
     assert!(seen > 15, "only {seen} remedies write TOML");
+}
+
+#[test]
+fn the_lines_of_changes_can_be_pasted_where_they_are_said_to_stand() {
+    let change = |(key, value): (&str, &str)| Change { key: key.into(), value: value.into() };
+    let faster = "{ size = \"12G\", like = { base = \"nvme\", power_loss_protection = true } }";
+    let tail = "{ data = \"data\", tail = \"faster\" }";
+    let tried: [&[(&str, &str)]; 4] = [
+        &[("vdo.block_map_cache", "\"512M\"")],
+        &[("random write.sync", "\"fsync:1000000\"")],
+        &[("random write.depth", "4"), ("vdo.dedupe", "false")],
+        // What the rule flush_time says.
+        &[("devices.faster", faster), ("vdo.via", "\"table\""), ("vdo.on", tail)],
+    ];
+    for changes in tried {
+        let changes: Vec<_> = changes.iter().copied().map(change).collect();
+        let (top, own): (Vec<_>, Vec<_>) =
+            changes.iter().partition(|change| change.key.starts_with("devices."));
+        let lines = |all: &[&Change]| all.iter().map(|c| c.line() + "\n").collect::<String>();
+        let text = format!(
+            "name = \"x\"\nabout = \"Tests what remedies say\"\n{}[devices.data]\nsize = \"12G\"\n\
+             [[stack]]\nlayer = \"vdo\"\non = \"data\"\nlogical_size = \"1G\"\n\
+             [[variant]]\nname = \"as it was\"\n[[variant]]\nname = \"changed\"\n{}{}",
+            lines(&top),
+            lines(&own),
+            LOAD.replace("\"w\"", "\"random write\"") + "duration = \"10s\"\n",
+        );
+        let choices = PlanOptions {
+            seed: Seed(1),
+            run_tag: "00000000".into(),
+            repeat: None,
+            sizes: Default::default(),
+            scale: Scale::Usual("lab"),
+            only: Vec::new(),
+        };
+        if let Err(error) = experiment::compose("x.toml", &text, &choices) {
+            panic!("{text}\n{}", error.render(false));
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, html};
-use results::model::{Finding, Severity, plain_and_raw};
+use results::model::{Change, Finding, Severity, plain_and_raw};
 use units::Better;
 use units::show::names;
 
@@ -138,7 +138,7 @@ fn one(finding: &Finding, also: &[&Finding]) -> Markup {
             @else { (figures_of(finding)) }
             (why(raw))
             @if !finding.remedy.is_empty() { p.soft { "What to do: " (finding.remedy) } }
-            @if !finding.changes.is_empty() { p.soft { "In the experiment: " @for change in &finding.changes { code { (change) } " " } } }
+            @if !finding.changes.is_empty() { p.soft { "What to write " (Change::places(&finding.changes)) ":" } pre { (finding.changes.iter().map(Change::line).collect::<Vec<_>>().join("\n")) } }
             @if !finding.commands.is_empty() { p.soft { "On a volume of your own:" } pre { (finding.commands.join("\n")) } }
             @for other in also {
                 p.soft { b { (other.subject.as_deref().unwrap_or_default()) } ": " (doctor::also(finding, other)) }

@@ -262,11 +262,11 @@ fn document() -> Value {
 fn the_page_names_what_takes_a_limit_away_in_an_experiment_and_on_a_volume_of_one_s_own() {
     let mut view = given::view(&given::two_operations());
     let limit = view.findings.iter_mut().find(|finding| !finding.changes.is_empty()).unwrap();
-    let change = limit.changes[0].to_string();
+    let change = limit.changes[0].line();
     limit.commands = vec!["lvchange -an VG/LV".into(), "lvchange -ay VG/LV".into()];
     let page = report::html::page(&[view]);
-    assert!(page.contains("In the experiment: "), "{change}");
-    assert!(page.contains(&format!("<code>{}</code>", change.replace('"', "&quot;"))), "{change}");
+    assert!(page.contains("What to write in the "), "{change}");
+    assert!(page.contains(&format!("<pre>{}", change.replace('"', "&quot;"))), "{change}");
     assert!(page.contains("<pre>lvchange -an VG/LV\nlvchange -ay VG/LV</pre>"));
 }
 

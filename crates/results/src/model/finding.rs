@@ -100,6 +100,29 @@ pub struct Change {
     pub value: String,
 }
 
+impl Change {
+    /// The line of an experiment that makes the change: of a device it stands at the top of the file, of all else in the `[[variant]]` that is to have
+    /// it.
+    pub fn line(&self) -> String {
+        match self.key.starts_with("devices.") {
+            true => self.to_string(),
+            false => format!("set.{:?} = {}", self.key, self.value),
+        }
+    }
+
+    /// Returns where the lines of these changes stand in an experiment, in words.
+    pub fn places(changes: &[Self]) -> &'static str {
+        let at_top = |change: &Self| change.key.starts_with("devices.");
+        match (changes.iter().any(at_top), changes.iter().all(at_top)) {
+            (true, true) => "at the top of the experiment",
+            (true, false) => {
+                "in the experiment, devices at its top and set in the [[variant]] that is to have it"
+            }
+            (false, _) => "in the [[variant]] of the experiment that is to have it",
+        }
+    }
+}
+
 impl std::fmt::Display for Change {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
         write!(f, "{} = {}", self.key, self.value)

@@ -1,6 +1,6 @@
 //! Findings as lines.
 
-use results::model::{Finding, ProofOutcome, Severity, plain_and_raw};
+use results::model::{Change, Finding, ProofOutcome, Severity, plain_and_raw};
 
 use crate::terminal::{Style, Text};
 
@@ -63,7 +63,8 @@ pub fn one(text: &mut Text, finding: &Finding, style: Style) {
     text.line(format!("  do: {}", finding.remedy));
     let changes: Vec<_> = finding.changes.iter().map(ToString::to_string).collect();
     if !changes.is_empty() {
-        text.line(format!("  in the experiment: {}", changes.join(", ")));
+        text.line(format!("  {}:", Change::places(&finding.changes)));
+        finding.changes.iter().for_each(|change| text.line(format!("    {}", change.line())));
     }
     if !finding.commands.is_empty() {
         text.line(format!("  on a volume of your own: {}", finding.commands.join("; ")));

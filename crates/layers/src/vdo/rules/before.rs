@@ -99,7 +99,7 @@ pub(super) const PACKS_NOTHING: LayerRule = LayerRule {
     text: "Content compresses, but no two blocks of it fit into one: VDO saves nothing.",
     reads: "k = floor(4060 / LZ4 size) of measured loads",
     threshold: Threshold::below(2.0, Unit::Count),
-    remedy: "Ask for more: content.compress = \"2.1x\", or content.vdo_saving = \"50%\".",
+    remedy: "Ask for more: content = { compress = \"2.1x\" }, or content = { vdo_saving = \"50%\" }.",
     source: "dm-vdo: packer.c; measured for 15 sizes",
     check: Check::Plan(packs_nothing),
 };

@@ -15,7 +15,7 @@ pub(super) const NOT_PACKABLE: LayerRule = LayerRule {
     text: "Content that should compress was stored uncompressed.",
     reads: "compressed fragments of the cell, beside the compression asked for",
     threshold: Threshold::below(1.0, Unit::Count),
-    remedy: "Ask for content.compress = \"2.1x\" or more, and keep fsync and O_DSYNC away from writes that should pack.",
+    remedy: "Ask for content = { compress = \"2.1x\" } or more, and keep fsync and O_DSYNC away from writes that should pack.",
     source: "thesis 2.2; dm-vdo's packer",
     check: Check::Cell(not_packable),
 };
@@ -45,7 +45,7 @@ fn not_packable(facts: &RuleFacts, threshold: ThresholdTest) -> Option<Observati
         figures,
         remedy: Some(format!(
             "VDO packs two or more of at most {PACKED_SLOTS} fragments into {PACKED_BYTES} bytes: ask for \
-             content.compress = \"2.1x\" or more, and keep fsync and O_DSYNC away from writes that should pack."
+             content = {{ compress = \"2.1x\" }} or more, and keep fsync and O_DSYNC away from writes that should pack."
         )),
         ..Observation::default()
     })
@@ -123,7 +123,7 @@ pub(super) const DUPLICATES_IN_FLIGHT: LayerRule = LayerRule {
     text: "Most duplicates were found among writes under way, not by the index: they come too close to each other.",
     reads: "hashLock.concurrentDataMatches beside hashLock.dedupeAdviceValid",
     threshold: Threshold::above(50.0, Unit::Percent),
-    remedy: "Let duplicates reach back farther than what is in flight: content.distance = \"10000..100000=100\".",
+    remedy: "Let duplicates reach back farther than what is in flight: content = { dedupe = \"50%\", distance = \"10000..100000=100\" }.",
     source: "articles on testing deduplication; fio repeats neighbours by default",
     check: Check::Stage(duplicates_in_flight),
 };
@@ -160,7 +160,7 @@ pub(super) const MATCHES_WITHOUT_DEDUPE: LayerRule = LayerRule {
     text: "Deduplication is off, and duplicates were stored once all the same: VDO sees that writes under way together hold equal data.",
     reads: "hashLock.concurrentDataMatches of biosIn.write, where deduplication is off",
     threshold: Threshold::above(1.0, Unit::Percent),
-    remedy: "Do not take it for compression: to see that alone, write content without duplicates (content.dedupe = \"0%\"), or let them reach back farther than what is in flight (content.distance = \"10000..100000=100\").",
+    remedy: "Do not take it for compression: to see that alone, write content without duplicates (content = { dedupe = \"0%\" }), or let them reach back farther than what is in flight (content = { dedupe = \"50%\", distance = \"10000..100000=100\" }).",
     source: "dm-vdo: dedupe.c joins equal data in a hash lock, whether the index is asked or not",
     check: Check::Stage(matches_without_dedupe),
 };
