@@ -1,11 +1,16 @@
 //! The numbers that an axis spans, and the place of a number on it.
 
+use units::Unit;
+
 use crate::view::{CELL, Chart, Mark, Scale, Shape};
 
 /// Room above the highest point of a linear axis, as a share of it.
 const ABOVE: f64 = 0.06;
 /// Room at both ends of an axis that does not begin at zero, as a share of its length.
 const EDGE: f64 = 0.03;
+
+/// The share of an axis of time that lies before its first point, from which on that is left out.
+const LATE: f64 = 0.5;
 
 /// The numbers that an axis spans.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,6 +45,12 @@ impl Range {
             (Shape::Marked, Scale::Linear) if high > low => Self::linear(low - room, high + room),
             (_, Scale::Log) if low > 0.0 => Self::log(low, high),
             (_, Scale::Nines) => Self::linear(0.0, high * 1.02),
+            // What was prepared first, or began late, would leave a strip for the rest.
+            (_, Scale::Linear)
+                if chart.x.unit == Unit::Seconds && high > low && low > LATE * high =>
+            {
+                Self::linear(low - room, high + room)
+            }
             _ => Self::linear(low.min(0.0), if high > 0.0 { high * 1.01 } else { 1.0 }),
         })
     }

@@ -88,9 +88,10 @@ fn tile(view: &View, row: &FigureRow) -> Markup {
                 @if let [one] = compared[..] { @if wording::decided(view) { (chip(one.verdict.map(Verdict::word))) } } }
             @match compared[..] {
                 [one] => {
-                    p.big { (wording::compared(row.unit, one)) small { " of " (one.base) } }
+                    p.big.open[open(row, one)] { (wording::compared(row.unit, one)) small { " of " (one.base) } }
                     p.sure { @if let Some(range) = wording::ratio_interval(row.unit, one) { ("95 % interval".replace(' ', "\u{a0}")) " " (range.replace(' ', "\u{a0}")) } }
                     @if let Some(text) = beside { p.sure { (text) } }
+                    @if open(row, one) { p.sure { "Open: " (wording::why_open(one)) "." } }
                 },
                 _ => @if let Some(figure) = row.values.iter().flatten().next() {
                     @if row.values.iter().flatten().count() == 1 {
@@ -103,6 +104,11 @@ fn tile(view: &View, row: &FigureRow) -> Markup {
             (parts(view, row))
         }
     }
+}
+
+/// Tells whether a comparison is asked about and these runs do not decide it, so that what it shows is no fact.
+fn open(row: &FigureRow, one: &analysis::MetricComparison) -> bool {
+    row.asked && one.verdict == Some(Verdict::Unclear)
 }
 
 /// The parts of a figure that are known by themselves, variant by variant.

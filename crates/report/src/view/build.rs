@@ -7,6 +7,7 @@ use analysis::{Analysis, VariantFigures};
 use results::model::{CellRecord, CellState, Finding, VerifyFigures};
 use results::read::ResultSet;
 
+use super::idle::Idle;
 use super::sentence::Detail;
 use super::{
     Cell, Chart, Content, FigureRow, Of, Part, Scale, Variant, View, caches, clock, commands,
@@ -36,6 +37,8 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
     if answers.is_empty() {
         answers.extend(pictures::of_commands(set, &rows, &mut charts));
     }
+    let idle = Idle::of(set);
+    charts.iter_mut().for_each(|chart| idle.cut(chart));
     for chart in charts.iter_mut().filter(|chart| chart.lies_on_the_axis()) {
         chart.y.scale = Scale::Log;
     }
@@ -50,6 +53,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         accelerator: facts::accelerator(set.manifest.accelerator).to_owned(),
         simulated: set.manifest.simulated,
         complete: set.complete(),
+        going_on: set.going_on.clone(),
         seal: set.seal.word(),
         summary: sentence::summary(analysis, &variants, &rows, headline.as_deref()),
         headline,
@@ -84,6 +88,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         cells: cells(set, analysis, &rows),
         sequential: facts::sequential(set),
         stages: analysis.stages.clone(),
+        idle,
         starts: plan.variants.iter().map(|variant| clock::starts(set, &variant.name)).collect(),
         variants,
         figures: rows,

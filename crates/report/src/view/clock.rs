@@ -73,7 +73,7 @@ pub fn span_axis(set: &ResultSet) -> Axis {
 
 /// Tells whether an axis is of several stages.
 pub fn of_several(axis: &Axis) -> bool {
-    axis.label == SEVERAL
+    axis.label.starts_with(SEVERAL)
 }
 
 /// A stage of a variant that began after the first measured one did.

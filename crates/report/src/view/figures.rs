@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use analysis::{Analysis, MetricComparison, Of, Scope, TypicalSpread, VariantFigures};
 use results::model::{AskedMetric, PlanFacts};
-use units::{Better, Metric, Unit};
+use units::{Basis, Better, Metric, Unit};
 
 use super::{Figure, FigureRow, SpreadRow};
 
@@ -32,7 +32,32 @@ pub fn rows(analysis: &Analysis, plan: &PlanFacts) -> Vec<FigureRow> {
     }
     let lacking = unanswered(analysis, plan, &rows);
     rows.extend(lacking);
+    one_purpose(plan, &mut rows);
     rows
+}
+
+/// Leaves each layer of a stage one figure of what it is there for: those that are asked about, else the one that most variants have, and of several
+/// that of its own kind. The hits of a cache are what one kind is there for, its read hits what another is.
+fn one_purpose(plan: &PlanFacts, rows: &mut [FigureRow]) {
+    let own = |row: &FigureRow| {
+        let mut stacks = plan.variants.iter().flat_map(|variant| &variant.stack);
+        stacks.any(|layer| {
+            let kind = || layers::kind(&layer.layer)?.headline;
+            row.scope.as_layer() == Some(&layer.name)
+                && kind().is_some_and(|headline| headline.metric == row.metric)
+        })
+    };
+    let rank = |row: &FigureRow| (row.values.iter().flatten().count(), own(row));
+    for at in (0..rows.len()).filter(|at| rows[*at].purpose).collect::<Vec<_>>() {
+        let other = |(place, row): (usize, &FigureRow)| {
+            place != at && row.purpose && row.scope == rows[at].scope && {
+                let before = place < at && rank(row) == rank(&rows[at]);
+                row.asked || rank(row) > rank(&rows[at]) || before
+            }
+        };
+        let second = !rows[at].asked && rows.iter().enumerate().any(other);
+        rows[at].purpose = !second;
+    }
 }
 
 /// A row for each question that has none: no run has its figure.
@@ -118,7 +143,11 @@ fn row(
         },
         scope: scope.clone(),
         metric: metric.id.to_owned(),
-        label: metric.name.to_owned(),
+        // It stands beside figures of the stage alone.
+        label: match layers::metric(metric.id).map(|known| known.basis) {
+            Some(Basis::Cell) => format!("{} since allocation", metric.name),
+            _ => metric.name.to_owned(),
+        },
         unit: metric.unit,
         better: metric.better,
         comparisons: analysis.variants.iter().map(|v| compared(&v.name)).collect(),

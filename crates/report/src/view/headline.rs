@@ -64,32 +64,6 @@ fn compared(row: &FigureRow, c: &MetricComparison, base: Option<&str>) -> Option
     Some(format!("{said}{}", stage(row)))
 }
 
-/// Tells whether an interval lies wholly beyond what does not matter.
-fn beyond(c: &MetricComparison, low: f64, high: f64) -> bool {
-    let threshold = c.threshold.unwrap_or_default();
-    low > 1.0 + threshold || high < 1.0 - threshold
-}
-
-/// Returns why a comparison is open.
-fn few(c: &MetricComparison) -> String {
-    match (c.n, c.low.zip(c.high)) {
-        _ if c.few_beyond => "too few I/Os to tell".to_owned(),
-        _ if c.unmeasured() => "nothing was measured".to_owned(),
-        (0, _) => "only one of them has a value".to_owned(),
-        (1, _) => "one run of each decides nothing".to_owned(),
-        (n, _) if n < LEAST_REPEATS => format!("{n} runs of each decide nothing"),
-        _ if !c.apart.is_empty() => "some runs are far from all others".to_owned(),
-        // Decided by itself, and not among so many questions.
-        (n, Some((low, high))) if beyond(c, low, high) => {
-            format!("{n} runs are too few for so many questions")
-        }
-        (n, Some((low, high))) => {
-            format!("{n} runs allow {} to {} times", factor(low), factor(high))
-        }
-        (n, None) => format!("{n} runs do not decide it"),
-    }
-}
-
 /// `vdo saves 75 % of the space and does 0.38 times the random writes of plain`, and what it costs.
 fn against_base(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>> {
     let base = named(&variants.first()?.name);
@@ -120,14 +94,23 @@ fn against_base(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>>
     });
     let of = || format!("{}{}", object(leader), stage(leader));
     let (said, next) = match (undecided, purpose) {
-        // What is not decided is no fact, whatever the figures point to.
+        // What is not decided is no fact, whatever the figures point to; and that they are alike is none of a few runs.
+        (true, purpose) if c.n < LEAST_REPEATS || c.method == analysis::GOES_ON => {
+            let open = format!("differs from {base} in {} is open", of());
+            let said = match purpose {
+                Some(purpose) => format!("{new} {purpose}, and whether it {open}"),
+                None => format!("Whether {new} {open}"),
+            };
+            (said, Some(wording::why_open(c)))
+        }
         (true, Some(purpose)) => (
             format!("{new} {purpose} and cannot be told apart from {base} in {}", of()),
-            Some(few(c)),
+            Some(wording::why_open(c)),
         ),
-        (true, None) => {
-            (format!("{base} and {new} cannot be told apart in {}", of()), Some(few(c)))
-        }
+        (true, None) => (
+            format!("{base} and {new} cannot be told apart in {}", of()),
+            Some(wording::why_open(c)),
+        ),
         (false, purpose) => {
             let purpose = purpose.map_or_else(String::new, |purpose| format!("{purpose} and "));
             // The same of another stage, or its price.
@@ -233,7 +216,7 @@ fn over_many(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>> {
                 stage(row)
             ),
         });
-        clauses.extend((same != all).then(|| few(open)));
+        clauses.extend((same != all).then(|| wording::why_open(open)));
     }
     Some(clauses)
 }

@@ -16,7 +16,8 @@ pub fn marks(view: &View, chart: &Chart) -> Vec<Mark> {
         let starts = view.starts.get(cache.course.variant).map_or(&[][..], Vec::as_slice);
         cache.marks(&chart.id, starts)
     });
-    marks.chain(of_caches).chain(starts(view, chart)).collect()
+    let all = marks.chain(of_caches).chain(starts(view, chart));
+    all.map(|mark| if of_several(&chart.x) { view.idle.put(mark) } else { mark }).collect()
 }
 
 /// Returns where the stages begin, in a chart over several: of all variants whose lines it has, as long as they are few.

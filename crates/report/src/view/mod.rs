@@ -18,6 +18,7 @@ mod glossary;
 mod grids;
 mod headline;
 mod heat;
+mod idle;
 mod jobs;
 mod latency;
 mod layers;
@@ -72,6 +73,8 @@ pub struct View {
     pub accelerator: String,
     /// Tells whether layers and engine were simulated twins: no figure is real then.
     pub simulated: bool,
+    /// Where the run stands that still writes the result; `None` when none does.
+    pub going_on: Option<String>,
     /// Tells whether every cell of the plan ended and no row was lost.
     pub complete: bool,
     /// Tells whether its files are as the run left them: `whole`, `broken`, or `none` when nobody can tell.
@@ -100,6 +103,8 @@ pub struct View {
     pub machine: Vec<MachineRow>,
     /// Names of the measured stages in their order.
     pub stages: Vec<String>,
+    /// What axes over several stages leave out.
+    pub idle: idle::Idle,
     /// The stages that began after the first measured one, for each variant.
     pub starts: Vec<Vec<StageStart>>,
     /// The variants in order; the first is the base of comparisons.

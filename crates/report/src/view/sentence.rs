@@ -5,21 +5,19 @@ use analysis::{Analysis, MetricComparison};
 use results::model::{Accelerator, SweepFacts};
 use stats::{LEAST_REPEATS, Verdict};
 use units::Better;
-use units::show::{bound, significant};
 
 use super::{CROWD, FigureRow, Of, Scope, Sentence, Variant};
 use crate::wording;
+
+mod words;
+
+use words::{after, amount, certainty, interval, link, list, quoted, rough, times, verb};
 
 /// Clauses of a headline.
 const HEADLINE: usize = 3;
 
 /// Share by which a figure that nobody asked about must differ to be told.
 const UNTOLD: f64 = 0.03;
-
-/// A variant's name, told from the words around it: it may be any word.
-fn quoted(name: &str) -> String {
-    format!("“{name}”")
-}
 
 /// The detail of a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,13 +58,16 @@ pub fn summary(
 
 fn caveats(analysis: &Analysis) -> Vec<String> {
     let mut caveats = Vec::new();
+    if let Some(standing) = &analysis.going_on {
+        caveats.push(format!("Still running: {standing}. No verdict is given yet."));
+    }
     if let Some(what) = &analysis.changed {
         caveats.push(format!("Not as the run left it: {what}; its figures cannot be trusted."));
     }
     if analysis.simulated {
         caveats.push("Simulated: no figure here was measured.".to_owned());
     }
-    if let Some(why) = &analysis.incomplete {
+    if let Some(why) = analysis.incomplete.as_ref().filter(|_| analysis.going_on.is_none()) {
         caveats.push(format!("Incomplete: {why}."));
     }
     if analysis.accelerator == Accelerator::Tcg {
@@ -347,11 +348,6 @@ fn over_points(
     clauses.into_iter().map(|(_, clause)| clause).collect()
 }
 
-/// ` in warm`, where there are several stages.
-fn after(scope: &Scope) -> String {
-    scope.stage.as_ref().map_or_else(String::new, |stage| format!(" in {stage}"))
-}
-
 /// All that is asked about one operation or layer.
 fn on_scope(
     scope: &Scope,
@@ -366,15 +362,6 @@ fn on_scope(
         rest.iter().map(|(row, comparison)| times(row, comparison, all_unclear)).collect();
     let with = list(&rest).map(|rest| format!(", with {rest}")).unwrap_or_default();
     Some(format!("{} {verb} {} {link} {base}{with}", scope.name(), times(row, first, all_unclear)))
-}
-
-fn verb(scope: &Scope, row: &FigureRow) -> &'static str {
-    let rate = row.metric == "iops" || row.metric.starts_with("throughput");
-    match scope.of {
-        _ if rate => "ran at",
-        Of::Command => "took",
-        _ => "had",
-    }
 }
 
 /// All that is asked about one operation or layer, with intervals and p-values; with the number of repeats if `runs`.
@@ -392,77 +379,6 @@ fn surely_on_scope(
     let with = list(&rest).map(|rest| format!(", with {rest}")).unwrap_or_default();
     let first = told(row, first, &format!(" {} {base}", link(first)), runs);
     Some(format!("{} {} {first}{with}", scope.name(), verb(scope, row)))
-}
-
-/// Twice the errors *of* the base, 20 more errors *than* the base.
-fn link(c: &MetricComparison) -> &'static str {
-    if c.ratio.is_none() && c.difference.is_some() { "than" } else { "of" }
-}
-
-/// ` [0.374, 0.391]`, of 95 %.
-fn interval(c: &MetricComparison) -> String {
-    let Some((low, high)) = c.low.zip(c.high) else { return String::new() };
-    format!(" [{}, {}]", bound(low), bound(high))
-}
-
-/// ` (worse, adjusted p = 0.024, 5 + 5 runs)`: the verdict, the p-value it rests on and, when these runs do not decide, how many
-/// would.
-fn certainty(c: &MetricComparison, runs: bool) -> String {
-    let mut words = Vec::new();
-    match (c.verdict, c.threshold) {
-        (Some(Verdict::Same), Some(within)) => {
-            words.push(format!("same within {} %", significant(100.0 * within, 2)));
-        }
-        (Some(verdict), _) => words.push(verdict.to_string()),
-        (None, _) => {}
-    }
-    let adjusted = c.p_adjusted.filter(|p| Some(*p) != c.p);
-    let name = if adjusted.is_some() { "adjusted p" } else { "p" };
-    let p = adjusted.or(c.p).filter(|_| !wording::wants_repeats(c));
-    words.extend(p.map(|p| match p {
-        p if p < 1e-4 => format!("{name} < 0.0001"),
-        p => format!("{name} = {}", significant(p, 2)),
-    }));
-    let more = c.repeats_that_would_decide;
-    words.extend(more.map(|n| format!("about {n} repeats would decide")));
-    words.extend(wording::of_few_ios(c).map(str::to_owned));
-    words.extend(wording::no_interval(c));
-    words.extend(runs.then(|| format!("{0} + {0} runs", c.n)));
-    if words.is_empty() { String::new() } else { format!(" ({})", words.join(", ")) }
-}
-
-/// A ratio in two digits; in three where two would say 1 of what differs.
-fn rough(ratio: f64) -> String {
-    significant(ratio, if (0.995..1.1).contains(&ratio) { 3 } else { 2 })
-}
-
-/// `0.39× the IOPS`, `20 more failed I/Os` where there is no ratio.
-fn amount(row: &FigureRow, c: &MetricComparison) -> String {
-    let label = &row.label;
-    match (c.ratio, c.difference) {
-        (Some(ratio), _) => format!("{}× the {label}", rough(ratio)),
-        (None, Some(difference)) => {
-            let word = if difference.value < 0.0 { "less" } else { "more" };
-            format!("{} {word} {label}", wording::amount(row.unit, difference.value.abs()))
-        }
-        (None, None) => format!("{} the {label}", wording::NONE),
-    }
-}
-
-/// `0.39× the IOPS`, `the same p99 latency (within 3 %)`, `0.97× the IOPS (unclear)`.
-fn times(row: &FigureRow, comparison: &MetricComparison, all_unclear: bool) -> String {
-    let label = &row.label;
-    let amount = amount(row, comparison);
-    match comparison.verdict {
-        Some(Verdict::Same) => match comparison.threshold {
-            Some(within) => {
-                format!("the same {label} (within {} %)", significant(100.0 * within, 2))
-            }
-            None => format!("the same {label}"),
-        },
-        Some(Verdict::Unclear) if !all_unclear => format!("{amount} (unclear)"),
-        _ => amount,
-    }
 }
 
 fn own_figures(variants: &[Variant], asked: &[&FigureRow], detail: Detail) -> Vec<Sentence> {
@@ -484,23 +400,4 @@ fn own_figures(variants: &[Variant], asked: &[&FigureRow], detail: Detail) -> Ve
         Some(Sentence { text, verdict: None })
     });
     own.collect()
-}
-
-/// `a, b and c`; `None` of nothing.
-fn list(clauses: &[String]) -> Option<String> {
-    let (last, rest) = clauses.split_last()?;
-    Some(if rest.is_empty() { last.clone() } else { format!("{} and {last}", rest.join(", ")) })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn clauses_are_joined_as_people_join_them() {
-        let own = |texts: &[&str]| texts.iter().map(|t| (*t).to_owned()).collect::<Vec<_>>();
-        assert_eq!(list(&own(&["a", "b", "c"])).as_deref(), Some("a, b and c"));
-        assert_eq!(list(&own(&["a"])).as_deref(), Some("a"));
-        assert_eq!(list(&[]), None);
-    }
 }

@@ -123,6 +123,38 @@ pub fn tested(comparison: &MetricComparison) -> String {
     }
 }
 
+/// Tells whether an interval lies wholly beyond what does not matter.
+fn beyond(c: &MetricComparison, low: f64, high: f64) -> bool {
+    let threshold = c.threshold.unwrap_or_default();
+    low > 1.0 + threshold || high < 1.0 - threshold
+}
+
+/// Returns why a comparison is open, for the headline and the figure below it alike.
+pub fn why_open(c: &MetricComparison) -> String {
+    match (c.n, c.low.zip(c.high)) {
+        _ if c.method == analysis::GOES_ON => "the run still goes on".to_owned(),
+        _ if c.few_beyond => "too few I/Os to tell".to_owned(),
+        _ if c.unmeasured() => "nothing was measured".to_owned(),
+        (0, _) => "only one of them has a value".to_owned(),
+        (1, _) => "one run of each decides nothing".to_owned(),
+        (n, _) if n < LEAST_REPEATS => format!("{n} runs of each decide nothing"),
+        _ if !c.apart.is_empty() => "some runs are far from all others".to_owned(),
+        // Decided by itself, and not among so many questions.
+        (n, Some((low, high))) if beyond(c, low, high) => {
+            format!("{n} runs are too few for so many questions")
+        }
+        (n, Some((low, high))) => {
+            format!("{n} runs allow {} to {} times", in_words(low), in_words(high))
+        }
+        (n, None) => format!("{n} runs do not decide it"),
+    }
+}
+
+/// `0.38`, `2.6`, `1.05`: two digits, more only where two would say 1 of what differs.
+pub fn in_words(ratio: f64) -> String {
+    show::significant(ratio, if (0.995..1.1).contains(&ratio) { 3 } else { 2 })
+}
+
 /// Names the runs that stand apart, which keep a verdict unclear: `cells 3, 9 and 14 (vdo) stand apart from all others`; `None` where none do.
 pub fn apart(comparison: &MetricComparison) -> Option<String> {
     let sides = [&comparison.base, &comparison.new].into_iter().filter_map(|side| {

@@ -9,6 +9,8 @@ mod documents;
 #[cfg(test)]
 mod drawn;
 #[cfg(test)]
+mod first_screen;
+#[cfg(test)]
 mod many;
 #[cfg(test)]
 mod page;

@@ -192,10 +192,10 @@ fn what_is_missing_is_a_dash_and_never_0() {
     let saved = view.figures.iter().find(|row| row.metric == "saving_percent").unwrap();
     assert!(saved.values[0].is_none() && saved.values[1].is_some());
     let page = report::html::page(&[view]);
-    let tile = page.split_once("<span>space saved").unwrap().1;
+    let tile = page.split_once("<span>space saved since allocation<").unwrap().1;
     let bar = tile.split_once("<span>plain</span>").unwrap().1;
     assert!(bar.starts_with("<b>–</b>"), "{}", &bar[..60]);
-    let row = page.split_once(">space saved</th>").unwrap().1;
+    let row = page.split_once(">space saved since allocation</th>").unwrap().1;
     assert!(row.starts_with("<td>75 %"), "{}", &row[..60]);
 }
 

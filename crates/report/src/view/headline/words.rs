@@ -1,7 +1,5 @@
 //! The words of headlines: for a figure, what it is of, and what is done with it.
 
-use units::show::significant;
-
 use crate::view::{FigureRow, Of};
 
 /// Words of a name that others chose.
@@ -60,10 +58,7 @@ pub(in crate::view) fn stage(row: &FigureRow) -> String {
     row.scope.stage.as_ref().map_or_else(String::new, |stage| format!(" in {stage}"))
 }
 
-/// `0.38`, `2.6`, `1.05`: two digits, more only where two would say 1 of what differs.
-pub(in crate::view) fn factor(ratio: f64) -> String {
-    significant(ratio, if (0.995..1.1).contains(&ratio) { 3 } else { 2 })
-}
+pub(in crate::view) use crate::wording::in_words as factor;
 
 /// The verb of one or of many that have a figure.
 pub(in crate::view) fn verb(row: &FigureRow, many: bool) -> &'static str {
