@@ -86,12 +86,17 @@ fn job(
     // The CPU time is of all I/Os, the runtime of those after a ramp.
     let share = 100.0 / load.ramp_factor();
     let percent = |cpu: f64| if seconds > 0.0 { share * cpu / seconds } else { 0.0 };
-    job.insert("job_runtime".into(), (load.duration_ns / 1_000_000).into());
+    job.insert("job_runtime".into(), millis(load.duration_ns).into());
     if let Some(cpu) = load.cpu {
         job.insert("usr_cpu".into(), percent(cpu.user_s).into());
         job.insert("sys_cpu".into(), percent(cpu.system_s).into());
     }
     job.into()
+}
+
+/// Returns a time as fio writes it, in whole milliseconds: the nearest, and not none of what took some time.
+fn millis(ns: u64) -> u64 {
+    (ns.saturating_add(500_000) / 1_000_000).max(u64::from(ns > 0))
 }
 
 /// Returns how a load was driven, in fio's words.
@@ -124,7 +129,7 @@ fn side(names: &[&str], stage: &StageRecord, load: &LoadSummary, cell: &CellData
     side.insert("bw_bytes".into(), (rate(bytes) as u64).into());
     side.insert("bw".into(), (rate(bytes >> 10) as u64).into());
     side.insert("iops".into(), rate(ios).into());
-    side.insert("runtime".into(), (load.duration_ns / 1_000_000).into());
+    side.insert("runtime".into(), millis(load.duration_ns).into());
     side.insert("total_ios".into(), ios.into());
     side.insert("short_ios".into(), 0.into());
     side.insert("drop_ios".into(), 0.into());
@@ -200,4 +205,15 @@ fn latencies(histogram: Option<&Histogram<u64>>) -> Value {
         "percentile": percentiles,
         "bins": bins,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::millis;
+
+    #[test]
+    fn a_time_is_the_nearest_millisecond_and_never_none_of_some() {
+        let of = [0, 1, 400_000, 1_499_999, 1_500_000, 2_999_999].map(millis);
+        assert_eq!(of, [0, 1, 1, 1, 2, 3]);
+    }
 }

@@ -4,9 +4,11 @@
 //! table is ever whole in memory, and a format knows no table.
 #![forbid(unsafe_code)]
 
+mod columns;
 mod delimited;
 pub mod fio;
 mod lines;
+mod over_time;
 mod parquets;
 mod table;
 mod tables;

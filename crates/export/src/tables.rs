@@ -3,73 +3,20 @@
 use std::io;
 
 use results::model::{
-    Accelerator, CellState, IntervalRow, LatencySummary, LayerFigures, MachineFacts,
-    OperationSummary, Row, SampleRow, StageRecord,
+    Accelerator, CellState, LayerFigures, MachineFacts, OperationSummary, StageRecord,
 };
 use results::{CellData, ResultSet, Seal};
 
-use crate::table::{Column, Kind, Table, Take, Value};
+use crate::columns::{
+    BYTES, CELL, END, ERRORS, IOS, MAX, MEAN, MIN, OPERATION, P50, P99, P999, REPEAT, RUN_ID,
+    STAGE, START, VARIANT, integer, key, latency, number, text, truth,
+};
+use crate::over_time::{INTERVALS, SAMPLES};
+use crate::table::{Table, Take, Value};
 
 /// Every table, the largest last.
 pub static TABLES: &[&Table] =
     &[&RUNS, &CELLS, &STAGES, &OPERATIONS, &LAYERS, &INTERVALS, &SAMPLES];
-
-const fn text(name: &'static str, about: &'static str) -> Column {
-    Column { name, kind: Kind::Text, about }
-}
-
-const fn integer(name: &'static str, about: &'static str) -> Column {
-    Column { name, kind: Kind::Integer, about }
-}
-
-const fn number(name: &'static str, about: &'static str) -> Column {
-    Column { name, kind: Kind::Number, about }
-}
-
-const fn truth(name: &'static str, about: &'static str) -> Column {
-    Column { name, kind: Kind::Truth, about }
-}
-
-const RUN_ID: Column = text("run_id", "id of the run, unique");
-const CELL: Column = integer("cell", "the cell's place in the order of running, from 0");
-const VARIANT: Column = text("variant", "name of the cell's variant");
-const REPEAT: Column = integer("repeat", "the cell's repeat, from 1");
-const STAGE: Column = integer("stage", "the stage's place in the cell, from 0");
-const OPERATION: Column = text("operation", "the operation as given (randwrite)");
-const START: Column = integer("start_ns", "start, nanoseconds since the run's epoch");
-const END: Column = integer("end_ns", "end, nanoseconds since the run's epoch");
-const IOS: Column = integer("ios", "I/Os that completed without error");
-const BYTES: Column = integer("bytes", "bytes that they moved");
-const ERRORS: Column = integer("errors", "I/Os that failed");
-const MEAN: Column = number("latency_mean_ns", "mean latency of the completed I/Os, nanoseconds");
-const MIN: Column = integer("latency_min_ns", "smallest latency, nanoseconds");
-const P50: Column = integer("latency_p50_ns", "median latency, nanoseconds");
-const P99: Column = integer("latency_p99_ns", "99th percentile of the latency, nanoseconds");
-const P999: Column = integer("latency_p999_ns", "99.9th percentile of the latency, nanoseconds");
-const MAX: Column = integer("latency_max_ns", "largest latency, nanoseconds");
-
-/// The values of a latency, in the order of its columns.
-fn latency(of: Option<LatencySummary>) -> [Value<'static>; 6] {
-    let whole = |part: fn(LatencySummary) -> u64| Value::integer(of.map(part));
-    [
-        Value::number(of.map(|of| of.mean_ns)),
-        whole(|of| of.min_ns),
-        whole(|of| of.p50_ns),
-        whole(|of| of.p99_ns),
-        whole(|of| of.p999_ns),
-        whole(|of| of.max_ns),
-    ]
-}
-
-/// The values that say of which cell a row is: run, cell, variant, repeat.
-fn key<'a>(set: &'a ResultSet, cell: &'a CellData) -> [Value<'a>; 4] {
-    [
-        Value::Text(&set.manifest.run_id),
-        Value::Integer(cell.entry.index as u64),
-        Value::Text(&cell.entry.variant),
-        Value::Integer(cell.entry.repeat.into()),
-    ]
-}
 
 fn fact<'a>(facts: &'a MachineFacts, name: &str) -> Value<'a> {
     Value::text(facts.0.get(name).map(String::as_str))
@@ -224,7 +171,10 @@ static STAGES: Table = Table {
         text("ended_by", "why its load ended"),
         number("cpu_user_s", "CPU seconds of its load or command in user mode"),
         number("cpu_system_s", "CPU seconds of its load or command in the kernel"),
-        number("machine_busy_s", "CPU seconds in which a CPU of the machine was not idle"),
+        number(
+            "machine_busy_s",
+            "CPU seconds in which a CPU of the machine was not idle, from the begin of the load until the stack had come to rest",
+        ),
         number("elapsed_s", "how long its command, or what is done to the stack, took, seconds"),
         text("error", "why it failed"),
     ],
@@ -383,126 +333,4 @@ fn layer_figures(
         let (layer, figure) = (Value::Text(layer), Value::Text(figure));
         take(&[run, index, variant, repeat, stage, layer, figure, Value::number(*value)])
     })
-}
-
-static INTERVALS: Table = Table {
-    name: "intervals",
-    about: "one row an operation and interval of a load; of a load with per_job one row each job besides",
-    columns: &[
-        RUN_ID,
-        CELL,
-        VARIANT,
-        REPEAT,
-        STAGE,
-        integer("job", "the job, from 0; missing in the row over all jobs"),
-        OPERATION,
-        START,
-        END,
-        IOS,
-        BYTES,
-        ERRORS,
-        MEAN,
-        MIN,
-        P50,
-        P99,
-        P999,
-        MAX,
-    ],
-    rows: |set, take| {
-        for cell in &set.cells {
-            for row in &cell.rows {
-                let (job, row) = match row {
-                    Row::Interval(row) => (None, row),
-                    Row::Job(job) => (Some(job.job.into()), &job.part),
-                    Row::Sample(_) | Row::Stage(_) => continue,
-                };
-                take(&interval(key(set, cell), job, row))?;
-            }
-        }
-        Ok(())
-    },
-};
-
-fn interval<'a>(
-    [run, index, variant, repeat]: [Value<'a>; 4],
-    job: Option<u64>,
-    row: &'a IntervalRow,
-) -> [Value<'a>; 18] {
-    let [mean, min, p50, p99, p999, max] = latency(row.latency);
-    [
-        run,
-        index,
-        variant,
-        repeat,
-        Value::Integer(row.stage as u64),
-        Value::integer(job),
-        Value::Text(&row.operation),
-        Value::Integer(row.start_ns),
-        Value::Integer(row.end_ns),
-        Value::Integer(row.ios),
-        Value::Integer(row.bytes),
-        Value::Integer(row.errors),
-        mean,
-        min,
-        p50,
-        p99,
-        p999,
-        max,
-    ]
-}
-
-static SAMPLES: Table = Table {
-    name: "samples",
-    about: "one row a counter that a source gave at one moment; one that could not be read is one row with its error",
-    columns: &[
-        RUN_ID,
-        CELL,
-        VARIANT,
-        REPEAT,
-        integer("at_ns", "when reading began, nanoseconds since the run's epoch"),
-        text("source", "id of what was read (vdo.stats, machine.diskstats)"),
-        text(
-            "mark",
-            "the defined moment that it was read at (stage_start, settled); missing between them",
-        ),
-        text("counter", "name of the counter, nested names joined with dots"),
-        number("value", "its value; missing where the source had none"),
-        text("error", "why nothing could be read"),
-    ],
-    rows: |set, take| {
-        for cell in &set.cells {
-            for row in &cell.rows {
-                if let Row::Sample(sample) = row {
-                    counters(key(set, cell), sample, take)?;
-                }
-            }
-        }
-        Ok(())
-    },
-};
-
-fn counters(
-    [run, index, variant, repeat]: [Value; 4],
-    sample: &SampleRow,
-    take: &mut Take,
-) -> io::Result<()> {
-    let mut one = |counter, value| {
-        take(&[
-            run,
-            index,
-            variant,
-            repeat,
-            Value::Integer(sample.at_ns),
-            Value::Text(&sample.source),
-            Value::text(sample.mark.as_deref()),
-            counter,
-            value,
-            Value::text(sample.error.as_deref()),
-        ])
-    };
-    if sample.fields.is_empty() {
-        return one(Value::Missing, Value::Missing);
-    }
-    let mut fields = sample.fields.iter();
-    fields.try_for_each(|(name, value)| one(Value::Text(name), Value::number(*value)))
 }
