@@ -75,7 +75,7 @@ impl LabTarget {
 /// `fathom-bench engine`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Makes a loop device over tmpfs, a zram device (both need root), a file in --dir and one on tmpfs, and removes them
+Makes a loop device over tmpfs, a zram device (both need root), a file in --dir and one on tmpfs, and removes them \
 again; a --target of yours is only read.
 
 Examples:
@@ -192,7 +192,7 @@ Examples:
   fathom-bench disks --lab --out disks
   fathom-bench disks --lab --like hdd --like hdd,rpm=5400 --json
 
-Random reads of 4 KiB at depth 1, 2, 8 and 32; exit code 1 where a median is more than 5 % from the model, which gets the
+Random reads of 4 KiB at depth 1, 2, 8 and 32; exit code 1 where a median is more than 5 % from the model, which gets the \
 next request after a reply when the guest sent it at depth 1: the trace says how long that took. Without --lab that is 0.2 ms. Only a quiet machine tells. Flash is faster than an emulated guest can ask.")]
 pub struct DisksArgs {
     /// Measure in the lab; otherwise only what the models say.

@@ -260,7 +260,7 @@ impl From<run::RunError> for Failure {
     fn from(error: run::RunError) -> Self {
         match error {
             run::RunError::Sink(results::sink::SinkError::Exists(_)) => {
-                Self::usage(error).with_help("name another with --out, or remove it")
+                Self::refused(error).with_help("name another with --out, or remove it")
             }
             run::RunError::Guest(_) => Self::environment(error)
                 .with_help("fathom doctor says what this machine lacks for the lab"),

@@ -29,7 +29,7 @@ pub fn engine(args: &EngineArgs) -> Result<ExitCode, Failure> {
     let out = args.out.clone().unwrap_or_else(default_directory);
     if out.exists() {
         let help = "name another with --out or remove it";
-        return Err(Failure::usage(format!("{} exists already", out.display())).with_help(help));
+        return Err(Failure::refused(format!("{} exists already", out.display())).with_help(help));
     }
     if args.lab {
         return super::in_lab::in_lab(args, &interrupt);

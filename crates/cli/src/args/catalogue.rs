@@ -10,10 +10,10 @@ use super::GuestArgs;
 /// `fathom catalogue`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without names the experiments that come with Fathom are listed: what each is about, its cells, and how long it takes about.
-With names, or `all`, each is run in the lab, one after another, into DIR/NAME. Results in DIR that are whole are skipped,
-those that were stopped or are incomplete go on, and one that fails does not keep the others from running. In the end
-DIR/sources.md says of every expectation what its source found and what was found here, and DIR/index.html is one page of
+Without names the experiments that come with Fathom are listed: what each is about, its cells, and how long it takes about. \
+With names, or `all`, each is run in the lab, one after another, into DIR/NAME. Results in DIR that are whole are skipped, \
+those that were stopped or are incomplete go on, and one that fails does not keep the others from running. In the end \
+DIR/sources.md says of every expectation what its source found and what was found here, and DIR/index.html is one page of \
 all results there.
 
 Examples:

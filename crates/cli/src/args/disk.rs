@@ -51,7 +51,7 @@ pub struct DiskShowArgs {
 /// `fathom disk bench`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-So many submitters as the depth each wait for a reply, think, and ask again; the time is the model's, and figures are the same
+So many submitters as the depth each wait for a reply, think, and ask again; the time is the model's, and figures are the same \
 on every machine.
 
 Examples:
@@ -102,7 +102,7 @@ pub struct DiskBenchArgs {
 /// `fathom disk replay`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Requests come when they came: on a slower disk they queue up, as where nobody waits for a reply. Where the load did wait, the
+Requests come when they came: on a slower disk they queue up, as where nobody waits for a reply. Where the load did wait, the \
 slower disk's latencies are the longest that they could be.
 
 Examples:

@@ -8,8 +8,8 @@ use units::Nanos;
 /// `fathom fio`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Jobs that run at once are one load, and must differ in their targets alone; those behind a stonewall follow it. A file that is to be read and is
-missing is written first. Every option of a job file is done, or named with its line where nothing here does it: nothing runs then.
+Jobs that run at once are one load, and must differ in their targets alone; those behind a stonewall follow it. A file that is to be read and is \
+missing is written first. Every option of a job file is done, or named with its line where nothing here does it: nothing runs then. \
 Options that change nothing are listed, and so is what fio really does where that is something else than its options say.
 
 Examples:
@@ -38,8 +38,8 @@ pub struct FioArgs {
 /// `fathom import`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A name is a variant, each further file under it a repeat; the first name is the base of comparisons. Percentiles of several jobs need json+, whose
-bins are added up; of plain json there is what fio tells of a single job. Logs of fio's are not read. Of the states of a run
+A name is a variant, each further file under it a repeat; the first name is the base of comparisons. Percentiles of several jobs need json+, whose \
+bins are added up; of plain json there is what fio tells of a single job. Logs of fio's are not read. Of the states of a run \
 (--status-interval) the last counts; fio before version 3 has other units, and is refused. The order of the runs is that of their time:
 alternate the variants, and run each five times or more, for a verdict.
 

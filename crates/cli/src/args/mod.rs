@@ -266,6 +266,26 @@ mod tests {
         }
     }
 
+    /// The paragraphs of all helps whose lines are broken by hand: the terminal breaks them once more.
+    fn broken(command: &clap::Command, found: &mut Vec<String>) {
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        let prose = |line: &str| {
+            !line.is_empty() && !line.starts_with([' ', '(']) && !line.starts_with("Example")
+        };
+        let lines: Vec<&str> = help.lines().collect();
+        let two = lines.windows(2).filter(|two| prose(two[0]) && prose(two[1]));
+        let own = two.filter(|two| !two[0].ends_with(':'));
+        found.extend(own.map(|two| format!("{}: {}", command.get_name(), two[0])));
+        command.get_subcommands().for_each(|sub| broken(sub, found));
+    }
+
+    #[test]
+    fn no_paragraph_of_a_help_is_broken_by_hand() {
+        let mut found = Vec::new();
+        broken(&super::Cli::command(), &mut found);
+        assert!(found.is_empty(), "{}", found.join("\n"));
+    }
+
     #[test]
     fn the_command_line_is_consistent() {
         super::Cli::command().debug_assert();

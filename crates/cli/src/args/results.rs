@@ -46,7 +46,7 @@ pub struct ReportArgs {
 /// `fathom pack`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The file is a tar archive, compressed with zstd: zstd -d and tar read it, too. show, report, compare, trend and doctor take it as it is. The same result
+The file is a tar archive, compressed with zstd: zstd -d and tar read it, too. show, report, compare, trend and doctor take it as it is. The same result \
 makes the same bytes, wherever it is packed. Exit code 5 where the result is incomplete or was changed: it is packed as it is.
 
 Examples:
@@ -73,9 +73,9 @@ pub struct UnpackArgs {
 /// `fathom export`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-csv, jsonl and parquet make one file of each table: runs, cells, stages, operations, layers, intervals, samples. Every row has run_id and cell, so
-that the tables of many results can be joined; docs/results.md says what each column is. hlog makes one interval log of HdrHistogram of each
-cell, fio-json one file of each cell in the form of fio --output-format=json+. Exit code 5 where the result is incomplete or was changed: what is there
+csv, jsonl and parquet make one file of each table: runs, cells, stages, operations, layers, intervals, samples. Every row has run_id and cell, so \
+that the tables of many results can be joined; docs/results.md says what each column is. hlog makes one interval log of HdrHistogram of each \
+cell, fio-json one file of each cell in the form of fio --output-format=json+. Exit code 5 where the result is incomplete or was changed: what is there \
 is exported.
 
 Examples:
@@ -114,9 +114,9 @@ pub enum ExportFormat {
 /// `fathom compare`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Each variant that both results have is held against itself: the second over the first. What else differs between the results (kernel, processor,
-version of Fathom, the experiment's file) is named. The runs of one were made at another time than those of the other, and whatever changed in between,
-a warmer room or a fuller disk too, is in the difference: variants of one experiment, whose runs alternate, or fathom trend over many results
+Each variant that both results have is held against itself: the second over the first. What else differs between the results (kernel, processor, \
+version of Fathom, the experiment's file) is named. The runs of one were made at another time than those of the other, and whatever changed in between, \
+a warmer room or a fuller disk too, is in the difference: variants of one experiment, whose runs alternate, or fathom trend over many results \
 are surer. Exit code 5 where a result is incomplete or was changed.
 
 Examples:
@@ -147,9 +147,9 @@ pub struct CompareArgs {
 /// `fathom trend`
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Results of one experiment at one scale, from machines with one processor, make a series, oldest first: of everything that the experiment asks,
-the ratio to its base, or the median where there is one variant. A result counts with five repeats of it or more; twenty results are the
-fewest that say anything, the last hundred count. What cannot be read, is incomplete, was changed, has no figure of five repeats, or is
+Results of one experiment at one scale, from machines with one processor, make a series, oldest first: of everything that the experiment asks, \
+the ratio to its base, or the median where there is one variant. A result counts with five repeats of it or more; twenty results are the \
+fewest that say anything, the last hundred count. What cannot be read, is incomplete, was changed, has no figure of five repeats, or is \
 another copy of a run counts in none, and is named. Kernels and versions of Fathom may differ: each change names them on both sides.
 
 Examples:

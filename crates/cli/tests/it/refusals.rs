@@ -69,7 +69,7 @@ fn a_result_directory_that_exists_is_refused_before_anything_starts() {
     fs::write(out.path().join("precious"), "data").unwrap();
     for args in [["run", "--simulate"].as_slice(), &["lab", "run"]] {
         let args = [args, &["vdo-vs-plain", "--out", text(out.path())]].concat();
-        refused(2, &args, &["exists already", "--out"]);
+        refused(4, &args, &["exists already", "--out"]);
     }
     assert_eq!(fs::read(out.path().join("precious")).unwrap(), b"data");
 }

@@ -181,7 +181,7 @@ fn backings_that_make_no_volume_are_refused_and_nothing_is_destroyed() {
     let precious = at("precious");
     fs::write(&precious, vec![7; 1 << 20]).unwrap();
     refused(4, &["uvdo", "create", text(&precious)], &["--destroy-data"]);
-    refused(2, &["uvdo", "create", text(&precious), "--size", "1G"], &["exists already"]);
+    refused(4, &["uvdo", "create", text(&precious), "--size", "1G"], &["exists already"]);
     refused(5, &["uvdo", "start", text(&precious), text(&run)], &["not a uvdo volume"]);
     refused(5, &["uvdo", "check", text(&precious)], &["not a uvdo volume"]);
     fs::write(at("short"), "precious\n").unwrap();

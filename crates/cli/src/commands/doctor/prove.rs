@@ -163,7 +163,7 @@ fn folder(args: &DoctorArgs, result: &ResultSet) -> Result<PathBuf, Failure> {
     });
     if out.exists() {
         let error = format!("{} exists already", out.display());
-        return Err(Failure::usage(error).with_help("name a new directory with --out"));
+        return Err(Failure::refused(error).with_help("name a new directory with --out"));
     }
     Ok(out)
 }

@@ -54,7 +54,7 @@ fn make_file(path: &Path, size: Option<Bytes>) -> Result<Option<File>, Failure> 
         (None, true) => Ok(None),
         (None, false) => Err(Failure::usage(format!("{} does not exist", path.display()))
             .with_help("give a device or a file, or --size for a new file")),
-        (Some(_), true) => Err(Failure::usage(format!("{} exists already", path.display()))
+        (Some(_), true) => Err(Failure::refused(format!("{} exists already", path.display()))
             .with_help("--size is for a new file: give another name, or leave it out")),
         (Some(size), false) => {
             let refused = |error: std::io::Error| {
