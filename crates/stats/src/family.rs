@@ -35,16 +35,16 @@ mod tests {
 
     const TWO: Factor = Factor { levels: 2, ordered: false };
 
-    /// The effects of two factors of which neither matters, over so many blocks that spread as much.
+    /// The effects of three factors of which none matters, over so many blocks that spread as much.
     fn none(blocks: u32) -> Effects {
         let trials = (0..blocks).flat_map(|block| {
-            (0..4).map(move |run| Trial {
+            (0..8).map(move |run| Trial {
                 block,
-                levels: vec![run / 2, run % 2],
+                levels: vec![run / 4, run / 2 % 2, run % 2],
                 value: 100.0 + ((block as usize * 7 + run * 5) % 11) as f64,
             })
         });
-        factorial::effects(&[TWO, TWO], &trials.collect::<Vec<_>>(), 0.03).unwrap()
+        factorial::effects(&[TWO; 3], &trials.collect::<Vec<_>>(), 0.03).unwrap()
     }
 
     #[test]
@@ -57,8 +57,8 @@ mod tests {
         assert!(six.iter().all(|(c, _)| c.verdict == Some(Verdict::Better)), "alone they are");
         let mut effects = none(5);
         judge_together(&mut six, &mut [(&mut effects, Better::Higher)]);
-        assert!(six.iter().all(|(c, _)| c.verdict == Some(Verdict::Unclear)), "nine claims");
-        assert!((six[0].0.p_adjusted.unwrap() - 18.0 / 252.0).abs() < 1e-12, "{:?}", six[0]);
+        assert!(six.iter().all(|(c, _)| c.verdict == Some(Verdict::Unclear)), "twelve claims");
+        assert!((six[0].0.p_adjusted.unwrap() - 24.0 / 252.0).abs() < 1e-12, "{:?}", six[0]);
         assert!(effects.effects.iter().all(|effect| effect.verdict == Verdict::Unclear));
     }
 
