@@ -37,11 +37,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
     if answers.is_empty() {
         answers.extend(pictures::of_commands(set, &rows, &mut charts));
     }
-    let idle = Idle::of(set);
-    charts.iter_mut().for_each(|chart| idle.cut(chart));
-    for chart in charts.iter_mut().filter(|chart| chart.lies_on_the_axis()) {
-        chart.y.scale = Scale::Log;
-    }
+    let idle = with_fitting_axes(set, &mut charts);
     if answers.is_empty() {
         answers.extend(answer(&rows, &charts, &each));
     }
@@ -93,6 +89,16 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         variants,
         figures: rows,
     }
+}
+
+/// Cuts time without load out of axes and reads by the logarithm what is read so alone; returns what was cut.
+fn with_fitting_axes(set: &ResultSet, charts: &mut [Chart]) -> Idle {
+    let idle = Idle::of(set);
+    charts.iter_mut().for_each(|chart| idle.cut(chart));
+    for chart in charts.iter_mut().filter(|chart| chart.lies_on_the_axis()) {
+        chart.y.scale = Scale::Log;
+    }
+    idle
 }
 
 fn gravest_first(findings: &[Finding]) -> Vec<Finding> {
