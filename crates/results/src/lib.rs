@@ -23,6 +23,7 @@ pub mod read;
 pub mod recover;
 pub mod seal;
 pub mod sink;
+mod standing;
 pub mod transcript;
 mod whole;
 pub mod writer;

@@ -14,6 +14,7 @@ use crate::parts::{self, LONGEST, LONGEST_EXPERIMENT};
 use crate::proofs::{self, KeptProof};
 use crate::recover::{RecoveredStage, recover};
 use crate::sink::DirSink;
+use crate::standing::standing;
 use crate::transcript::{self, TranscriptEntry};
 use crate::whole::{self, Lacks};
 use crate::writer::{CELL_RECORD, CELLS, EXPERIMENT, LAB, MANIFEST, ROWS, TRANSCRIPT};
@@ -222,7 +223,10 @@ fn read_from(dir: &Path, held: bool) -> Result<ResultSet, ReadError> {
     let lab_files = read_lab(&dir.join(LAB), &mut missing.lacks)?;
     let goes_on = if held { Some(false) } else { goes_on(dir, &manifest) };
     let incomplete = missing.reason(&manifest, goes_on);
-    let going_on = goes_on.filter(|on| *on).map(|_| standing(&manifest, &cells));
+    let going_on = goes_on.filter(|on| *on).map(|_| {
+        let states: Vec<CellState> = cells.iter().map(CellData::state).collect();
+        standing(&manifest, &states)
+    });
     let seal = checksums::check(dir).map_err(|(path, source)| ReadError::Io { path, source })?;
     Ok(ResultSet {
         path: dir.to_owned(),
@@ -324,26 +328,6 @@ fn goes_on(dir: &Path, manifest: &Manifest) -> Option<bool> {
         Err(TryLockError::WouldBlock) => Some(true),
         Err(TryLockError::Error(_)) => None,
     }
-}
-
-/// Returns where a run stands: `cell 4 of 10 runs (vdo, repeat 2); begun 2026-11-27T04:36:54Z`.
-fn standing(manifest: &Manifest, cells: &[CellData]) -> String {
-    let all = cells.iter().filter(|cell| cell.state() != CellState::Skipped).count();
-    let runs = cells.iter().find(|cell| cell.state() == CellState::Running);
-    let at = match runs {
-        Some(CellData { entry, .. }) => format!(
-            "cell {} of {all} runs ({}, repeat {})",
-            entry.index + 1,
-            entry.variant,
-            entry.repeat
-        ),
-        None => {
-            let ended = cells.iter().filter(|cell| cell.state().ended()).count();
-            format!("{ended} of {all} cells have ended, and none runs at the moment")
-        }
-    };
-    let since = manifest.resumed.last().map_or(&manifest.started_utc, |again| &again.started_utc);
-    format!("{at}; begun {since}")
 }
 
 /// The rows of a log, which may be missing.

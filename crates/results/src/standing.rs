@@ -1,0 +1,23 @@
+//! Where a run stands that still writes its result.
+
+use crate::model::{CellState, Manifest};
+
+/// Returns where a run stands whose cells are in these states: `cell 4 of 10 runs (vdo, repeat 2); begun 2026-11-27T04:36:54Z`.
+pub(crate) fn standing(manifest: &Manifest, states: &[CellState]) -> String {
+    let all = states.iter().filter(|state| **state != CellState::Skipped).count();
+    let each = || manifest.cells.iter().zip(states);
+    let at = match each().find(|(_, state)| **state == CellState::Running) {
+        Some((cell, _)) => format!(
+            "cell {} of {all} runs ({}, repeat {})",
+            cell.index + 1,
+            cell.variant,
+            cell.repeat
+        ),
+        None => {
+            let ended = states.iter().filter(|state| state.ended()).count();
+            format!("{ended} of {all} cells have ended, and none runs at the moment")
+        }
+    };
+    let since = manifest.resumed.last().map_or(&manifest.started_utc, |again| &again.started_utc);
+    format!("{at}; begun {since}")
+}
