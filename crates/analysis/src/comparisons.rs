@@ -1,10 +1,10 @@
 //! Every other variant against the first, in each metric that both have, and in what is asked and one has.
 
 use results::model::{AskedMetric, CellEntry, PlanFacts};
+use stats::factorial::Effects;
 use stats::{AtLooks, Comparison, Difference, Verdict};
 use units::{Better, Test};
 
-use crate::effects::EffectsDraft;
 use crate::scope::{Of, Scope};
 use crate::values::{MetricValues, Pair, pairs};
 use crate::variant::VariantFigures;
@@ -141,7 +141,7 @@ pub(crate) fn compare_all(
     plan: &PlanFacts,
     cells: &[CellEntry],
     looks: Option<&[u32]>,
-    effects: &mut [EffectsDraft],
+    effects: &mut [(&mut Effects, Better)],
 ) -> Vec<MetricComparison> {
     let questions = &plan.questions;
     let Some((base, others)) = variants.split_first() else { return Vec::new() };
@@ -344,11 +344,10 @@ pub fn asks(asked: &AskedMetric, scope: &Scope, metric: &str) -> bool {
 }
 
 /// Gives the verdicts on what is asked, with one correction over all of it.
-fn judge(drafts: &mut [Draft], effects: &mut [EffectsDraft]) {
+fn judge(drafts: &mut [Draft], effects: &mut [(&mut Effects, Better)]) {
     let asked = drafts.iter_mut().filter(|draft| draft.judged().is_some());
     let mut family: Vec<_> = asked.map(|draft| (&mut draft.comparison, draft.better)).collect();
-    let mut effects: Vec<_> = effects.iter_mut().map(|one| (&mut one.all, one.better)).collect();
-    stats::judge_together(&mut family, &mut effects);
+    stats::judge_together(&mut family, effects);
 }
 
 /// Judges a sequential run, looked at while repeats came in: all that is asked shares the error of each look.

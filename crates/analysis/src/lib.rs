@@ -58,7 +58,7 @@ pub struct Analysis {
     pub simulated: bool,
     /// Why the result is not whole; `None` when it is.
     pub incomplete: Option<String>,
-    /// Where the run stands that still writes the result; `None` when none does.
+    /// The stand of the run that still writes the result; `None` when none does.
     pub going_on: Option<String>,
     /// Which of its files are not as the run left them; `None` when none is known to be.
     pub changed: Option<String>,
@@ -137,8 +137,9 @@ fn compared(
     effects: &mut [EffectsDraft],
 ) -> Vec<MetricComparison> {
     let (plan, cells) = (&result.manifest.plan, &result.manifest.cells);
-    let mut all =
-        comparisons::compare_all(variants, plan, cells, looks(result).as_deref(), effects);
+    let mut effects: Vec<_> = effects.iter_mut().map(|one| (&mut one.all, one.better)).collect();
+    let looks = looks(result);
+    let mut all = comparisons::compare_all(variants, plan, cells, looks.as_deref(), &mut effects);
     let questions = unanswered::open_to(result);
     for new in variants.iter().skip(1) {
         let sides = (&variants[0], new);

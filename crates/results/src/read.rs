@@ -38,7 +38,7 @@ pub struct ResultSet {
     pub proofs: Vec<KeptProof>,
     /// Why it is not whole; `None` when it is.
     pub incomplete: Option<String>,
-    /// Where the run stands that still writes it, in words; `None` where none does, or where no lock tells.
+    /// The stand of the run that still writes it, in words; `None` where none does, or where no lock tells.
     pub going_on: Option<String>,
     /// Tells whether its files are as the run left them.
     pub seal: Seal,

@@ -1,4 +1,4 @@
-//! Where a run stands that still writes its result.
+//! The stand of a run that still writes its result.
 
 use crate::model::{CellState, Manifest};
 

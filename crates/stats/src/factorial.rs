@@ -54,9 +54,9 @@ pub struct Effect {
     pub high: f64,
     /// The two-sided p-value of the claim that it points to: beyond what does not matter, or within it.
     pub p: f64,
-    /// The p-value after Holm's correction over all that is claimed, set by [`crate::judge_together`].
+    /// The p-value after Holm's correction over all that is claimed, set where all are judged together.
     pub p_adjusted: Option<f64>,
-    /// The verdict, set by [`crate::judge_together`]; `Same` of two changes: they do not depend on each other.
+    /// The verdict, set where all are judged together; `Same` of two changes: they do not depend on each other.
     pub verdict: Verdict,
     claim: Claim,
 }
@@ -296,7 +296,10 @@ mod tests {
 
     fn judged(factors: &[Factor], trials: &[Trial]) -> Effects {
         let mut all = effects(factors, trials, 0.03).unwrap();
-        crate::judge_together(&mut [], &mut [(&mut all, Better::Higher)]);
+        let p: Vec<f64> = all.effects.iter().map(|effect| effect.p).collect();
+        if all.blocks > 1 {
+            settle_effects(&mut [(&mut all, Better::Higher)], &crate::holm(&p));
+        }
         all
     }
 

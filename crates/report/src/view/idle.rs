@@ -11,7 +11,7 @@ use super::{Chart, Mark};
 
 /// The share of an axis that may be without load before it is cut.
 const MOST: f64 = 0.5;
-/// What is left of a stretch without load, as a share of the time with load.
+/// The rest of a stretch without load, as a share of the time with load.
 const LEFT: f64 = 0.05;
 
 /// Stretches of the seconds since the first measured stage began in which no cell had a load, as an axis leaves them out.
@@ -19,7 +19,7 @@ const LEFT: f64 = 0.05;
 pub struct Idle {
     /// Begin and end of each, seconds, in their order; none where nothing is cut.
     stretches: Vec<(f64, f64)>,
-    /// What is left of each, seconds.
+    /// The rest of each, seconds.
     left: f64,
 }
 

@@ -73,7 +73,7 @@ pub struct View {
     pub accelerator: String,
     /// Tells whether layers and engine were simulated twins: no figure is real then.
     pub simulated: bool,
-    /// Where the run stands that still writes the result; `None` when none does.
+    /// The stand of the run that still writes the result; `None` when none does.
     pub going_on: Option<String>,
     /// Tells whether every cell of the plan ended and no row was lost.
     pub complete: bool,
@@ -103,7 +103,7 @@ pub struct View {
     pub machine: Vec<MachineRow>,
     /// Names of the measured stages in their order.
     pub stages: Vec<String>,
-    /// What axes over several stages leave out.
+    /// The time that axes over several stages leave out.
     pub idle: idle::Idle,
     /// The stages that began after the first measured one, for each variant.
     pub starts: Vec<Vec<StageStart>>,
