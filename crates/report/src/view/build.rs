@@ -11,7 +11,8 @@ use super::sentence::Detail;
 use super::{
     Cell, Chart, Content, FigureRow, Of, Part, Scale, Variant, View, caches, clock, commands,
     courses, curves, driven, effects, facts, figures, glossary, grids, headline, heat, jobs,
-    latency, layers, machine, pictures, sentence, states, strips, throughput, trees, trust, why,
+    ladders, latency, layers, machine, pictures, sentence, states, strips, throughput, trees,
+    trust, why,
 };
 use crate::wording;
 use stats::Verdict;
@@ -69,6 +70,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         effects,
         courses: courses::courses(analysis),
         caches: caches::caches(analysis),
+        ladders: ladders::ladders(analysis),
         jobs: jobs::rows(analysis),
         expectations: analysis.expectations.clone(),
         reported: analysis.reported.clone(),
