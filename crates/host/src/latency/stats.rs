@@ -16,6 +16,7 @@ const DONE: [usize; 2] = [0, 4];
 pub(super) struct Region {
     dm: Dm,
     node: String,
+    program: String,
     id: String,
 }
 
@@ -39,7 +40,7 @@ impl Region {
         if id.parse::<u32>().is_err() {
             return Err(io::Error::other(format!("the device mapper answered '{id}'")));
         }
-        Ok(Self { dm, node: node.to_owned(), id })
+        Ok(Self { dm, node: node.to_owned(), program: program.to_owned(), id })
     }
 
     /// Reads what was counted.
@@ -54,8 +55,11 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // It is gone with its node, where that is gone.
-        let _ = self.dm.message(&self.node, &format!("@stats_delete {}", self.id));
+        // It is gone with its node, where that is gone; another node of that name has regions of others by the same number.
+        let listed = self.dm.message(&self.node, "@stats_list").unwrap_or_default();
+        for id in ids(&listed, &|program: &str| program == self.program) {
+            let _ = self.dm.message(&self.node, &format!("@stats_delete {id}"));
+        }
     }
 }
 
