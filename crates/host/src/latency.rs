@@ -4,7 +4,6 @@
 
 mod ends;
 mod ring;
-mod stats;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -22,9 +21,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 use ends::{Happened, Moment, Traced};
 use ring::Format;
-use stats::Region;
-pub(crate) use stats::{delete, regions};
 
+use crate::dm_stats::Region;
 use crate::trace;
 
 /// Time between two readings of the kernel's buffers.
@@ -57,7 +55,7 @@ enum Measured {
     Not(Unmeasured),
 }
 
-/// What is traced, in an instance of its own.
+/// Events of devices, in a trace instance of their own.
 #[derive(Debug)]
 struct Trace {
     at: PathBuf,

@@ -7,6 +7,7 @@ mod backing;
 mod capabilities;
 mod child;
 mod claim;
+mod dm_stats;
 mod environment;
 mod error;
 mod executor;

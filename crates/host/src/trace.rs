@@ -8,7 +8,7 @@ pub(crate) use runs::WriteRuns;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::latency;
+use crate::dm_stats;
 
 /// Directories in which tracefs may be mounted, those of newer kernels first.
 const ROOTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
@@ -140,8 +140,8 @@ pub(crate) fn end(instance: &str) -> io::Result<()> {
 /// # Errors
 /// `EBUSY` while somebody reads in one.
 pub(crate) fn end_those(are: impl Fn(&str) -> bool) -> io::Result<()> {
-    for (node, id) in latency::regions(&are) {
-        latency::delete(&node, &id)?;
+    for (node, id) in dm_stats::regions(&are) {
+        dm_stats::delete(&node, &id)?;
     }
     let Some(instances) = instances() else { return Ok(()) };
     for name in names(&instances).filter(|name| are(name)) {
@@ -169,7 +169,7 @@ pub(crate) fn left(tag: &str) -> Vec<String> {
 pub(crate) fn left_of(are: impl Fn(&str) -> bool) -> Vec<String> {
     let all = instances().into_iter().flat_map(|instances| names(&instances));
     let traces = all.filter(|name| are(name));
-    let regions = latency::regions(&are).into_iter();
+    let regions = dm_stats::regions(&are).into_iter();
     let regions = regions.map(|(node, id)| format!("statistics {id} of the mapped device {node}"));
     traces.map(|name| format!("trace instance {name}")).chain(regions).collect()
 }

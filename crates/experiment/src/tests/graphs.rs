@@ -221,7 +221,8 @@ fn latency_by_layer_is_of_every_block_device_over_those_that_it_stands_on_and_of
             "name = \"x\"\nabout = \"\"\nrepeat = 1\n{key}\n[devices.data]\nsize = \"20G\"\n[devices.fast]\nsize = \"1G\"\n\
              [[stack]]\nlayer = \"lvmcache\"\nname = \"cache\"\non = {{ origin = \"data\", cache = \"fast\" }}\n\
              [[stack]]\nlayer = \"vdo\"\nlogical_size = \"20G\"\n[[stack]]\nlayer = \"xfs\"\n\
-             [[stage]]\ndo = \"load\"\nmeasure = true\nops = {{ randwrite = 100 }}\nfile_size = \"1G\"\nduration = \"5s\"\n"
+             [[stage]]\ndo = \"layout\"\nname = \"files\"\nsize = \"1G\"\n\
+             [[stage]]\ndo = \"load\"\nmeasure = true\nfiles = \"files\"\nops = {{ randwrite = 100 }}\nduration = \"5s\"\n"
         )
     };
     let planned = |key: &str| {

@@ -20,7 +20,7 @@ pub(super) enum Moment {
     BioEnd,
 }
 
-/// What happened.
+/// An event of the kernel.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Happened {
     pub at_ns: u64,

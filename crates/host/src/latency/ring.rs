@@ -81,7 +81,7 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 
-/// Where the data of a page begin: after its time, and a `long` with their length.
+/// The place at which the data of a page begin: after its time, and a `long` with their length.
 const DATA: usize = 16;
 /// The bits of that word which are a length.
 const LENGTH: u64 = 0x000f_ffff;

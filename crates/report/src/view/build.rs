@@ -26,8 +26,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
     let mut charts = curves::charts(plan, &rows);
     let by_job = jobs::charts(set, None, None);
     let each: Vec<String> = by_job.iter().map(|chart| chart.id.clone()).collect();
-    charts.extend(by_job);
-    charts.extend(trees::charts(set).into_iter().chain(throughput::charts(set)));
+    charts.extend(by_job.into_iter().chain(trees::charts(set)).chain(throughput::charts(set)));
     charts.extend(latency::charts(set).into_iter().chain(heat::charts(set)));
     charts.extend(strips::charts(set, analysis, &rows));
     let threads = layers::threads(set);

@@ -9,6 +9,8 @@ mod documents;
 #[cfg(test)]
 mod drawn;
 #[cfg(test)]
+mod ladders;
+#[cfg(test)]
 mod many;
 #[cfg(test)]
 mod page;

@@ -13,7 +13,7 @@ const DONE: [usize; 2] = [0, 4];
 
 /// A region of statistics of a node, which is deleted when this is dropped.
 #[derive(Debug)]
-pub(super) struct Region {
+pub(crate) struct Region {
     dm: Dm,
     node: String,
     program: String,
@@ -22,7 +22,7 @@ pub(super) struct Region {
 
 /// I/Os of a node since its region was made.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct NodeCounts {
+pub(crate) struct NodeCounts {
     pub reads: u64,
     pub writes: u64,
     /// I/Os by the step of their latency, in order.
@@ -34,7 +34,7 @@ impl Region {
     ///
     /// # Errors
     /// When the kernel keeps no statistics, or nobody may ask for them.
-    pub(super) fn create(node: &str, program: &str) -> io::Result<Self> {
+    pub(crate) fn create(node: &str, program: &str) -> io::Result<Self> {
         let dm = Dm::open()?;
         let id = dm.message(node, &create(program))?.trim().to_owned();
         if id.parse::<u32>().is_err() {
@@ -47,7 +47,7 @@ impl Region {
     ///
     /// # Errors
     /// When the node or its region is gone, or the kernel answers something else.
-    pub(super) fn read(&self) -> io::Result<NodeCounts> {
+    pub(crate) fn read(&self) -> io::Result<NodeCounts> {
         let text = self.dm.message(&self.node, &format!("@stats_print {}", self.id))?;
         counts(&text).ok_or_else(|| io::Error::other(format!("no statistics: '{}'", text.trim())))
     }
