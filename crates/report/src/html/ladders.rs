@@ -24,7 +24,7 @@ fn one(row: &LadderRow) -> Markup {
     html! {
         h3 { (dot(row.of.variant)) (row.text) }
         div.scroll tabindex="0" role="region" aria-label={ "Latency by layer: " (row.name) } { table {
-            thead { tr { th.text scope="col" { "Layer" } th.text scope="col" { "p99" }
+            thead { tr { th.text scope="col" { "Layer" } th.text scope="col" { "Part of the p99" }
                 @for head in HEADS.into_iter().chain([LAST]) { th scope="col" { (head) } } } }
             tbody { @for (rung, depth) in ladder.rungs.iter().zip(depths(ladder)) { tr {
                 th.name scope="row" style={ "padding-left:" (14 + 14 * depth) "px" } {

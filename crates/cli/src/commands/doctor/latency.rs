@@ -58,16 +58,31 @@ impl Measuring {
 
 /// The block devices of a stack, each with those that it stands on.
 fn devices(stack: &StandingStack) -> Vec<PlacedDevice> {
-    let is_block = |node: &&Node| !node.id.starts_with('/');
     // A reading has a blank behind each name.
     let name = |node: &Node| node.name.replace(' ', "_");
     let placed = stack.nodes.iter().filter(is_block).map(|node| PlacedDevice {
         name: name(node),
         // The kernel writes a slash of a name so.
         path: format!("/dev/{}", node.id.replace('!', "/")),
-        on: node.on.iter().filter_map(|(_, id)| stack.node(id)).map(name).collect(),
+        on: under(stack, node, stack.nodes.len()).into_iter().map(name).collect(),
     });
     placed.collect()
+}
+
+/// Mounted file systems are called by their directories.
+fn is_block(node: &&Node) -> bool {
+    !node.id.starts_with('/')
+}
+
+/// The devices right under a node; those of a file system are under what lies in a file on it. `depth` ends a circle.
+fn under<'a>(stack: &'a StandingStack, node: &Node, depth: usize) -> Vec<&'a Node> {
+    let below = node.on.iter().filter_map(|(_, id)| stack.node(id));
+    let each = below.flat_map(|own| match (is_block(&own), depth) {
+        (true, _) => vec![own],
+        (false, 0) => Vec::new(),
+        (false, _) => under(stack, own, depth - 1),
+    });
+    each.collect()
 }
 
 /// Returns the ladder for people.
@@ -97,13 +112,20 @@ mod tests {
             nodes: vec![
                 node("/srv", "/srv", &["dm-0"]),
                 node("dm-0", "a pool", &["cciss!c0d0"]),
+                node("loop0", "loop0", &["/srv"]),
                 node("cciss!c0d0", "cciss!c0d0", &["gone"]),
             ],
             ..StandingStack::default()
         };
         let placed = devices(&stack);
         let names: Vec<_> = placed.iter().map(|own| (&*own.name, &*own.path)).collect();
-        assert_eq!(names, [("a_pool", "/dev/dm-0"), ("cciss!c0d0", "/dev/cciss/c0d0")]);
-        assert_eq!((&placed[0].on[..], placed[1].on.len()), (&["cciss!c0d0".to_owned()][..], 0));
+        let wanted = ["/dev/dm-0", "/dev/loop0", "/dev/cciss/c0d0"];
+        assert_eq!(names, [("a_pool", wanted[0]), ("loop0", wanted[1]), ("cciss!c0d0", wanted[2])]);
+        let on: Vec<_> = placed.iter().map(|own| own.on.join(" ")).collect();
+        assert_eq!(
+            on,
+            ["cciss!c0d0", "a_pool", ""],
+            "what lies in a file stands on its file system's device"
+        );
     }
 }
