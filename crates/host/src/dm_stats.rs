@@ -57,7 +57,7 @@ impl Drop for Region {
     fn drop(&mut self) {
         // It is gone with its node, where that is gone; another node of that name has regions of others by the same number.
         let listed = self.dm.message(&self.node, "@stats_list").unwrap_or_default();
-        for id in ids(&listed, &|program: &str| program == self.program) {
+        for (id, _) in ids(&listed, &|program: &str| program == self.program) {
             let _ = self.dm.message(&self.node, &format!("@stats_delete {id}"));
         }
     }
@@ -81,8 +81,18 @@ fn counts(text: &str) -> Option<NodeCounts> {
     (steps.len() == wanted).then_some(NodeCounts { reads: reads?, writes: writes?, steps })
 }
 
-/// Regions of a name, or of that with a number: each with its node.
-pub(crate) fn regions(is_of: impl Fn(&str) -> bool) -> Vec<(String, String)> {
+/// A region of statistics that is there.
+pub(crate) struct Found {
+    /// Its node.
+    pub node: String,
+    /// Its number there.
+    pub id: String,
+    /// The program that it is of.
+    pub program: String,
+}
+
+/// Regions of all nodes by the names of their programs.
+pub(crate) fn regions(is_of: impl Fn(&str) -> bool) -> Vec<Found> {
     // Opening its control node would load the device mapper.
     if !Path::new("/sys/module/dm_mod").exists() {
         return Vec::new();
@@ -91,30 +101,33 @@ pub(crate) fn regions(is_of: impl Fn(&str) -> bool) -> Vec<(String, String)> {
     let nodes = dm.names().unwrap_or_default().into_iter();
     let of_node = |node: String| {
         let listed = dm.message(&node, "@stats_list").unwrap_or_default();
-        let own = ids(&listed, &is_of);
-        own.into_iter().map(|id| (node.clone(), id)).collect::<Vec<_>>()
+        let own = ids(&listed, &is_of).into_iter();
+        own.map(|(id, program)| Found { node: node.clone(), id, program }).collect::<Vec<_>>()
     };
     nodes.flat_map(of_node).collect()
 }
 
-/// Numbers of the regions in an answer to `@stats_list` whose program has this name.
-fn ids(listed: &str, is_of: &impl Fn(&str) -> bool) -> Vec<String> {
+/// Numbers and programs of the regions in an answer to `@stats_list`, by the names of their programs.
+fn ids(listed: &str, is_of: &impl Fn(&str) -> bool) -> Vec<(String, String)> {
     let own = listed.lines().filter_map(|line| {
         let (id, rest) = line.split_once(':')?;
         // The place, the step, the program.
-        is_of(rest.split_whitespace().nth(2)?).then(|| id.trim().to_owned())
+        let program = rest.split_whitespace().nth(2)?;
+        is_of(program).then(|| (id.trim().to_owned(), program.to_owned()))
     });
     own.collect()
 }
 
-/// Deletes a region; fine where it is gone.
-///
-/// # Errors
-/// When the kernel refuses.
-pub(crate) fn delete(node: &str, id: &str) -> io::Result<()> {
-    match Dm::open()?.message(node, &format!("@stats_delete {id}")) {
-        Err(error) if error.raw_os_error() == Some(libc::ENXIO) => Ok(()),
-        done => done.map(drop),
+impl Found {
+    /// Deletes it; fine where it is gone.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub(crate) fn delete(&self) -> io::Result<()> {
+        match Dm::open()?.message(&self.node, &format!("@stats_delete {}", self.id)) {
+            Err(error) if error.raw_os_error() == Some(libc::ENXIO) => Ok(()),
+            done => done.map(drop),
+        }
     }
 }
 
@@ -149,8 +162,11 @@ mod tests {
     fn regions_of_other_programs_are_not_ours() {
         let listed = "0: 0+2097152 2097152 dmstats -\n\
                       3: 0+2097152 2097152 fathom_0badcafe_latency.1 - precise_timestamps histogram:1,2\n";
-        assert_eq!(ids(listed, &|program| program.starts_with("fathom_0badcafe")), ["3"]);
-        assert_eq!(ids(listed, &|program| program == "fathom"), Vec::<String>::new());
-        assert_eq!(ids("", &|_| true), Vec::<String>::new());
+        assert_eq!(
+            ids(listed, &|program| program.starts_with("fathom_0badcafe")),
+            [("3".to_owned(), "fathom_0badcafe_latency.1".to_owned())]
+        );
+        assert_eq!(ids(listed, &|program| program == "fathom"), []);
+        assert_eq!(ids("", &|_| true), []);
     }
 }

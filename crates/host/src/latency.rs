@@ -84,7 +84,7 @@ fn is_abandoned(name: &str) -> bool {
 
 /// Returns the names of what processes left that measured latencies and were killed.
 pub fn abandoned() -> Vec<String> {
-    trace::left_of(is_abandoned)
+    trace::left_of(is_abandoned).into_iter().map(|(what, _)| what).collect()
 }
 
 /// Removes what [`abandoned`] tells of.

@@ -8,7 +8,10 @@ pub(crate) use runs::WriteRuns;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use layers::step::Action;
+
 use crate::dm_stats;
+use crate::leftovers::Removal;
 
 /// Directories in which tracefs may be mounted, those of newer kernels first.
 const ROOTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
@@ -140,9 +143,7 @@ pub(crate) fn end(instance: &str) -> io::Result<()> {
 /// # Errors
 /// `EBUSY` while somebody reads in one.
 pub(crate) fn end_those(are: impl Fn(&str) -> bool) -> io::Result<()> {
-    for (node, id) in dm_stats::regions(&are) {
-        dm_stats::delete(&node, &id)?;
-    }
+    dm_stats::regions(&are).iter().try_for_each(dm_stats::Found::delete)?;
     let Some(instances) = instances() else { return Ok(()) };
     for name in names(&instances).filter(|name| are(name)) {
         match std::fs::remove_dir(instances.join(name)) {
@@ -161,17 +162,28 @@ fn names(instances: &Path) -> impl Iterator<Item = String> + use<> {
 
 /// Trace instances, and statistics of the device mapper, of the run with this tag.
 pub(crate) fn left(tag: &str) -> Vec<String> {
-    let ours = format!("fathom_{tag}");
-    left_of(|name| name.contains(&ours))
+    removals(tag).into_iter().map(|removal| removal.what).collect()
 }
 
-/// Trace instances, and statistics of the device mapper, by their names.
-pub(crate) fn left_of(are: impl Fn(&str) -> bool) -> Vec<String> {
+/// Returns what removes them.
+pub(crate) fn removals(tag: &str) -> Vec<Removal> {
+    let ours = format!("fathom_{tag}");
+    let removal = |(what, name): (String, String)| {
+        let actions = vec![Action::Untrace { instance: name.clone() }];
+        Removal { what, name, actions, above: true }
+    };
+    left_of(|name| name.contains(&ours)).into_iter().map(removal).collect()
+}
+
+/// Trace instances, and statistics of the device mapper, by their names: each in words, and its name.
+pub(crate) fn left_of(are: impl Fn(&str) -> bool) -> Vec<(String, String)> {
     let all = instances().into_iter().flat_map(|instances| names(&instances));
-    let traces = all.filter(|name| are(name));
+    let traces = all.filter(|name| are(name)).map(|name| (format!("trace instance {name}"), name));
     let regions = dm_stats::regions(&are).into_iter();
-    let regions = regions.map(|(node, id)| format!("statistics {id} of the mapped device {node}"));
-    traces.map(|name| format!("trace instance {name}")).chain(regions).collect()
+    let regions = regions.map(|found| {
+        (format!("statistics {} of the mapped device {}", found.program, found.node), found.program)
+    });
+    traces.chain(regions).collect()
 }
 
 #[cfg(test)]

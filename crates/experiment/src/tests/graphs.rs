@@ -244,8 +244,8 @@ fn latency_by_layer_is_of_every_block_device_over_those_that_it_stands_on_and_of
         ("vdo-pool", "vdo-data"),
         ("vdo-data", "cache"),
         ("cache", "fast data"),
-        ("fast", ""),
         ("data", ""),
+        ("fast", ""),
     ];
     let wanted = wanted.map(|(name, on)| (name, on.to_owned()));
     assert_eq!(placed, wanted);

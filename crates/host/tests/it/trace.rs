@@ -199,11 +199,16 @@ fn latency_of_a_device_is_counted_by_steps_and_what_is_merged_counts_each() {
     std::thread::sleep(std::time::Duration::from_millis(20));
     let after = samplers.mark("after").remove(0);
     let left = executor.leftovers("0badbeef");
+    // After a kill it goes by what is there, whatever was planned.
+    let removals = executor.removals("0badbeef");
     samplers.stop();
     let undone = executor.undo_all();
     Command::new("losetup").args(["--detach", &path]).status().unwrap();
     assert!(undone.iter().all(|record| record.error.is_none()), "{undone:?}");
     assert_eq!(left.len(), 1, "{left:?}");
+    let (what, name) = (&removals[0].what, &removals[0].name);
+    assert_eq!((what, removals[0].actions.len()), (&left[0], 1));
+    assert_eq!(removals[0].actions[0], Action::Untrace { instance: name.clone() });
     assert!(executor.leftovers("0badbeef").is_empty());
     let found = layers::machine::device_latencies(&before.fields, &after.fields, &devices);
     let data = &found[0];
