@@ -11,6 +11,8 @@ mod counters;
 mod courses;
 mod effects;
 mod expectations;
+mod ladder;
+mod ladders;
 mod looks;
 mod places;
 mod reported;
@@ -35,6 +37,8 @@ pub use courses::{Change, EndGrowth, RunCourse};
 use effects::EffectsDraft;
 pub use effects::{FactorEffect, FactorEffects, LevelChange, level_number, own_name};
 pub use expectations::{Evidence, Expectation, ExpectationOutcome};
+pub use ladder::{LOAD, Ladder, Maker, Rung, RungLatency, ladder};
+pub use ladders::StageLadder;
 pub use looks::looks;
 pub use reported::{Reported, ReportedRow};
 pub use scope::{Of, Scope};
@@ -73,6 +77,8 @@ pub struct Analysis {
     pub effects: Vec<FactorEffects>,
     /// The course of each cache over time.
     pub caches: Vec<CacheCourse>,
+    /// Latency by layer, where it was asked for.
+    pub ladders: Vec<StageLadder>,
     /// Expectations and their outcomes.
     pub expectations: Vec<Expectation>,
     /// Figures that the source reported, beside those that were found here.
@@ -109,6 +115,7 @@ pub fn analyse(result: &ResultSet) -> Analysis {
         comparisons,
         effects,
         caches: cache_courses::courses(result),
+        ladders: ladders::ladders(result),
         expectations: expectations::check_expectations(plan, &variants),
         reported: reported::beside(plan, &variants),
         stages: stages.into_iter().map(str::to_owned).collect(),

@@ -111,9 +111,10 @@ fn planned<'t>(
         mistakes.extend(of_figures(&parsed, &read, &variants));
     }
     let differ = devices::fit(&mut read.devices, &choices.sizes);
+    let of_run = (choices.run_tag.as_str(), parsed.latency_by_layer);
     // What layers and stages make of a file of which parts are missing says nothing.
     let built = match whole {
-        true => build(&variants.all, &read, &corpora, &choices.run_tag).unwrap_or_else(|wrong| {
+        true => build(&variants.all, &read, &corpora, of_run).unwrap_or_else(|wrong| {
             mistakes.extend(wrong);
             Vec::new()
         }),
@@ -166,13 +167,13 @@ fn build<'a, 't>(
     variants: &'a [Variant<'t>],
     read: &'a Read,
     corpora: &AllCorpora,
-    run_tag: &str,
+    of_run: (&str, bool),
 ) -> Result<Vec<PlannedVariant<'a, 't>>, Vec<Diagnostic>> {
     let one = |(i, variant): (usize, &'a Variant<'t>)| {
         let devices = &read.devices[i];
-        let stack = graph::build(&read.stacks[i], devices, &read.environments[i], run_tag)?;
+        let stack = graph::build(&read.stacks[i], devices, &read.environments[i], of_run)?;
         let brought = (devices, &corpora.variants[i]);
-        let stages = stages::plan(&read.stages[i], variant, &stack, brought, run_tag)?;
+        let stages = stages::plan(&read.stages[i], variant, &stack, brought, of_run.0)?;
         Ok(PlannedVariant { variant, devices, machine: read.machines[i].clone(), stack, stages })
     };
     variants.iter().enumerate().map(one).collect()

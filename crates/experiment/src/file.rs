@@ -47,6 +47,11 @@ const WRITE_RUNS: Key = Key {
     takes: "true to record the length of runs of writes",
     example: "true",
 };
+const LATENCY_BY_LAYER: Key = Key {
+    name: "latency_by_layer",
+    takes: "true to measure the latency of every block device of the stack",
+    example: "true",
+};
 const FILE: Key = key("file", "the path of a file that is copied from", "\"data.img\"");
 const EXPECT: Key =
     key("expect", "tables: [[expect]]", "[{ metric = \"iops\", variant = \"b\", above = 1000 }]");
@@ -69,6 +74,8 @@ pub(crate) struct File<'t> {
     pub about: String,
     pub source: Option<String>,
     pub repeat: Repeat,
+    /// Tells whether the latency of every block device of the stack is measured.
+    pub latency_by_layer: bool,
     /// Byte range of `repeat`, where it is written.
     pub repeat_at: Option<std::ops::Range<usize>>,
     pub devices: Vec<Named<Device<'t>>>,
@@ -154,6 +161,7 @@ impl<'t> File<'t> {
         let about = keep(root.need::<String>(&ABOUT).map(Some), m);
         let source = keep(root.take::<String>(&SOURCE), m);
         let repeat = keep(root.take::<Repeat>(&REPEAT), m);
+        let by_layer = keep(root.take::<bool>(&LATENCY_BY_LAYER), m);
         let devices = keep(root.table(&DEVICES, "A list of devices"), m);
         let devices = devices.map(|table| table.named_tables(&DEVICES, "A device")).transpose();
         let devices = each(keep(devices, m).unwrap_or_default(), Device::read, m);
@@ -186,6 +194,7 @@ impl<'t> File<'t> {
             about: about.map(Spanned::into_inner).unwrap_or_default(),
             source: source.map(Spanned::into_inner),
             repeat: repeat.as_ref().map_or(REPEATS, |repeat| *repeat.get_ref()),
+            latency_by_layer: by_layer.is_some_and(Spanned::into_inner),
             repeat_at: repeat.map(|repeat| repeat.span()),
             devices,
             corpora,

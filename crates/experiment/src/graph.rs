@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use layers::environment::AskedSetting;
-use layers::probe::{NamedDevice, Probe};
+use layers::probe::{NamedDevice, PlacedDevice, Probe};
 use layers::step::Step;
 use layers::{Input, InputKind, Kind, Offer, Place};
 use results::model::LayerFacts;
@@ -40,6 +40,8 @@ pub(crate) struct StackPlan {
     pub needs: Needs,
     /// Every block device of the stack, the devices first.
     nodes: Vec<NamedDevice>,
+    /// The same, the uppermost first, with those that they stand on.
+    placed: Vec<PlacedDevice>,
     /// Name of the layer that stands on a device or layer, by the name of the lower one.
     taken: BTreeMap<String, String>,
 }
@@ -58,7 +60,7 @@ pub(crate) fn build(
     variant: &VariantStack,
     devices: &Devices,
     environment: &[AskedSetting],
-    run_tag: &str,
+    (run_tag, latency_by_layer): (&str, bool),
 ) -> Result<StackPlan, Vec<Diagnostic>> {
     let mut built = StackPlan::empty();
     let Devices { sizes, models, attributes, recorded, .. } = devices;
@@ -85,6 +87,9 @@ pub(crate) fn build(
         built.add(layer, before, run_tag).map_err(|mistake| vec![mistake])?;
     }
     built.probes.extend(layers::machine::probes(&built.nodes));
+    if latency_by_layer {
+        built.measure_latency(run_tag);
+    }
     Ok(built)
 }
 
@@ -107,6 +112,7 @@ impl StackPlan {
             allocate: Vec::new(),
             needs: Needs::default(),
             nodes: Vec::new(),
+            placed: Vec::new(),
             taken: BTreeMap::new(),
         }
     }
@@ -183,7 +189,29 @@ impl StackPlan {
         let on = BTreeMap::new();
         let computed = Vec::new();
         self.facts.push(LayerFacts { layer: "device".into(), name, settings, on, computed });
+        let name = role.to_owned();
+        self.placed.push(PlacedDevice { name, path: device.clone(), on: Vec::new() });
         self.nodes.push(NamedDevice { name: role.to_owned(), path: device });
+    }
+
+    /// Places the block devices of a layer over those that it stands on: the uppermost of them is called like the layer.
+    fn place(&mut self, nodes: &[NamedDevice], on: &BTreeMap<String, String>) {
+        let below = on.values().filter(|name| self.placed.iter().any(|own| own.name == **name));
+        let below: Vec<String> = below.cloned().collect();
+        let next = |at: usize| nodes.get(at + 1).map(|next| vec![next.name.clone()]);
+        let placed = nodes.iter().enumerate().map(|(at, node)| PlacedDevice {
+            name: node.name.clone(),
+            path: node.path.clone(),
+            on: next(at).unwrap_or_else(|| below.clone()),
+        });
+        self.placed.splice(0..0, placed.collect::<Vec<_>>());
+    }
+
+    /// Measures the latency of every block device of the stack.
+    fn measure_latency(&mut self, run_tag: &str) {
+        let (step, probe) = layers::machine::measure_latency(self.placed.clone(), run_tag);
+        self.up.push(step);
+        self.probes.push(probe);
     }
 
     /// Records the writes to a device, for the length of their runs.
@@ -227,6 +255,7 @@ impl StackPlan {
         if kind.one_block_size {
             alike::block_sizes(written, &on, &self.facts)?;
         }
+        let below = on.clone();
         let place = Place { name: &written.name, run_tag, inputs: &inputs };
         let raised = layer.raise(&place).map_err(|error| mistake(error).resting())?;
         self.layers.push(PlacedLayer {
@@ -246,6 +275,7 @@ impl StackPlan {
         self.ready.extend(raised.ready);
         self.settle.splice(0..0, raised.settle);
         self.probes.extend(raised.probes);
+        self.place(&raised.nodes, &below);
         self.nodes.extend(raised.nodes);
         self.allocate.extend(raised.allocate.map(|_| written.name.clone()));
         self.top = Target { name: written.name.clone(), offer: raised.offer.clone() };

@@ -440,7 +440,9 @@ impl Machine for RealMachine {
     }
 
     fn removals(&mut self, tag: &str) -> Vec<Removal> {
-        leftovers::removals(tag, &self.owned)
+        let mut all = leftovers::removals(tag, &self.owned);
+        all.extend(trace::removals(tag));
+        all
     }
 
     fn in_directories(&mut self, tag: &str) -> Vec<String> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use layers::probe::{NamedDevice, Source};
+use layers::probe::{NamedDevice, PlacedDevice, Source};
 
 use crate::StepError;
 
@@ -53,6 +53,15 @@ pub(crate) fn resolve_source(names: &Names, source: &Source) -> Result<Source, S
             Source::Trace { instance: text(instance)?, event: event.clone() }
         }
         Source::WriteRuns { instance } => Source::WriteRuns { instance: text(instance)? },
+        Source::Latency { instance, devices } => {
+            let placed = devices.iter().map(|device| {
+                Ok::<_, StepError>(PlacedDevice { path: text(&device.path)?, ..device.clone() })
+            });
+            Source::Latency {
+                instance: text(instance)?,
+                devices: placed.collect::<Result<_, _>>()?,
+            }
+        }
         Source::FileSystem { filesystem, device, attribute } => Source::FileSystem {
             filesystem: filesystem.clone(),
             device: text(device)?,

@@ -225,7 +225,7 @@ impl Drop for Samplers {
 impl Shared {
     fn run(&self, schedule: &mut Schedule, clock: &Clock, on: &mut dyn FnMut(SampleRow)) {
         while let Some(next) = schedule.next_ns() {
-            if self.wait_until(next, clock) {
+            if self.wait_until(next, clock, &mut || lock(&self.reader).drain()) {
                 return;
             }
             while let Some(probe) = schedule.take(clock.now().0) {
@@ -242,16 +242,27 @@ impl Shared {
         }
     }
 
-    /// Waits for a moment of the clock; true when it is time to stop.
-    fn wait_until(&self, at_ns: u64, clock: &Clock) -> bool {
-        let mut stopped = lock(&self.stopped);
+    /// Waits for a moment of the clock, and drains meanwhile what cannot wait; true when it is time to stop.
+    fn wait_until(
+        &self,
+        at_ns: u64,
+        clock: &Clock,
+        drain: &mut dyn FnMut() -> Option<Duration>,
+    ) -> bool {
         loop {
-            let left = at_ns.saturating_sub(clock.now().0);
-            if *stopped || left == 0 {
+            let more = drain();
+            self.meter.set();
+            let stopped = lock(&self.stopped);
+            let left = Duration::from_nanos(at_ns.saturating_sub(clock.now().0));
+            if *stopped || left.is_zero() {
                 return *stopped;
             }
-            let woken = self.wake.wait_timeout(stopped, Duration::from_nanos(left));
-            stopped = woken.unwrap_or_else(PoisonError::into_inner).0;
+            let left = more.map_or(left, |more| more.min(left));
+            let woken = self.wake.wait_timeout(stopped, left);
+            let stopped = woken.unwrap_or_else(PoisonError::into_inner).0;
+            if *stopped {
+                return true;
+            }
         }
     }
 }

@@ -129,7 +129,7 @@ impl Machine for SimulatedMachine {
             Source::Environment { .. } => {
                 Some(self.attributes.get(&source.show()).cloned().unwrap_or_default())
             }
-            Source::Trace { .. } | Source::WriteRuns { .. } => {
+            Source::Trace { .. } | Source::WriteRuns { .. } | Source::Latency { .. } => {
                 Some("absent: a simulated machine has no tracefs".to_owned())
             }
             _ => None,

@@ -11,6 +11,7 @@ use sys::dm::Dm;
 use sys::interrupt::Interrupt;
 use sys::task::Task;
 
+use crate::latency::{DRAIN, LatencyWatch};
 use crate::trace::WriteRuns;
 
 /// Reads the sources of probes: a real machine, or a test.
@@ -23,6 +24,11 @@ pub trait SourceReader: Send {
 
     /// A stretch of which figures are told begins now, after all that was read so far.
     fn begin(&mut self) {}
+
+    /// Takes what cannot wait for the next reading; gives when there will be more of it, where there will be.
+    fn drain(&mut self) -> Option<Duration> {
+        None
+    }
 }
 
 /// Longest time that a command may take that is read as a source.
@@ -39,6 +45,8 @@ pub struct Reader {
     threads: Vec<Threads>,
     /// Recorded writes by the name of the trace instance; of those that are not recorded, why.
     writes: BTreeMap<String, Result<WriteRuns, String>>,
+    /// Latencies that are measured, by the name of their instance.
+    latencies: BTreeMap<String, LatencyWatch>,
     /// Tells whether commands may take long.
     patient: bool,
     /// Kills the command that is being read.
@@ -74,6 +82,10 @@ impl SourceReader for Reader {
             Source::Space { path } => space(path),
             Source::Trace { instance, event } => crate::trace::count(instance, event),
             Source::WriteRuns { instance } => self.write_runs(instance),
+            Source::Latency { instance, devices } => {
+                let begun = || LatencyWatch::begin(instance, devices);
+                Ok(self.latencies.entry(instance.clone()).or_insert_with(begun).read())
+            }
             Source::FileSystem { filesystem, device, attribute } => {
                 file_system(filesystem, device, attribute.as_deref())
             }
@@ -96,6 +108,11 @@ impl SourceReader for Reader {
     /// A run of writes that goes on from before is one of its own in what begins.
     fn begin(&mut self) {
         self.writes.values_mut().flatten().for_each(WriteRuns::cut);
+    }
+
+    fn drain(&mut self) -> Option<Duration> {
+        let more = self.latencies.values_mut().map(LatencyWatch::drain);
+        more.fold(false, |any, more| any || more).then_some(DRAIN)
     }
 }
 

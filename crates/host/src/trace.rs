@@ -8,6 +8,11 @@ pub(crate) use runs::WriteRuns;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use layers::step::Action;
+
+use crate::dm_stats;
+use crate::leftovers::Removal;
+
 /// Directories in which tracefs may be mounted, those of newer kernels first.
 const ROOTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 /// Size of an instance's ring buffers, KiB a CPU: they are there to count, nobody reads what is in them.
@@ -16,7 +21,7 @@ const BUFFER_KIB: &str = "16";
 const READ_KIB: &str = "1024";
 
 /// Directory of trace instances.
-fn instances() -> Option<PathBuf> {
+pub(crate) fn instances() -> Option<PathBuf> {
     ROOTS.into_iter().map(|root| Path::new(root).join("instances")).find(|path| path.is_dir())
 }
 
@@ -121,24 +126,64 @@ fn written(stats: &str) -> u64 {
     own.filter_map(|(_, number)| number.trim().parse::<u64>().ok()).sum()
 }
 
-/// Removes the instance, which stops counting; fine where it is not there.
+/// Removes the instance, which stops counting, those of its name with a number after it, and statistics of the device mapper under these
+/// names; fine where there is none.
 ///
 /// # Errors
-/// `EBUSY` while somebody reads in it.
+/// `EBUSY` while somebody reads in one.
 pub(crate) fn end(instance: &str) -> io::Result<()> {
-    match instances().map(|instances| std::fs::remove_dir(instances.join(instance))) {
-        Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    end_those(|name| {
+        let rest = name.strip_prefix(instance);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    })
 }
 
-/// Trace instances of the run with this tag.
+/// Removes instances and statistics of the device mapper by their names.
+///
+/// # Errors
+/// `EBUSY` while somebody reads in one.
+pub(crate) fn end_those(are: impl Fn(&str) -> bool) -> io::Result<()> {
+    dm_stats::regions(&are).iter().try_for_each(dm_stats::Found::delete)?;
+    let Some(instances) = instances() else { return Ok(()) };
+    for name in names(&instances).filter(|name| are(name)) {
+        match std::fs::remove_dir(instances.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Names of trace instances.
+fn names(instances: &Path) -> impl Iterator<Item = String> + use<> {
+    let entries = std::fs::read_dir(instances).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok())
+}
+
+/// Trace instances, and statistics of the device mapper, of the run with this tag.
 pub(crate) fn left(tag: &str) -> Vec<String> {
+    removals(tag).into_iter().map(|removal| removal.what).collect()
+}
+
+/// Returns what removes them.
+pub(crate) fn removals(tag: &str) -> Vec<Removal> {
     let ours = format!("fathom_{tag}");
-    let entries = instances().and_then(|instances| std::fs::read_dir(instances).ok());
-    let names = entries.into_iter().flatten().flatten();
-    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
-    names.filter(|name| name.contains(&ours)).map(|name| format!("trace instance {name}")).collect()
+    let removal = |(what, name): (String, String)| {
+        let actions = vec![Action::Untrace { instance: name.clone() }];
+        Removal { what, name, actions, above: true }
+    };
+    left_of(|name| name.contains(&ours)).into_iter().map(removal).collect()
+}
+
+/// Trace instances, and statistics of the device mapper, by their names: each in words, and its name.
+pub(crate) fn left_of(are: impl Fn(&str) -> bool) -> Vec<(String, String)> {
+    let all = instances().into_iter().flat_map(|instances| names(&instances));
+    let traces = all.filter(|name| are(name)).map(|name| (format!("trace instance {name}"), name));
+    let regions = dm_stats::regions(&are).into_iter();
+    let regions = regions.map(|found| {
+        (format!("statistics {} of the mapped device {}", found.program, found.node), found.program)
+    });
+    traces.chain(regions).collect()
 }
 
 #[cfg(test)]

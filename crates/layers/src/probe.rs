@@ -89,6 +89,14 @@ pub enum Source {
         /// Name of the trace instance.
         instance: String,
     },
+    /// I/Os of block devices by their latency, counted since their reader began, several lines for each device: `NAME by SOURCE`,
+    /// `NAME lost N`, `NAME read STEP:N ...`, or `NAME none REASON` ([`crate::machine::device_latencies`]).
+    Latency {
+        /// Name of the trace instance and of the statistics of the device mapper; each reader adds a number to it.
+        instance: String,
+        /// The devices, the uppermost first.
+        devices: Vec<PlacedDevice>,
+    },
     /// Blocks of the file system at a path, as statfs(2) counts them: `blocks N free N size N`, the size of a block in bytes.
     Space {
         /// A path in it.
@@ -151,6 +159,17 @@ pub struct NamedDevice {
     pub path: String,
 }
 
+/// A block device with its place among the others of a stack.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlacedDevice {
+    /// Its name.
+    pub name: String,
+    /// Its path, placeholders allowed.
+    pub path: String,
+    /// The names of those right under it.
+    pub on: Vec<String>,
+}
+
 impl Source {
     /// The source as a person would type or say it.
     pub fn show(&self) -> String {
@@ -165,6 +184,10 @@ impl Source {
             }
             Self::WriteRuns { instance } => {
                 format!("runs of writes in tracefs, instance {instance}")
+            }
+            Self::Latency { devices, .. } => {
+                let names: Vec<_> = devices.iter().map(|d| d.name.as_str()).collect();
+                format!("latency of {} in dm-stats and tracefs", names.join(", "))
             }
             Self::Space { path } => format!("statfs {path}"),
             Self::FileSystem { filesystem, device, attribute } => {

@@ -13,8 +13,8 @@ use serde_json::{Map, Value, json};
 use stats::Difference;
 
 use crate::view::{
-    CacheRow, Cause, Cell, Content, CourseRow, Figure, FigureRow, Of, Scope, Sequential, Variant,
-    View, Why,
+    CacheRow, Cause, Cell, Content, CourseRow, Figure, FigureRow, LadderRow, Of, Scope, Sequential,
+    Variant, View, Why,
 };
 
 /// Version of the form of this document; grows with every change that a script could trip over. Keys that
@@ -41,6 +41,7 @@ pub fn json(view: &View) -> Value {
         "factors": view.effects.iter().map(|row| effects(&row.found)).collect::<Vec<_>>(),
         "courses": view.courses.iter().map(|row| course(view, row)).collect::<Vec<_>>(),
         "caches": view.caches.iter().map(|row| cache(view, row)).collect::<Vec<_>>(),
+        "ladders": view.ladders.iter().map(|row| ladder(view, row)).collect::<Vec<_>>(),
         "expectations": view.expectations.iter().map(expectation).collect::<Vec<_>>(),
         "reported": view.reported.iter().map(reported).collect::<Vec<_>>(),
         "states": view.states,
@@ -100,6 +101,16 @@ fn cache(view: &View, row: &CacheRow) -> Value {
         "spells": row.course.spells.iter().map(spell).collect::<Vec<_>>(),
         "text": row.text,
     })
+}
+
+/// Returns the latency of each layer, and which one made the 99th percentile.
+fn ladder(view: &View, row: &LadderRow) -> Value {
+    let mut own = crate::ladder::json(&row.of.ladder);
+    own["variant"] = json!(view.variants.get(row.of.variant).map(|variant| &variant.name));
+    own["stage"] = json!(row.of.stage);
+    own["repeats"] = json!(row.of.repeats);
+    own["text"] = json!(row.text);
+    own
 }
 
 /// Returns how throughput went on within the runs.

@@ -11,6 +11,7 @@ pub mod csv;
 mod drawing;
 pub mod html;
 pub mod json;
+pub mod ladder;
 pub mod markdown;
 pub mod sources;
 pub mod terminal;

@@ -3,6 +3,7 @@
 mod grid;
 pub(crate) mod ink;
 mod jobs;
+mod ladders;
 mod table;
 
 use std::collections::BTreeSet;
@@ -99,6 +100,7 @@ fn written(
         out.push_str(&wrapped(&cache.text, width, "    "));
         out.push('\n');
     }
+    out.push_str(&ladders::tables(view, width, &ink));
     out.push_str(&jobs::table(view, width, &ink));
     for (name, text) in &view.driven {
         let line = wrapped(&format!("{name}: {text}"), width, "    ");

@@ -29,6 +29,17 @@ pub fn empty() -> Result<Histogram<u64>, HistogramError> {
     Histogram::new(DIGITS).map_err(|e| error("made", e))
 }
 
+/// Returns the histogram of values that occurred so many times each.
+pub fn of_counts(
+    counts: impl IntoIterator<Item = (u64, u64)>,
+) -> Result<Histogram<u64>, HistogramError> {
+    let mut all = empty()?;
+    for (value, count) in counts {
+        all.record_n(value, count).map_err(|e| error("made", e))?;
+    }
+    Ok(all)
+}
+
 /// Reads V2 (with deflate or without) in base64.
 pub fn decode(text: &str) -> Result<Histogram<u64>, HistogramError> {
     let bytes = STANDARD.decode(text).map_err(|e| error("read", e))?;

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use experiment::CellPlan;
-use layers::machine::{RUN_BYTES, device_figures, device_source};
-use layers::probe::{NamedDevice, Source};
+use layers::machine::{LATENCY, RUN_BYTES, device_figures, device_latencies, device_source};
+use layers::probe::{NamedDevice, PlacedDevice, Source};
 use layers::{FigureFacts, Kind, Window};
 use results::model::{
-    AchievedContent, CellRecord, Criterion, LayerFigures, SampleRow, StageRecord,
+    AchievedContent, CellRecord, Criterion, DeviceLatency, Fields, LayerFigures, SampleRow,
+    StageRecord,
 };
 use units::Basis;
 
@@ -64,7 +65,21 @@ pub(crate) fn of_stages(
         });
         (stage.layers, stage.machine) =
             (of_layers.chain(of_devices).collect(), layers::machine::machine_figures(&work));
+        stage.latency = latency(plan, &load);
     }
+}
+
+/// Returns the latency of every block device over a load; nothing where it was not asked for.
+fn latency(plan: &CellPlan, load: &Window) -> Vec<DeviceLatency> {
+    let placed = plan.probes.iter().find_map(|probe| match &probe.source {
+        Source::Latency { devices, .. } => Some(devices),
+        _ => None,
+    });
+    let of = |placed: &Vec<PlacedDevice>| match load.ends(LATENCY) {
+        Some(ends) => device_latencies(ends.before, ends.after, placed),
+        None => device_latencies(&Fields::new(), &Fields::new(), placed),
+    };
+    placed.map(of).unwrap_or_default()
 }
 
 /// Returns how many I/Os the loads of these stages completed that count; `None` where there is no load.

@@ -228,6 +228,10 @@ pub struct DoctorArgs {
     /// Watch the stack for so long, 1s to 24h, and say what its devices, layers and threads did meanwhile; Ctrl-C ends it early with what was seen.
     #[arg(long, value_name = "DURATION", value_parser = watched, requires = "subject", conflicts_with_all = ["rules", "metrics"])]
     pub watch: Option<Nanos>,
+    /// Measure the latency of each block device of the stack meanwhile, and say which layer made the 99th percentile. It costs the CPU some time
+    /// for each I/O, and needs root.
+    #[arg(long, requires = "watch")]
+    pub latency: bool,
     /// Print the counters of the stack and what was found as OpenMetrics, for a collector.
     #[arg(long, requires = "subject", conflicts_with_all = ["rules", "json"])]
     pub metrics: bool,

@@ -29,7 +29,44 @@ fn opened(result: &Path) -> Result<results::ResultSet, Failure> {
 }
 
 pub fn run(args: &CleanArgs) -> Result<ExitCode, Failure> {
-    let result = opened(&args.result)?;
+    match &args.result {
+        Some(path) => of_run(args, path),
+        None => of_measurements(args),
+    }
+}
+
+/// Removes what measurements left that belong to no run.
+fn of_measurements(args: &CleanArgs) -> Result<ExitCode, Failure> {
+    if !rustix::process::geteuid().is_root() {
+        return Err(Failure::environment("Only root sees what a measurement left, and removes it")
+            .with_help("sudo fathom clean"));
+    }
+    let found = host::abandoned();
+    let mut text = Text::new();
+    match found.is_empty() {
+        true => text.line("no killed measurement left anything"),
+        false => text.line("left of killed measurements:"),
+    }
+    found.iter().for_each(|thing| text.line(format!("  {thing}")));
+    if args.yes {
+        host::clear_abandoned().map_err(Failure::environment)?;
+    } else if !found.is_empty() {
+        text.line("fathom clean --yes removes it");
+    }
+    let left = host::abandoned();
+    if args.yes && !found.is_empty() {
+        match left.is_empty() {
+            true => text.line("all of it is removed"),
+            false => text.line(format!("still there: {}", left.join(", "))),
+        }
+    }
+    let remains = Remains { found, ..Remains::default() };
+    told(args, "host", &remains, &left, &text);
+    Ok(ExitCode::from(if args.yes && !left.is_empty() { LEFT } else { 0 }))
+}
+
+fn of_run(args: &CleanArgs, path: &Path) -> Result<ExitCode, Failure> {
+    let result = opened(path)?;
     let elsewhere = match run_place(&result) {
         RunPlace::Host => None,
         RunPlace::Lab => Some((
@@ -45,14 +82,14 @@ pub fn run(args: &CleanArgs) -> Result<ExitCode, Failure> {
     }
     if !rustix::process::geteuid().is_root() {
         return Err(Failure::environment("Only root sees what a run left, and takes it down")
-            .with_help(format!("sudo fathom clean {}", args.result.display())));
+            .with_help(format!("sudo fathom clean {}", path.display())));
     }
-    let _lock = RunLock::take(&result.manifest.run_id, &args.result)?;
-    let mut sink = DirSink::reopen(&args.result).map_err(|error| live(error, &args.result))?;
+    let _lock = RunLock::take(&result.manifest.run_id, path)?;
+    let mut sink = DirSink::reopen(path).map_err(|error| live(error, path))?;
     let run_id = result.manifest.run_id;
     let result = results::open_held(&sink)?;
     if result.manifest.run_id != run_id {
-        let what = format!("another result has taken the place of {}", args.result.display());
+        let what = format!("another result has taken the place of {}", path.display());
         return Err(Failure::refused(what).with_help("name the result that is to be cleaned"));
     }
     let mut cleaning = Cleaning::of(&result, RealMachine::after_another())?;
@@ -60,7 +97,7 @@ pub fn run(args: &CleanArgs) -> Result<ExitCode, Failure> {
     if remains.found.is_empty() || !args.yes {
         let mut text = listed(&remains);
         if !remains.found.is_empty() {
-            text.line(format!("fathom clean {} --yes takes it down", args.result.display()));
+            text.line(format!("fathom clean {} --yes takes it down", path.display()));
         }
         told(args, "host", &remains, &remains.found, &text);
         return Ok(ExitCode::from(if remains.unseen.is_empty() { 0 } else { LEFT }));

@@ -2,6 +2,7 @@
 //! stands suffers from.
 
 mod findings;
+mod latency;
 mod machine;
 mod metrics;
 mod prove;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use results::model::{CellState, LayerFigures};
+use results::model::{CellState, DeviceLatency, LatencySource, LayerFigures};
 
 use crate::program::{expect, fathom_in, fresh, json, ready, text};
 
@@ -59,6 +59,7 @@ fn layers_of_the_lab_have_the_settings_that_were_asked_for_and_leave_nothing() {
             let sound = verified.correct > 0 && verified.wrong_blocks() == 0;
             assert!(sound, "{variant}: {verified}");
         }
+        measured.iter().for_each(|stage| check_latency(variant, &stage.latency));
         if variant == "delay" {
             let burst = &measured[0].load.as_ref().unwrap().operations["randwrite"];
             delayed = burst.latency.as_ref().map(|latency| latency.p50_ns as f64);
@@ -79,6 +80,32 @@ fn layers_of_the_lab_have_the_settings_that_were_asked_for_and_leave_nothing() {
     // Each write waits as long as it was told to, 4 ms, in ticks of the kernel's of 4 ms: the first is begun already.
     let waited = delayed.unwrap();
     assert!((1e6..40e6).contains(&waited), "{waited} ns");
+    // No other layer made it.
+    let shown = json(&["show", text(&out), "--json"]);
+    let ladders = shown["ladders"].as_array().unwrap();
+    let of_delay = |own: &&serde_json::Value| own["variant"] == "delay" && own["stage"] == "burst";
+    let own = ladders.iter().find(of_delay).unwrap();
+    assert_eq!(own["made"]["name"], "layer", "{own:#}");
+}
+
+/// Checks that every block device of a stack was measured, each by what the kernel has for it.
+fn check_latency(variant: &str, latency: &[DeviceLatency]) {
+    for own in latency {
+        let disk = own.on.is_empty();
+        let by = match (disk, variant) {
+            (true, _) => LatencySource::Requests,
+            (false, "bcache") => LatencySource::Bios,
+            (false, _) => LatencySource::DmStats,
+        };
+        assert_eq!((own.by, &own.absent, own.lost), (Some(by), &None, 0), "{variant}: {own:?}");
+        let counted: u64 = own
+            .histograms
+            .values()
+            .map(|text| results::histogram::decode(text).unwrap().len())
+            .sum();
+        assert_eq!(counted, own.reads + own.writes, "{variant}: {own:?}");
+    }
+    assert!(latency.iter().all(|own| own.reads + own.writes > 0 || own.on.is_empty()));
 }
 
 /// Bytes that the first stage writes.

@@ -1,7 +1,7 @@
 //! `fathom doctor DEVICE --watch` and `--metrics`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -91,6 +91,56 @@ fn an_interrupt_ends_a_watch_with_what_was_seen() {
     assert_eq!(of_device(&seen, &device)["intervals"].as_array().unwrap().len(), 1, "{seen}");
 }
 
+/// Runs the program in a mount namespace with tracefs in it; nothing where that cannot be.
+fn with_tracefs(args: &[&str]) -> Option<Command> {
+    const MOUNT: &str = "mount -t tracefs none /sys/kernel/tracing";
+    let tried = Command::new("unshare").args(["-m", "sh", "-c", MOUNT]).status();
+    tried.is_ok_and(|status| status.success()).then(|| {
+        let mut command = Command::new("unshare");
+        let script = format!("{MOUNT} && exec \"$0\" \"$@\"");
+        command.args(["-m", "sh", "-c", &script, crate::PROGRAM]).args(args);
+        command.stdin(Stdio::null()).env("NO_COLOR", "1");
+        command
+    })
+}
+
+#[test]
+fn latency_of_a_device_is_measured_meanwhile_and_what_a_killed_watch_left_is_removed() {
+    const NAME: &str = "latency_of_a_device_is_measured_meanwhile";
+    let Some(device) = device(NAME) else { return };
+    let watched = |length| ["doctor", &*device.path, "--watch", length, "--latency", "--json"];
+    let Some(mut watch) = with_tracefs(&watched("6s")) else {
+        skip(NAME, "tracefs cannot be mounted in a namespace of the test's own");
+        return;
+    };
+    let watch = watch.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(1));
+    let load = ["load", &*device.path, "--ops", "randwrite", "--ios", "1500", "--limit", "500/s"];
+    expect(0, &load);
+    let output = watch.wait_with_output().unwrap();
+    let seen: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let latency = &seen["watch"]["latency"];
+    let rung = &latency["rungs"][0];
+    assert_eq!((&rung["by"], &rung["lost"]), (&"requests".into(), &0.into()), "{latency}");
+    assert_eq!(rung["write"]["ios"], 1500, "{latency}");
+    assert_eq!(latency["made"]["name"], rung["name"], "{latency}");
+    assert!(rung["all"]["p99_ns"].as_f64() >= rung["all"]["p50_ns"].as_f64(), "{latency}");
+    // A kill leaves the trace instance.
+    let mut killed = with_tracefs(&watched("1h")).unwrap();
+    let mut killed = killed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let clean = |args: &[&str]| {
+        let output = with_tracefs(args).unwrap().output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let name = format!("fathom_doctor_{}.1", killed.id());
+    assert!(clean(&["clean"]).contains(&name), "{name}");
+    assert!(clean(&["clean", "--yes"]).contains("all of it is removed"));
+    assert!(!clean(&["clean"]).contains(&name));
+}
+
 #[test]
 fn what_cannot_be_watched_is_refused() {
     let (_dir, out) = fresh();
@@ -103,6 +153,7 @@ fn what_cannot_be_watched_is_refused() {
         &["doctor", "report.tar.xz", "--watch", "5s"],
         &["doctor", "/", "--watch", "5s", "--metrics"],
         &["doctor", "/", "--metrics", "--json"],
+        &["doctor", "/", "--latency"],
     ] {
         expect(2, args);
     }

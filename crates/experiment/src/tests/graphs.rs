@@ -1,6 +1,8 @@
 //! Tests of stacks as graphs, of what stages work on, and of questions about one of several stages.
 
 use layers::Offer;
+use layers::probe::{Probe, Source};
+use layers::step::Action;
 
 use super::plan;
 use crate::{Plan, Task, shipped};
@@ -209,4 +211,49 @@ fn an_action_on_a_part_that_earlier_stages_took_away_or_left_is_refused_where_it
         let key = if last == "fill" { "do" } else { "action" };
         assert!(shown.contains(&format!("{key} = \"{last}\"")), "{shown}");
     }
+}
+
+#[test]
+fn latency_by_layer_is_of_every_block_device_over_those_that_it_stands_on_and_off_unless_asked_for()
+{
+    let text = |key: &str| {
+        format!(
+            "name = \"x\"\nabout = \"\"\nrepeat = 1\n{key}\n[devices.data]\nsize = \"20G\"\n[devices.fast]\nsize = \"1G\"\n\
+             [[stack]]\nlayer = \"lvmcache\"\nname = \"cache\"\non = {{ origin = \"data\", cache = \"fast\" }}\n\
+             [[stack]]\nlayer = \"vdo\"\nlogical_size = \"20G\"\n[[stack]]\nlayer = \"xfs\"\n\
+             [[stage]]\ndo = \"layout\"\nname = \"files\"\nsize = \"1G\"\n\
+             [[stage]]\ndo = \"load\"\nmeasure = true\nfiles = \"files\"\nops = {{ randwrite = 100 }}\nduration = \"5s\"\n"
+        )
+    };
+    let planned = |key: &str| {
+        plan(&text(key)).unwrap_or_else(|error| panic!("{}", error.render(false))).cells.remove(0)
+    };
+    let is_latency = |probe: &&Probe| matches!(probe.source, Source::Latency { .. });
+    for off in ["", "latency_by_layer = false"] {
+        assert_eq!(planned(off).probes.iter().find(is_latency), None);
+    }
+    let cell = planned("latency_by_layer = true");
+    let Source::Latency { devices, instance } =
+        &cell.probes.iter().find(is_latency).unwrap().source
+    else {
+        unreachable!()
+    };
+    let placed: Vec<_> = devices.iter().map(|own| (&*own.name, own.on.join(" "))).collect();
+    let wanted = [
+        ("vdo", "vdo-pool"),
+        ("vdo-pool", "vdo-data"),
+        ("vdo-data", "cache"),
+        ("cache", "fast data"),
+        ("data", ""),
+        ("fast", ""),
+    ];
+    let wanted = wanted.map(|(name, on)| (name, on.to_owned()));
+    assert_eq!(placed, wanted);
+    // Whatever it began is ended with the stack, and after a kill.
+    let undone = cell
+        .up
+        .iter()
+        .flat_map(|step| &step.undo)
+        .any(|action| matches!(action, Action::Untrace { instance: own } if own == instance));
+    assert!(undone, "{instance}");
 }

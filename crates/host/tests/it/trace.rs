@@ -3,8 +3,9 @@
 use std::process::Command;
 
 use host::{Executor, RealMachine, Samplers};
-use layers::probe::{NamedDevice, Probe, Reading, Source};
+use layers::probe::{NamedDevice, PlacedDevice, Probe, Reading, Source};
 use layers::step::{Action, Step};
+use results::model::LatencySource;
 use sys::clock::Clock;
 use sys::interrupt::Interrupt;
 
@@ -157,4 +158,66 @@ fn writes_to_a_device_are_told_apart_by_the_length_of_their_runs() {
     assert_eq!(in_order, [40.0, 163_840.0, 1.0, 0.0]);
     assert_eq!(scattered, [40.0, 163_840.0, 40.0, 0.0]);
     assert!(executor.leftovers("0badf00d").is_empty());
+}
+
+#[test]
+fn latency_of_a_device_is_counted_by_steps_and_what_is_merged_counts_each() {
+    const NAME: &str = "latency_of_a_device_is_counted_by_steps_and_what_is_merged_counts_each";
+    if std::env::var_os(INSIDE).is_none() {
+        inside(NAME, "mount -t tracefs none /sys/kernel/tracing");
+        return;
+    }
+    let file = tempfile::NamedTempFile::new().unwrap();
+    file.as_file().set_len(64 << 20).unwrap();
+    let losetup = Command::new("losetup").args(["--find", "--show"]).arg(file.path()).output();
+    let Some(device) = losetup.ok().filter(|output| output.status.success()) else {
+        println!("SKIP {NAME}: no loop device can be set up");
+        return;
+    };
+    let path = String::from_utf8(device.stdout).unwrap().trim().to_owned();
+    let clock = Clock::real();
+    let mut executor = on_this_machine(&clock);
+    let placed = |name: &str, path: &str| PlacedDevice {
+        name: name.into(),
+        path: path.into(),
+        on: Vec::new(),
+    };
+    let devices = vec![placed("data", &path), placed("none", "/dev/null")];
+    let (step, probe) = layers::machine::measure_latency(devices.clone(), "0badbeef");
+    executor.step(&step).1.unwrap();
+    let samplers = Samplers::start(&[probe], &executor, &clock, |_| {}).unwrap();
+    let before = samplers.mark("before").remove(0);
+    let dd = |words: &[&str]| {
+        assert!(Command::new("dd").args(words).output().unwrap().status.success());
+    };
+    let (of, from) = (format!("of={path}"), format!("if={path}"));
+    dd(&["if=/dev/zero", &of, "bs=4k", "count=300", "oflag=direct"]);
+    dd(&[&from, "of=/dev/null", "bs=4k", "count=200", "iflag=direct"]);
+    // One long write is split, or is one: it counts once either way.
+    dd(&["if=/dev/zero", &of, "bs=8M", "count=1", "oflag=direct"]);
+    // The last millisecond is read the next time.
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    let after = samplers.mark("after").remove(0);
+    let left = executor.leftovers("0badbeef");
+    // After a kill it goes by what is there, whatever was planned.
+    let removals = executor.removals("0badbeef");
+    samplers.stop();
+    let undone = executor.undo_all();
+    Command::new("losetup").args(["--detach", &path]).status().unwrap();
+    assert!(undone.iter().all(|record| record.error.is_none()), "{undone:?}");
+    assert_eq!(left.len(), 1, "{left:?}");
+    let (what, name) = (&removals[0].what, &removals[0].name);
+    assert_eq!((what, removals[0].actions.len()), (&left[0], 1));
+    assert_eq!(removals[0].actions[0], Action::Untrace { instance: name.clone() });
+    assert!(executor.leftovers("0badbeef").is_empty());
+    let found = layers::machine::device_latencies(&before.fields, &after.fields, &devices);
+    let data = &found[0];
+    assert_eq!((data.by, data.lost, &data.absent), (Some(LatencySource::Requests), 0, &None));
+    assert_eq!(data.reads, 200, "{data:?}");
+    // Of the long write the kernel makes several bios.
+    assert!((301..=332).contains(&data.writes), "{}", data.writes);
+    let reads = results::histogram::decode(&data.histograms["read"]).unwrap();
+    let p50 = reads.value_at_quantile(0.5);
+    assert!((2_000..100_000_000).contains(&p50), "{p50}");
+    assert!(found[1].absent.as_ref().unwrap().contains("no block device"), "{:?}", found[1]);
 }

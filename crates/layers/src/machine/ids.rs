@@ -16,6 +16,8 @@ pub(crate) const CPU: &str = "machine.cpu";
 pub const TRACE: &str = "machine.trace";
 /// Parser of the answer of [`crate::probe::Source::WriteRuns`]: `writes`, `bytes`, `runs`, `dropped`.
 pub(crate) const WRITE_RUNS: &str = "machine.write_runs";
+/// Parser of the answer of [`crate::probe::Source::Latency`]: counts of I/Os by device and step of latency.
+pub const LATENCY: &str = "machine.latency";
 
 /// Seconds in one clock tick of `/proc`: `USER_HZ`, which is 100 on every platform that has these layers.
 pub const TICK_S: f64 = 0.01;

@@ -5,6 +5,7 @@ mod cpu;
 mod diskstats;
 mod figures;
 mod ids;
+mod latency;
 mod table;
 mod threads;
 mod trace;
@@ -15,7 +16,8 @@ pub use cpu::{BUSY, TICKS, machine_figures};
 pub(crate) use diskstats::parse_diskstats;
 pub use figures::{RUN_BYTES, WRITE_BYTES, device_figures, device_source, metrics};
 pub(crate) use ids::{CPU, ENVIRONMENT, QUEUE, TABLE, THREADS, WRITE_RUNS};
-pub use ids::{DISKSTATS, TICK_S, TRACE};
+pub use ids::{DISKSTATS, LATENCY, TICK_S, TRACE};
+pub use latency::{Unmeasured, bound_ns, device_latencies, measure_latency, step_of};
 pub use twin::MachineTwin;
 pub use write_runs::record_writes;
 
@@ -32,6 +34,7 @@ pub(crate) static PARSERS: &[Parser] = &[
     Parser { id: CPU, read: cpu::parse_cpu },
     Parser { id: TRACE, read: trace::parse_trace },
     Parser { id: WRITE_RUNS, read: write_runs::parse_write_runs },
+    Parser { id: LATENCY, read: latency::parse_latency },
 ];
 
 /// The probes of the machine for a stack with these block devices.

@@ -13,6 +13,7 @@ mod folds;
 mod grids;
 mod hero;
 mod inline;
+mod ladders;
 mod overview;
 mod parts;
 mod plot;
@@ -124,6 +125,7 @@ fn result(index: usize, view: &View) -> Markup {
             (expected::reported(&id, view))
             (effects::effects(&id, view))
             (figures::results(&id, view))
+            (ladders::ladders(&id, view))
             (states::states(&id, view))
             (charts::load(&id, index, view))
             (stack::stacks(&id, view))

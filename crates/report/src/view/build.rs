@@ -12,7 +12,8 @@ use super::sentence::Detail;
 use super::{
     Cell, Chart, Content, FigureRow, Of, Part, Scale, Variant, View, caches, clock, commands,
     courses, curves, driven, effects, facts, figures, glossary, grids, headline, heat, jobs,
-    latency, layers, machine, pictures, sentence, states, strips, throughput, trees, trust, why,
+    ladders, latency, layers, machine, pictures, sentence, states, strips, throughput, trees,
+    trust, why,
 };
 use crate::wording;
 use stats::Verdict;
@@ -26,8 +27,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
     let mut charts = curves::charts(plan, &rows);
     let by_job = jobs::charts(set, None, None);
     let each: Vec<String> = by_job.iter().map(|chart| chart.id.clone()).collect();
-    charts.extend(by_job);
-    charts.extend(trees::charts(set).into_iter().chain(throughput::charts(set)));
+    charts.extend(by_job.into_iter().chain(trees::charts(set)).chain(throughput::charts(set)));
     charts.extend(latency::charts(set).into_iter().chain(heat::charts(set)));
     charts.extend(strips::charts(set, analysis, &rows));
     let threads = layers::threads(set);
@@ -69,6 +69,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         effects,
         courses: courses::courses(analysis),
         caches: caches::caches(analysis),
+        ladders: ladders::ladders(analysis),
         jobs: jobs::rows(analysis),
         expectations: analysis.expectations.clone(),
         reported: analysis.reported.clone(),

@@ -20,6 +20,7 @@ mod headline;
 mod heat;
 mod idle;
 mod jobs;
+mod ladders;
 mod latency;
 mod layers;
 mod machine;
@@ -47,6 +48,7 @@ pub use glossary::Term;
 pub use grids::{Grid, GridCell, GridLine};
 pub use headline::WORDS as HEADLINE_WORDS;
 pub use jobs::JobFigures;
+pub use ladders::LadderRow;
 pub use marks::marks;
 pub use states::StateRow;
 pub use trust::{Trust, apart};
@@ -119,6 +121,8 @@ pub struct View {
     pub courses: Vec<CourseRow>,
     /// The course of caches: cold, warm, full of junk, stalled.
     pub caches: Vec<CacheRow>,
+    /// Latency by layer, where it was asked for.
+    pub ladders: Vec<LadderRow>,
     /// The expectations, with their outcomes.
     pub expectations: Vec<Expectation>,
     /// Figures that the experiment's source reported, beside those found here.

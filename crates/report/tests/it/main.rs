@@ -11,6 +11,8 @@ mod drawn;
 #[cfg(test)]
 mod first_screen;
 #[cfg(test)]
+mod ladders;
+#[cfg(test)]
 mod many;
 #[cfg(test)]
 mod page;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CommandFigures, FillFigures, LoadSummary, MachineFacts, MachineLoad, StageTraits, StateFigures,
+    CommandFigures, DeviceLatency, FillFigures, LoadSummary, MachineFacts, MachineLoad,
+    StageTraits, StateFigures,
 };
 
 /// The state of a cell.
@@ -125,6 +126,9 @@ pub struct StageRecord {
     /// results of earlier versions.
     #[serde(default, skip_serializing_if = "LayerFigures::is_empty")]
     pub machine: LayerFigures,
+    /// Latency of each block device of the stack while the load of a measured stage ran, the uppermost first; empty unless it was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub latency: Vec<DeviceLatency>,
     /// The reason why it failed, or did not come to its end.
     pub error: Option<String>,
 }

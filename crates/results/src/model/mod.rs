@@ -3,6 +3,7 @@
 mod cell;
 mod command;
 mod content;
+mod device_latency;
 mod engine;
 mod expected;
 mod facts;
@@ -27,6 +28,7 @@ pub use command::CommandFigures;
 pub use content::{
     AchievedContent, AskedContent, CONTENT_SHARES, ContentFigure, content_figure, content_figures,
 };
+pub use device_latency::{DeviceLatency, LatencySource};
 pub use engine::{ClockFacts, DepthFigures, EngineFacts, ProbeFigure};
 pub use expected::{
     Bound, ExpectedFigure, FigureName, Grounds, ReportedFacts, ReportedSpread, ReportedValue,

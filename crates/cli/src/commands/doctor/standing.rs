@@ -13,7 +13,7 @@ use standing::sos::{self, SosError};
 use standing::{Recorded, Top, drawing, stack, to_paste};
 
 use super::findings::one;
-use super::{metrics, watch};
+use super::{latency, metrics, watch};
 use crate::args::DoctorArgs;
 use crate::failure::Failure;
 use crate::terminal::{Style, Text, answer, csv, json};
@@ -104,9 +104,15 @@ pub fn run(source: &Source, args: &DoctorArgs) -> Result<ExitCode, Failure> {
         let error = "The device went away before anything could be read of it";
         return Err(Failure::environment(error).with_help("lsblk lists the devices that there are"));
     }
-    let seen = match args.watch {
-        Some(length) => Some(watch::run((&read, &top), &mut stack, length.into())?),
-        None => None,
+    let (seen, ladder) = match args.watch {
+        Some(length) => {
+            let measuring = args.latency.then(|| latency::begin(&stack)).transpose()?;
+            let seen = watch::run((&read, &top), &mut stack, length.into());
+            // Nothing goes on being measured, however the watch ended.
+            let ladder = measuring.map(latency::Measuring::end).transpose()?;
+            (Some(seen?), ladder)
+        }
+        None => (None, None),
     };
     let findings = doctor::examine_standing(&stack, &read.of);
     if args.metrics {
@@ -115,13 +121,17 @@ pub fn run(source: &Source, args: &DoctorArgs) -> Result<ExitCode, Failure> {
     }
     if args.json {
         let document = match &seen {
-            Some(seen) => watch::document(seen, &stack, &findings),
+            Some(seen) => watch::document((seen, ladder.as_ref()), &stack, &findings),
             None => serde_json::to_value(&findings),
         };
         let document = document.and_then(|document| serde_json::to_string_pretty(&document));
         json(&document.map_err(Failure::data)?);
     } else {
-        let table = seen.as_ref().map(|seen| watch::text(seen, &stack, Style::of_stdout()));
+        let style = Style::of_stdout();
+        let mut table = seen.as_ref().map(|seen| watch::text(seen, &stack, style));
+        if let (Some(table), Some(ladder)) = (&mut table, &ladder) {
+            table.append(&latency::text(ladder, style));
+        }
         answer(&text(&read, (&stack, table), &findings, Style::of_stdout()));
     }
     Ok(seen.as_ref().map_or(ExitCode::SUCCESS, watch::code))

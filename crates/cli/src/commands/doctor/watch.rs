@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
+use analysis::Ladder;
 use layers::standing::{Node, StandingStack};
 use layers::watched::{IoGrowth, Watched};
 use results::model::Finding;
@@ -57,7 +58,7 @@ fn word(ended: Ended) -> &'static str {
 }
 
 pub fn document(
-    seen: &Watch,
+    (seen, ladder): (&Watch, Option<&Ladder>),
     stack: &StandingStack,
     findings: &[Finding],
 ) -> serde_json::Result<Value> {
@@ -68,6 +69,7 @@ pub fn document(
         "watch": {
             "seconds": seen.seconds, "every_s": seen.every_s, "ended_by": word(seen.ended),
             "threads_seen": seen.sees_threads, "devices": devices,
+            "latency": ladder.map(report::ladder::json),
         },
     }))
 }

@@ -1,0 +1,283 @@
+//! Latency by layer: one ladder from the load to the disks, what each device adds to the 99th percentile, and which one made it.
+
+use std::collections::BTreeMap;
+
+use hdrhistogram::Histogram;
+use results::histogram;
+use results::model::{DeviceLatency, LatencySource};
+use units::show;
+
+/// The name of the uppermost rung: no device or layer has a space in its name.
+pub const LOAD: &str = "the load";
+/// I/Os below which nothing is said of a 99th percentile: of these ten lie beyond it.
+const ENOUGH: u64 = 1000;
+/// The part of a device's I/Os from which on the device below can have made its 99th percentile.
+const TOUCHED: f64 = 0.01;
+/// The part by which a device below may look slower than the one above it: two steps of 9 % lie between equal latencies at most.
+const NEAR: f64 = 0.2;
+/// The part of the largest addition from which on another one is about as large.
+const ALIKE: f64 = 0.8;
+
+/// Latency of a set of I/Os.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RungLatency {
+    /// I/Os.
+    pub ios: u64,
+    /// Their median, nanoseconds; `None` where there were none.
+    pub p50_ns: Option<f64>,
+    /// Their 99th percentile, nanoseconds; `None` where they are fewer than 1,000.
+    pub p99_ns: Option<f64>,
+}
+
+/// The load, or a device.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rung {
+    /// Its name; `the load` for the load.
+    pub name: String,
+    /// The rungs right under it, by name.
+    pub on: Vec<String>,
+    /// The source of its figures; `None` for the load, and where there are none.
+    pub by: Option<LatencySource>,
+    /// All of its I/Os.
+    pub all: RungLatency,
+    /// Its reads, where they are told apart.
+    pub read: Option<RungLatency>,
+    /// Its writes, where they are told apart.
+    pub write: Option<RungLatency>,
+    /// The difference of its 99th percentile and that of the slowest device under it, nanoseconds: less than 0 where it answers before that.
+    pub adds_ns: Option<f64>,
+    /// Events that were lost.
+    pub lost: u64,
+    /// Why it has no figures.
+    pub absent: Option<String>,
+}
+
+/// The rung that made the 99th percentile.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Maker {
+    /// Its name.
+    pub name: String,
+    /// Nanoseconds that it adds.
+    pub adds_ns: f64,
+    /// The 99th percentile of the uppermost rung, nanoseconds.
+    pub of_ns: f64,
+}
+
+/// Rungs from the load to the disks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ladder {
+    /// The load, where there is one, then the devices, each before those under it.
+    pub rungs: Vec<Rung>,
+    /// The rung that made the 99th percentile, or why none is named.
+    pub made: Result<Maker, String>,
+}
+
+impl Ladder {
+    /// Returns which rung made the 99th percentile, or why none is named, as a sentence goes on.
+    pub fn says(&self) -> String {
+        match &self.made {
+            Ok(Maker { name, adds_ns, of_ns }) => {
+                let above = self.rungs.first().filter(|top| name == LOAD && top.name == LOAD);
+                let who = match above.map(|top| top.on.join(" and ")) {
+                    Some(top) => format!("what stands over {top} (engine, kernel, file systems)"),
+                    None => name.clone(),
+                };
+                let (adds, of) = (show::nanos(*adds_ns), show::nanos(*of_ns));
+                format!("{who} made the p99 latency: it adds {adds} of {of}")
+            }
+            Err(why) => format!("which layer made the p99 latency is not told: {why}"),
+        }
+    }
+}
+
+/// Builds the ladder of a load, if there is one, over devices.
+pub fn ladder(load: Option<&Histogram<u64>>, devices: &[DeviceLatency]) -> Ladder {
+    let roots = devices.iter().filter(|own| !devices.iter().any(|d| d.on.contains(&own.name)));
+    let roots: Vec<String> = roots.map(|own| own.name.clone()).collect();
+    let top = load.map(|load| Rung {
+        name: LOAD.to_owned(),
+        on: roots.clone(),
+        by: None,
+        all: latency(load),
+        read: None,
+        write: None,
+        adds_ns: None,
+        lost: 0,
+        absent: None,
+    });
+    let mut rungs: Vec<Rung> = top.into_iter().chain(devices.iter().map(rung)).collect();
+    let adds: Vec<_> = rungs.iter().map(|own| adds(own, &rungs)).collect();
+    rungs.iter_mut().zip(adds).for_each(|(rung, adds)| rung.adds_ns = adds);
+    let first = match (load, &roots[..]) {
+        (Some(_), _) => Ok(LOAD.to_owned()),
+        (None, [one]) => Ok(one.clone()),
+        (None, _) => Err("no one device stands over all others".to_owned()),
+    };
+    let made = first.and_then(|first| maker(&first, &rungs));
+    Ladder { rungs, made }
+}
+
+fn latency(all: &Histogram<u64>) -> RungLatency {
+    let ios = all.len();
+    let quantile = |share, least| (ios >= least).then(|| all.value_at_quantile(share) as f64);
+    RungLatency { ios, p50_ns: quantile(0.5, 1), p99_ns: quantile(0.99, ENOUGH) }
+}
+
+fn rung(device: &DeviceLatency) -> Rung {
+    let one = |direction: &str| histogram::decode(device.histograms.get(direction)?).ok();
+    let whole = histogram::merge(device.histograms.values().map(String::as_str));
+    let whole = whole.ok().flatten().or_else(|| histogram::empty().ok());
+    let none = RungLatency { ios: 0, p50_ns: None, p99_ns: None };
+    Rung {
+        name: device.name.clone(),
+        on: device.on.clone(),
+        by: device.by,
+        all: whole.as_ref().map_or(none, latency),
+        read: one("read").as_ref().map(latency),
+        write: one("write").as_ref().map(latency),
+        adds_ns: None,
+        lost: device.lost,
+        absent: device.absent.clone(),
+    }
+}
+
+/// The rungs under one that can have made its 99th percentile.
+fn below<'a>(rung: &Rung, all: &'a [Rung]) -> Vec<&'a Rung> {
+    let touched = |own: &&Rung| {
+        rung.on.contains(&own.name)
+            && (own.absent.is_some() || own.all.ios as f64 >= TOUCHED * rung.all.ios as f64)
+    };
+    all.iter().filter(touched).collect()
+}
+
+/// The slowest of the rungs under one; the error says of which nothing is known.
+fn slowest<'a>(rung: &Rung, all: &'a [Rung]) -> Result<Option<(&'a Rung, f64)>, String> {
+    let mut slowest: Option<(&Rung, f64)> = None;
+    for own in below(rung, all) {
+        let p99 = known(own)?;
+        if slowest.is_none_or(|(_, most)| p99 > most) {
+            slowest = Some((own, p99));
+        }
+    }
+    Ok(slowest)
+}
+
+/// The 99th percentile of a rung; the error says why it is not known.
+fn known(rung: &Rung) -> Result<f64, String> {
+    let name = &rung.name;
+    match (&rung.absent, rung.lost, rung.all.p99_ns) {
+        (Some(why), ..) => Err(format!("the latency of {name} is not known: {why}")),
+        (None, 1.., _) => {
+            Err(format!("{} events of {name} were lost: the kernel's buffer was full", rung.lost))
+        }
+        (None, 0, None) => {
+            Err(format!("{name} had {} I/Os, and a 99th percentile needs {ENOUGH}", rung.all.ios))
+        }
+        (None, 0, Some(p99)) => Ok(p99),
+    }
+}
+
+fn adds(rung: &Rung, all: &[Rung]) -> Option<f64> {
+    let p99 = rung.all.p99_ns?;
+    let below = slowest(rung, all).ok()?;
+    Some(p99 - below.map_or(0.0, |(_, below)| below))
+}
+
+/// Follows the slowest devices down, and names the rung that adds most.
+fn maker(first: &str, all: &[Rung]) -> Result<Maker, String> {
+    let named = |name: &str| all.iter().find(|rung| rung.name == name);
+    let Some(top) = named(first) else { return Err("nothing was measured".to_owned()) };
+    let of_ns = known(top)?;
+    let mut added: Vec<(String, f64)> = Vec::new();
+    let (mut at, mut p99) = (top, of_ns);
+    // A stack of devices has no circles; a wrong one has no more rungs than this.
+    for _ in 0..=all.len() {
+        let Some((below, most)) = slowest(at, all)? else {
+            added.push((at.name.clone(), p99));
+            break;
+        };
+        if most > p99 * (1.0 + NEAR) {
+            let together = format!("{} and what is under it", at.name);
+            added.push((together, p99));
+            let most_above =
+                added.iter().take(added.len() - 1).map(|(_, ns)| *ns).fold(0.0, f64::max);
+            if most_above * ALIKE <= p99 {
+                return Err(format!(
+                    "{} answers before {}, which is slower: which of them made it cannot be told",
+                    at.name, below.name
+                ));
+            }
+            break;
+        }
+        added.push((at.name.clone(), (p99 - most).max(0.0)));
+        (at, p99) = (below, most);
+    }
+    added.sort_by(|a, b| b.1.total_cmp(&a.1));
+    match &added[..] {
+        [(one, most), (other, next), ..] if next > &(most * ALIKE) => {
+            Err(format!("{one} and {other} add about as much as each other"))
+        }
+        [(name, adds_ns), ..] => Ok(Maker { name: name.clone(), adds_ns: *adds_ns, of_ns }),
+        [] => Err("nothing was measured".to_owned()),
+    }
+}
+
+/// Puts ladders of the same load on the same stack, one of each repeat, together: the median of each figure, and the rung that more than half
+/// of them name.
+pub fn joined(ladders: &[Ladder]) -> Option<Ladder> {
+    let first = ladders.first()?;
+    let rungs = first.rungs.iter().map(|rung| {
+        let own = ladders.iter().flat_map(|ladder| &ladder.rungs);
+        let own: Vec<&Rung> = own.filter(|other| other.name == rung.name).collect();
+        let part = |of: &dyn Fn(&Rung) -> Option<RungLatency>| {
+            let all: Vec<_> = own.iter().filter_map(|rung| of(rung)).collect();
+            (!all.is_empty()).then(|| RungLatency {
+                ios: all.iter().map(|one| one.ios).sum(),
+                p50_ns: median(all.iter().filter_map(|one| one.p50_ns)),
+                p99_ns: median(all.iter().filter_map(|one| one.p99_ns)),
+            })
+        };
+        Rung {
+            all: part(&|rung| Some(rung.all)).unwrap_or(rung.all),
+            read: part(&|rung| rung.read),
+            write: part(&|rung| rung.write),
+            adds_ns: median(own.iter().filter_map(|rung| rung.adds_ns)),
+            lost: own.iter().map(|rung| rung.lost).sum(),
+            absent: own.iter().find_map(|rung| rung.absent.clone()),
+            ..rung.clone()
+        }
+    });
+    Some(Ladder { rungs: rungs.collect(), made: agreed(ladders) })
+}
+
+fn agreed(ladders: &[Ladder]) -> Result<Maker, String> {
+    let mut named: BTreeMap<&str, Vec<&Maker>> = BTreeMap::new();
+    for maker in ladders.iter().filter_map(|ladder| ladder.made.as_ref().ok()) {
+        named.entry(&maker.name).or_default().push(maker);
+    }
+    let most = named.values().max_by_key(|makers| makers.len());
+    if let Some(makers) = most.filter(|makers| 2 * makers.len() > ladders.len()) {
+        let of = |figure: fn(&Maker) -> f64| median(makers.iter().map(|maker| figure(maker)));
+        let (adds_ns, of_ns) = (of(|maker| maker.adds_ns), of(|maker| maker.of_ns));
+        return Ok(Maker {
+            name: makers[0].name.clone(),
+            adds_ns: adds_ns.unwrap_or_default(),
+            of_ns: of_ns.unwrap_or_default(),
+        });
+    }
+    match ladders.iter().find_map(|ladder| ladder.made.as_ref().err()) {
+        Some(why) => Err(why.clone()),
+        None => {
+            let told = named.iter().map(|(name, makers)| format!("{name} in {}", makers.len()));
+            let told = told.collect::<Vec<_>>().join(", ");
+            Err(format!("repeats do not agree: {told}"))
+        }
+    }
+}
+
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    values.collect::<stats::Sorted>().median()
+}
+
+#[cfg(test)]
+mod tests;

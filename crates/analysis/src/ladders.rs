@@ -1,0 +1,54 @@
+//! Ladders of latency of a result: one for each measured stage of each variant in which it was asked for.
+
+use hdrhistogram::Histogram;
+use results::histogram;
+use results::model::{CellState, LoadSummary, counted_operations};
+use results::read::ResultSet;
+
+use crate::ladder::{Ladder, joined, ladder};
+
+/// Latency by layer in a measured stage of a variant, all repeats together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StageLadder {
+    /// Place of the variant in the plan.
+    pub variant: usize,
+    /// Name of the stage.
+    pub stage: String,
+    /// Number of repeats.
+    pub repeats: usize,
+    /// The rungs.
+    pub ladder: Ladder,
+}
+
+/// Returns all ladders, in the order of variants and stages.
+pub(crate) fn ladders(set: &ResultSet) -> Vec<StageLadder> {
+    let plan = &set.manifest.plan;
+    let stages = plan.measured_stages();
+    let mut all = Vec::new();
+    for (variant, facts) in plan.variants.iter().enumerate() {
+        for stage in &stages {
+            let records = set.cells.iter().filter_map(|cell| cell.record.as_ref());
+            let own = records.filter(|r| r.variant == facts.name && r.state == CellState::Done);
+            let own = own.flat_map(|record| &record.stages);
+            let own = own.filter(|own| own.name == *stage && !own.latency.is_empty());
+            let each: Vec<_> = own
+                .map(|own| ladder(own.load.as_ref().and_then(of_load).as_ref(), &own.latency))
+                .collect();
+            let stage = (*stage).to_owned();
+            all.extend(joined(&each).map(|ladder| StageLadder {
+                variant,
+                stage,
+                repeats: each.len(),
+                ladder,
+            }));
+        }
+    }
+    all
+}
+
+/// The latency of all I/Os of a load, without those that make others durable.
+fn of_load(load: &LoadSummary) -> Option<Histogram<u64>> {
+    let names = counted_operations(load.operations.keys());
+    let texts = names.filter_map(|name| load.operations.get(name)?.histogram.as_deref());
+    histogram::merge(texts).ok().flatten()
+}

@@ -1,0 +1,351 @@
+//! Latency of block devices while they work: statistics of the device mapper for its nodes, where the kernel keeps them, and events of
+//! the block layer for all others. `hist` triggers are often not built in, and would count what two events are apart only with synthetic
+//! events: so the raw pages of a trace instance are read here.
+
+mod ends;
+mod ring;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use layers::machine::Unmeasured;
+use layers::probe::PlacedDevice;
+use results::model::LatencySource;
+use rustix::time::{ClockId, clock_gettime};
+
+use ends::{Happened, Moment, Traced};
+use ring::Format;
+
+use crate::dm_stats::Region;
+use crate::trace;
+
+/// Time between two readings of the kernel's buffers.
+pub const DRAIN: Duration = Duration::from_millis(50);
+/// Size of the ring buffers, KiB a CPU: room for some 18,000 I/Os of a device.
+const BUFFER_KIB: &str = "2048";
+/// Events of the last time are kept until the next reading: one of another CPU may be earlier and not be there yet, nanoseconds.
+const HOLD_NS: u64 = 1_000_000;
+/// Longest page of a ring buffer, bytes.
+const PAGE: usize = 64 << 10;
+/// Events, and what they tell of.
+const EVENTS: [(&str, Moment); 3] = [
+    ("block_bio_queue", Moment::Begin),
+    ("block_rq_complete", Moment::RequestEnd),
+    ("block_bio_complete", Moment::BioEnd),
+];
+
+/// Measures the latency of devices from when it is made until it is dropped.
+#[derive(Debug)]
+pub struct LatencyWatch {
+    devices: Vec<(String, Measured)>,
+    trace: Option<Trace>,
+}
+
+#[derive(Debug)]
+enum Measured {
+    Node(Region),
+    /// Place among those that are traced.
+    Traced(usize, LatencySource),
+    Not(Unmeasured),
+}
+
+/// Events of devices, in a trace instance of their own.
+#[derive(Debug)]
+struct Trace {
+    at: PathBuf,
+    pipes: Vec<File>,
+    formats: Vec<(Format, Moment)>,
+    /// Events that are not taken yet.
+    pending: Vec<Happened>,
+    traced: Vec<Traced>,
+    page: Vec<u8>,
+}
+
+/// The begin of names of what a process measures that is no run: its number follows.
+const OF_PROCESS: &str = "fathom_doctor_";
+
+/// Returns the name under which this process measures latencies that are of no run.
+pub fn own_name() -> String {
+    format!("{OF_PROCESS}{}", std::process::id())
+}
+
+/// Tells whether a trace instance, or statistics of the device mapper, are of a process that measured latencies and is gone.
+fn is_abandoned(name: &str) -> bool {
+    let process = name.strip_prefix(OF_PROCESS).and_then(|rest| rest.split('.').next());
+    let process = process.and_then(|number| number.parse::<u32>().ok());
+    process.is_some_and(|number| !Path::new(&format!("/proc/{number}")).exists())
+}
+
+/// Returns the names of what processes left that measured latencies and were killed.
+pub fn abandoned() -> Vec<String> {
+    trace::left_of(is_abandoned).into_iter().map(|(what, _)| what).collect()
+}
+
+/// Removes what [`abandoned`] tells of.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn clear_abandoned() -> io::Result<()> {
+    trace::end_those(is_abandoned)
+}
+
+impl LatencyWatch {
+    /// Begins to measure these devices. Instances and regions are called as said, with a number of their own after it.
+    pub fn begin(name: &str, devices: &[PlacedDevice]) -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(1);
+        let name = format!("{name}.{}", NUMBER.fetch_add(1, Ordering::Relaxed));
+        let mut traced: Vec<(Traced, LatencySource, u32)> = Vec::new();
+        let mut all: Vec<_> = devices
+            .iter()
+            .map(|device| (device.name.clone(), measured(&name, &device.path, &mut traced)))
+            .collect();
+        let mut trace = None;
+        if !traced.is_empty() {
+            match Trace::begin(&name, traced) {
+                Ok(begun) => trace = Some(begun),
+                Err(why) => all.iter_mut().for_each(|(_, measured)| {
+                    if matches!(measured, Measured::Traced(..)) {
+                        *measured = Measured::Not(why);
+                    }
+                }),
+            }
+        }
+        Self { devices: all, trace }
+    }
+
+    /// Takes what the kernel's buffers hold, to be called every [`DRAIN`]; tells whether there is anything to take.
+    pub fn drain(&mut self) -> bool {
+        self.trace.as_mut().is_some_and(|trace| {
+            trace.drain();
+            true
+        })
+    }
+
+    /// Reads all counts, as [`layers::probe::Source::Latency`] has them.
+    pub fn read(&mut self) -> String {
+        self.drain();
+        let lost = self.trace.as_ref().map_or(0, Trace::lost);
+        let mut text = String::new();
+        for (name, measured) in &self.devices {
+            // A string takes whatever is written to it.
+            let _ = match measured {
+                Measured::Not(why) => writeln!(text, "{name} none {}", why.word()),
+                Measured::Node(region) => node(&mut text, name, region),
+                Measured::Traced(place, by) => {
+                    let traced = self.trace.as_ref().and_then(|trace| trace.traced.get(*place));
+                    traced.map_or(Ok(()), |traced| device(&mut text, name, *by, traced, lost))
+                }
+            };
+        }
+        text
+    }
+}
+
+fn node(text: &mut String, name: &str, region: &Region) -> std::fmt::Result {
+    let Ok(counts) = region.read() else {
+        return writeln!(text, "{name} none {}", Unmeasured::Refused.word());
+    };
+    writeln!(text, "{name} by {}", LatencySource::DmStats.word())?;
+    writeln!(text, "{name} lost 0")?;
+    writeln!(text, "{name} reads {}\n{name} writes {}", counts.reads, counts.writes)?;
+    let steps = counts.steps.into_iter().enumerate().filter(|(_, count)| *count > 0);
+    line(text, name, "both", steps)
+}
+
+fn device(
+    text: &mut String,
+    name: &str,
+    by: LatencySource,
+    traced: &Traced,
+    lost: u64,
+) -> std::fmt::Result {
+    if traced.has_no_ends() {
+        return writeln!(text, "{name} none {}", Unmeasured::NoEnds.word());
+    }
+    writeln!(text, "{name} by {}", by.word())?;
+    writeln!(text, "{name} lost {}", lost + traced.forgotten)?;
+    for (direction, counts) in ["read", "write"].into_iter().zip(&traced.counts) {
+        line(text, name, direction, counts.iter().map(|(step, count)| (*step, *count)))?;
+    }
+    Ok(())
+}
+
+fn line(
+    text: &mut String,
+    name: &str,
+    direction: &str,
+    steps: impl Iterator<Item = (usize, u64)>,
+) -> std::fmt::Result {
+    write!(text, "{name} {direction}")?;
+    for (step, count) in steps {
+        write!(text, " {step}:{count}")?;
+    }
+    writeln!(text)
+}
+
+/// Finds out how a device can be measured, and begins where that is by itself.
+fn measured(name: &str, path: &str, traced: &mut Vec<(Traced, LatencySource, u32)>) -> Measured {
+    let Ok(Some(number)) = sys::block::number(Path::new(path)) else {
+        return Measured::Not(Unmeasured::NoDevice);
+    };
+    let at = sys::block::sysfs(number);
+    if let Ok(node) = std::fs::read_to_string(at.join("dm/name"))
+        && let Ok(region) = Region::create(node.trim(), name)
+    {
+        return Measured::Node(region);
+    }
+    // Events are of whole disks.
+    let value =
+        |file: &str| std::fs::read_to_string(at.join(file)).ok()?.trim().parse::<u64>().ok();
+    let (disk, from, to) = match sys::block::disk_of(number) {
+        None => (number, 0, u64::MAX),
+        Some(disk) => {
+            let (Some(start), Some(size)) = (value("start"), value("size")) else {
+                return Measured::Not(Unmeasured::NoDevice);
+            };
+            (disk, start, start + size)
+        }
+    };
+    let by = match sys::block::sysfs(disk).join("mq").exists() {
+        true => LatencySource::Requests,
+        false => LatencySource::Bios,
+    };
+    // The kernel's own form of a device number (MKDEV in linux/kdev_t.h).
+    let dev = disk.major << 20 | disk.minor;
+    traced.push((Traced::new(dev, from, to), by, dev));
+    Measured::Traced(traced.len() - 1, by)
+}
+
+impl Trace {
+    /// Makes the instance and switches the events on that these devices need.
+    fn begin(name: &str, traced: Vec<(Traced, LatencySource, u32)>) -> Result<Self, Unmeasured> {
+        let at = trace::instances().ok_or(Unmeasured::NoTracefs)?.join(name);
+        std::fs::create_dir(&at).map_err(|_| Unmeasured::Refused)?;
+        // From here on the instance is removed when this is dropped.
+        let mut begun = Self {
+            at,
+            pipes: Vec::new(),
+            formats: Vec::new(),
+            pending: Vec::new(),
+            traced: Vec::new(),
+            page: vec![0; PAGE],
+        };
+        if !begun.at.join("events/block").is_dir() {
+            return Err(Unmeasured::NoEvents);
+        }
+        begun.record(&traced).map_err(|_| Unmeasured::Refused)?;
+        begun.traced = traced.into_iter().map(|(traced, ..)| traced).collect();
+        Ok(begun)
+    }
+
+    fn record(&mut self, traced: &[(Traced, LatencySource, u32)]) -> io::Result<()> {
+        std::fs::write(self.at.join("trace_clock"), "mono")?;
+        std::fs::write(self.at.join("buffer_size_kb"), BUFFER_KIB)?;
+        for cpu in std::fs::read_dir(self.at.join("per_cpu"))? {
+            let mut options = OpenOptions::new();
+            let pipe = cpu?.path().join("trace_pipe_raw");
+            self.pipes.push(options.read(true).custom_flags(libc::O_NONBLOCK).open(pipe)?);
+        }
+        for (event, moment) in EVENTS {
+            let has = |by: LatencySource| match moment {
+                Moment::Begin => true,
+                Moment::RequestEnd => by == LatencySource::Requests,
+                Moment::BioEnd => by == LatencySource::Bios,
+            };
+            let own = traced.iter().filter(|(_, by, _)| has(*by));
+            let own: Vec<_> = own.map(|(.., dev)| format!("dev == {dev}")).collect();
+            if own.is_empty() {
+                continue;
+            }
+            let at = self.at.join("events/block").join(event);
+            let format = Format::of(&std::fs::read_to_string(at.join("format"))?);
+            let format =
+                format.ok_or_else(|| io::Error::other(format!("{event} has no fields")))?;
+            self.formats.push((format, moment));
+            std::fs::write(at.join("filter"), own.join(" || "))?;
+            std::fs::write(at.join("enable"), "1")?;
+        }
+        Ok(())
+    }
+
+    /// Takes all events of every CPU that are there, in the order of their times.
+    fn drain(&mut self) {
+        let now = clock_gettime(ClockId::Monotonic);
+        let now_ns = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
+        let Self { pipes, formats, pending, page, .. } = self;
+        for pipe in pipes {
+            // Nothing to read ends it, and so does anything else: what is missing then is lost, and counted so.
+            while let Ok(length @ 1..) = pipe.read(page) {
+                ring::records(&page[..length], |at_ns, record| {
+                    pending.extend(happened(formats, at_ns, record));
+                });
+            }
+        }
+        self.pending.sort_by_key(|what| what.at_ns);
+        let due = self.pending.partition_point(|what| what.at_ns + HOLD_NS < now_ns);
+        for what in self.pending.drain(..due) {
+            self.traced.iter_mut().for_each(|traced| traced.take(&what));
+        }
+    }
+
+    /// Events that the buffers had no room for.
+    fn lost(&self) -> u64 {
+        let cpus = std::fs::read_dir(self.at.join("per_cpu")).into_iter().flatten().flatten();
+        let stats = cpus.filter_map(|cpu| std::fs::read_to_string(cpu.path().join("stats")).ok());
+        stats.map(|stats| lost(&stats)).sum()
+    }
+}
+
+impl Drop for Trace {
+    fn drop(&mut self) {
+        // An instance that somebody reads in cannot be removed.
+        self.pipes.clear();
+        let _ = std::fs::remove_dir(&self.at);
+    }
+}
+
+fn happened(formats: &[(Format, Moment)], at_ns: u64, record: &[u8]) -> Option<Happened> {
+    let id = ring::id_of(record)?;
+    let (format, moment) = formats.iter().find(|(format, _)| format.id == id)?;
+    let read = format.read(record)?;
+    Some(Happened {
+        at_ns,
+        moment: *moment,
+        dev: read.dev,
+        sector: read.sector,
+        sectors: read.sectors,
+        write: read.write?,
+    })
+}
+
+fn lost(stats: &str) -> u64 {
+    let lines: BTreeMap<_, _> = stats.lines().filter_map(|line| line.split_once(": ")).collect();
+    let of = |name: &str| lines.get(name).and_then(|n| n.trim().parse::<u64>().ok()).unwrap_or(0);
+    of("overrun") + of("commit overrun") + of("dropped events")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_without_room_are_lost_and_those_that_were_read_are_not() {
+        let stats = "entries: 72003\noverrun: 70\ncommit overrun: 1\nbytes: 9\ndropped events: 2\nread events: 481868\n";
+        assert_eq!(lost(stats), 73);
+        assert_eq!(lost(""), 0);
+    }
+
+    #[test]
+    fn what_is_no_block_device_is_said_to_be_none() {
+        let device = PlacedDevice { name: "d".into(), path: "/dev/null".into(), on: Vec::new() };
+        let mut watch = LatencyWatch::begin("fathom_0badcafe_none", &[device]);
+        assert!(!watch.drain());
+        assert_eq!(watch.read(), "d none no-device\n");
+    }
+}

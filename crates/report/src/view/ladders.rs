@@ -1,0 +1,27 @@
+//! Latency by layer, a ladder for each measured stage of each variant.
+
+use analysis::{Analysis, StageLadder};
+
+/// The ladder of a measured stage of a variant.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LadderRow {
+    /// The ladder that the analysis built.
+    pub of: StageLadder,
+    /// The variant, and the stage where there are several.
+    pub name: String,
+    /// Which layer made the 99th percentile, or why none is named, in a sentence.
+    pub text: String,
+}
+
+/// All ladders.
+pub fn ladders(analysis: &Analysis) -> Vec<LadderRow> {
+    let row = |of: &StageLadder| {
+        let variant = analysis.variants.get(of.variant).map_or("", |v| v.name.as_str());
+        let name = match analysis.stages.len() {
+            0 | 1 => variant.to_owned(),
+            _ => format!("{variant}, {}", of.stage),
+        };
+        LadderRow { text: format!("{name}: {}.", of.ladder.says()), name, of: of.clone() }
+    };
+    analysis.ladders.iter().map(row).collect()
+}

@@ -1,0 +1,56 @@
+//! Latency of the block devices of a stack while a load ran.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Latency of one block device, from when an I/O was handed to it until the I/O was done.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceLatency {
+    /// Its name in the experiment (`data`, `vdo`, `vdo-pool`), or the kernel's.
+    pub name: String,
+    /// The devices of the same stack right under it, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub on: Vec<String>,
+    /// The source of its figures; `None` where it has none.
+    pub by: Option<LatencySource>,
+    /// Reads that were done.
+    pub reads: u64,
+    /// Writes and discards that were done; empty flushes are not counted.
+    pub writes: u64,
+    /// HDR histograms in nanoseconds (V2 with deflate, base64): of `read` and `write`, or of `both` where the source does not tell them
+    /// apart. Steps of the source are 9 %: each I/O stands in the middle of its step.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub histograms: BTreeMap<String, String>,
+    /// Events that the kernel's buffer had no room for: the figures are not whole where it is not 0.
+    pub lost: u64,
+    /// Why there are no figures, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub absent: Option<String>,
+}
+
+/// The source of the latencies of a device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LatencySource {
+    /// Statistics that the device mapper keeps of a node.
+    DmStats,
+    /// Events of the block layer, from the begin of a bio to the end of the request that it became a part of.
+    Requests,
+    /// Events of the block layer, from the begin of a bio to its end.
+    Bios,
+}
+
+impl LatencySource {
+    /// Every source.
+    pub const ALL: [Self; 3] = [Self::DmStats, Self::Requests, Self::Bios];
+
+    /// Returns the word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::DmStats => "dm-stats",
+            Self::Requests => "requests",
+            Self::Bios => "bios",
+        }
+    }
+}
