@@ -54,17 +54,17 @@ fn line(name: &str, value: &str, more: &str) -> String {
     format!("{name:<22} {value:>12}   {more}").trim_end().to_owned()
 }
 
+/// The line that says whether it pays, in the colour of a good answer where it surely does.
+fn verdict(answer: &Answer, sizing: &Sizing) -> Line {
+    let (style, words) = (Style::of_stdout(), answer.verdict(sizing));
+    if answer.complete && sizing.pays() { style.good(&words) } else { style.note(&words) }
+}
+
 /// The whole answer, for a terminal.
 pub fn summary(answer: &Answer) -> Text {
     let mut text = Text::new();
     if let Some(sizing) = &answer.sizing {
-        let style = Style::of_stdout();
-        let verdict = answer.verdict(sizing);
-        text.line(if answer.complete && sizing.pays() {
-            style.good(&verdict)
-        } else {
-            style.note(&verdict)
-        });
+        text.line(verdict(answer, sizing));
         text += "";
     }
     text.append(&blocks(answer));
