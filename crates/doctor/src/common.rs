@@ -13,7 +13,7 @@ use crate::rules;
 pub(crate) type ResultRule = Rule<fn(&ResultSet, &Analysis) -> Vec<Finding>>;
 
 /// Every common rule that looks at a result.
-pub(crate) const RULES: [ResultRule; 35] = [
+pub(crate) const RULES: [ResultRule; 36] = [
     Rule {
         id: "changed_files",
         text: "The result is not as its run left it: its figures cannot be trusted.",
@@ -58,6 +58,15 @@ pub(crate) const RULES: [ResultRule; 35] = [
         remedy: "Where a verdict is close run it anew, in one go: the machine may have been in another state.",
         source: "docs/method.md",
         check: rules::run::resumed,
+    },
+    Rule {
+        id: "other_options",
+        text: "Variants that another program measured were driven by other options: a difference between them may be that of the load.",
+        reads: "what the program said of its options, of each variant, apart from its files",
+        threshold: None,
+        remedy: "Run all variants by the same options.",
+        source: "docs/fio.md",
+        check: rules::imported::other_options,
     },
     Rule {
         id: "kernels_differ",

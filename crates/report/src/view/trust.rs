@@ -15,12 +15,13 @@ const FEW: &str = "too_few_repeats";
 const EMULATED: &str = "emulated_cpu";
 
 /// Words for all others that look at a whole result, those first that take most.
-const WORDS: [Words; 32] = [
+const WORDS: [Words; 33] = [
     ("wrong_blocks", "wrong data"),
     ("not_verified", "verification that checked nothing"),
     ("figures_contradict", "figures that contradict each other"),
     ("failed_cells", "failed runs"),
     ("load_errors", "failed I/Os"),
+    ("other_options", "loads that were not alike"),
     (FEW, "few runs"),
     (EMULATED, "emulated CPU"),
     ("guest_clock", "a guest clock at the wrong speed"),
