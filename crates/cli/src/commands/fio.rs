@@ -197,12 +197,9 @@ fn foreseen(loads: &[FioLoad], args: &FioArgs) -> Result<(), Failure> {
             } else if let Some(bytes) = target.bytes {
                 let made = if load.reads { bytes.next_multiple_of(4096) } else { bytes };
                 lengths.insert(&target.name, made);
-            } else if !there && !path.starts_with("/dev") {
-                let name = &target.name;
-                return Err(impossible(
-                    load,
-                    &format!("{name} is not there, and has no size (size=1g)"),
-                ));
+            } else if (held == Some(0) || !there) && !path.starts_with("/dev") {
+                let lacks = format!("{} holds nothing, and has no size (size=1g)", target.name);
+                return Err(impossible(load, &lacks));
             }
             let looked_at = before.is_none() && (!args.dry_run || held.is_some());
             if looked_at && !there {

@@ -165,7 +165,7 @@ fn what_a_later_job_is_refused_for_is_told_before_the_first_one_writes() {
     for (job, code, told) in [
         (both, 4, "f holds 1 MiB, and 2 MiB of it are to be read"),
         (theirs, 4, "mine"),
-        (nowhere, 2, "[b], line 5, cannot be done here: g is not there"),
+        (nowhere, 2, "[b], line 5, cannot be done here: g holds nothing"),
     ] {
         fs::write(dir.path().join("job.fio"), job).unwrap();
         for more in [&["--dry-run"][..], &[]] {
