@@ -28,18 +28,21 @@ const DEFAULTS: [(&str, &str); 6] = [
 /// Parts the values of several jobs in one text.
 const BESIDE: &str = " + ";
 
-/// Returns the options that drive a load, each by one name and in one notation, without those that are as by default.
-pub(crate) fn canonical(told: &Options) -> Options {
+/// Returns the options that drive a load, each by one name and in one notation; with `defaults` those of fio's that were not given, too.
+pub(crate) fn canonical(told: &Options, defaults: bool) -> Options {
     let one = |(name, value): (&String, &String)| {
         let alias = ALIASES.iter().find(|(alias, _)| alias == name);
         let name = alias.map_or(name.as_str(), |(_, name)| name);
         let log = name.starts_with("write_") && name.ends_with("_log");
         let each: Vec<_> = value.split(BESIDE).map(|value| noted(name, value)).collect();
         let value = each.join(BESIDE);
-        let default = DEFAULTS.contains(&(name, value.as_str()));
-        (!log && !default && !IDLE.contains(&name)).then(|| (name.to_owned(), value))
+        (!log && !IDLE.contains(&name)).then(|| (name.to_owned(), value))
     };
-    told.iter().filter_map(one).collect()
+    let mut all: Options = told.iter().filter_map(one).collect();
+    for (name, value) in DEFAULTS.iter().filter(|_| defaults && !told.is_empty()) {
+        all.entry((*name).to_owned()).or_insert_with(|| (*value).to_owned());
+    }
+    all
 }
 
 fn noted(name: &str, value: &str) -> String {

@@ -359,7 +359,8 @@ fn options_are_kept_and_repeats_with_others_are_refused() {
     let made = result(made, vec![]).unwrap();
     let kept = |place: usize| made.manifest.plan.variants[place].stack[0].settings.clone();
     assert_eq!(kept(0).get("runtime").map(String::as_str), Some("1m"));
-    assert_eq!((kept(0).get("bs"), kept(1).get("bs").map(String::as_str)), (None, Some("8k")));
+    assert_eq!((kept(0)["bs"].as_str(), kept(1)["bs"].as_str()), ("4k", "8k"));
+    assert_eq!((kept(0)["iodepth"].as_str(), kept(1).get("runtime")), ("1", None));
 }
 
 #[test]

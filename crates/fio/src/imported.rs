@@ -126,9 +126,11 @@ fn alike(runs: &[Named]) -> Result<(), String> {
 /// Returns the options of all jobs of a run, with those of several groups each under its name.
 fn settings(run: &FioRun) -> Options {
     let several = run.groups.len() > 1;
+    // What Fathom exports tells some of them alone.
+    let of_fio = !run.version.starts_with("fathom-");
     let of = |group: &Group| {
         let name = group.name.clone();
-        let all = driven::canonical(&group.options).into_iter();
+        let all = driven::canonical(&group.options, of_fio).into_iter();
         all.map(move |(option, value)| match several {
             true => (format!("{name}.{option}"), value),
             false => (option, value),
