@@ -60,6 +60,15 @@ pub(crate) const RULES: [ResultRule; 36] = [
         check: rules::run::resumed,
     },
     Rule {
+        id: "other_options",
+        text: "Variants that another program measured were driven by other options: a difference between them may be that of the load.",
+        reads: "what the program said of its options, of each variant, apart from its files",
+        threshold: None,
+        remedy: "Run all variants by the same options.",
+        source: "docs/fio.md",
+        check: rules::imported::other_options,
+    },
+    Rule {
         id: "kernels_differ",
         text: "Cells ran on different kernels, which the experiment does not ask for.",
         reads: "the kernel of each cell, and what the plan says of its variant's machine",

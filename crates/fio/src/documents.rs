@@ -69,6 +69,15 @@ fn in_time(before: &Value, after: &Value, job: &Value) -> Option<()> {
     if job["job_start"].is_u64() {
         return Some(());
     }
+    // What ran for longer than the time in between was at work when the state before was told.
+    let longest = |of: &Value| {
+        let jobs = of["jobs"].as_array()?.iter();
+        jobs.flat_map(|job| SIDES.iter().filter_map(move |side| job[side]["runtime"].as_u64()))
+            .max()
+    };
+    if ran(before) > 0 && longest(after)? > between {
+        return Some(());
+    }
     // fio rounds up to seconds, and tells no state before the first of them is over.
     let elapsed = |of: &Value| of["jobs"][0]["elapsed"].as_u64().filter(|elapsed| *elapsed > 0);
     let begun = |of: &Value| at(of)?.checked_sub(elapsed(of)? * 1000);

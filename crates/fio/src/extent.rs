@@ -15,20 +15,41 @@ pub(crate) fn places(section: &Section, job: &mut Job) -> Result<(), Problem> {
             "nrfiles has no counterpart: name the files with filename=A:B",
         ));
     }
-    let folder = section.last(&["directory"]).map(|entry| entry.text().to_owned());
-    let within = |name: &str| match &folder {
-        Some(folder) => format!("{}/{name}", folder.trim_end_matches('/')),
-        None => name.to_owned(),
-    };
+    let folder = section.last(&["directory"]).map(|entry| match &names(entry)?[..] {
+        [folder] => Ok(folder.clone()),
+        _ => Err(entry.wrong("one directory here: fio gives each job the next of several; write a job for each (\\: is a colon in a name)")),
+    });
+    let folder = folder.transpose()?;
     if let Some(entry) = section.last(&["filename"]) {
-        let text = entry.text().replace("\\:", "\0");
-        job.named = text.split(':').map(|name| within(&name.replace('\0', ":"))).collect();
-        if job.named.iter().any(String::is_empty) {
-            return Err(entry.wrong("names, apart by colons"));
-        }
+        let named = names(entry)?.into_iter().map(|name| match (&folder, name.as_str()) {
+            (Some(folder), _) => Ok(format!("{}/{name}", folder.trim_end_matches('/'))),
+            (None, "-") => Err(entry
+                .wrong("names of files here; - is standard input and output in fio, ./- a file")),
+            // A file of that name is meant, and not the target that is none.
+            (None, "null") => Ok("./null".to_owned()),
+            (None, _) => Ok(name),
+        });
+        job.named = named.collect::<Result<_, _>>()?;
+    } else if section.name.contains('=') && !job.null {
+        return Err(Problem::new(section.line, format!("[{}]: {EQUALS}", section.name)));
     }
     job.folder = folder;
     extent(section, job)
+}
+
+const EQUALS: &str = "its files have a = in their names, where a load takes what follows for a share of the I/Os: name files without it";
+
+/// The names in a value, apart by colons; one with a backslash before it is a part of a name.
+fn names(entry: &Entry) -> Result<Vec<String>, Problem> {
+    let text = entry.text().replace("\\:", "\0");
+    let names: Vec<_> = text.split(':').map(|name| name.replace('\0', ":")).collect();
+    if names.iter().any(String::is_empty) {
+        return Err(entry.wrong("names, apart by colons"));
+    }
+    if text.contains('=') {
+        return Err(Problem::new(entry.line, format!("{}={}: {EQUALS}", entry.name, entry.text())));
+    }
+    Ok(names)
 }
 
 /// The part of each file that is used, and the length of the file. With `filesize` that part is the file from `offset` on; `size`, where it is
@@ -98,9 +119,17 @@ pub(crate) fn ends(section: &Section, job: &mut Job) -> Result<(), Problem> {
         job.text("interval", value::nanos(shortest));
     }
     let loops = section.last(&["loops"]).map_or(Ok(1), Entry::number)?.max(1);
-    job.ios = section.last(&["number_ios"]).map(Entry::number).transpose()?;
+    let ios = section.last(&["number_ios"]);
+    job.ios = ios.map(Entry::number).transpose()?.filter(|ios| *ios > 0);
+    job.ios = job.ios.map(|ios| ios.saturating_mul(loops));
     if based {
-        return Ok(());
+        return match ios.filter(|_| job.ios.is_some()) {
+            Some(entry) => Err(Problem::new(
+                entry.line,
+                "number_ios changes nothing in fio beside time_based: take one of them out",
+            )),
+            None => Ok(()),
+        };
     }
     match (section.last(&["io_size", "io_limit"]), job.size) {
         (Some(entry), _) => job.bytes = Some(entry.bytes()?.saturating_mul(loops)),

@@ -93,6 +93,7 @@ fn load(group: &[(&Section, Job)]) -> Result<FioLoad, Problem> {
             targets.push(target);
         }
     }
+    let visits = visits(group, &targets)?;
     let mut settings = one.settings.clone();
     let mut set = |key, value: String, shape| settings.push(Setting { key, value, shape });
     if let Some(size) = one.size.filter(|_| !one.null || matches!(one.size, Some(Size::Bytes(_)))) {
@@ -100,7 +101,7 @@ fn load(group: &[(&Section, Job)]) -> Result<FioLoad, Problem> {
     }
     if jobs > 1 {
         set("jobs", jobs.to_string(), Shape::Number);
-        if targets.len() == 1 {
+        if visits == jobs {
             set("share", "own".to_owned(), Shape::Text);
         }
     }
@@ -126,9 +127,9 @@ fn load(group: &[(&Section, Job)]) -> Result<FioLoad, Problem> {
             notes.push(note.clone());
         }
     }
-    if jobs > 1 && targets.len() > 1 {
-        notes
-            .push("every job works on all targets in turn, where each of fio's has its own".into());
+    let mut in_fio = one.in_fio.clone();
+    if jobs > visits {
+        in_fio.push("each of these jobs has targets of its own, and goes as fast as they are; here every job works on all targets in turn, so that each gets as many I/Os, at the pace of the slowest: for figures of each target run its job alone (stonewall)".into());
     }
     Ok(FioLoad {
         names: group.iter().map(|(section, _)| section.name.clone()).collect(),
@@ -139,8 +140,44 @@ fn load(group: &[(&Section, Job)]) -> Result<FioLoad, Problem> {
         writes: one.writes,
         laid_out: one.laid_out.clone(),
         notes,
-        in_fio: one.in_fio.clone(),
+        in_fio,
     })
+}
+
+/// Returns how many of the jobs work on each target.
+///
+/// # Errors
+/// Where targets have different numbers of jobs, or several but not all: no load divides its jobs among targets like that.
+fn visits(group: &[(&Section, Job)], targets: &[Target]) -> Result<u64, Problem> {
+    let visits = |target: &Target| {
+        let each = group.iter().map(|(section, job)| {
+            let own = targets_of(section, job);
+            match own.contains(target) {
+                // Of names that fio makes up each job has its own.
+                true => {
+                    if job.named.is_empty() && !job.null {
+                        1
+                    } else {
+                        job.jobs
+                    }
+                }
+                false => 0,
+            }
+        });
+        each.sum::<u64>()
+    };
+    let all: Vec<_> = targets.iter().map(visits).collect();
+    let jobs: u64 = group.iter().map(|(_, job)| job.jobs).sum();
+    match all.first() {
+        Some(first) if all.iter().all(|one| one == first) && [1, jobs].contains(first) => {
+            Ok(*first)
+        }
+        _ => {
+            let line = group.first().map_or(1, |(section, _)| section.line);
+            let what = "some of the jobs that run at once share targets that others have not: a load has all its targets for all its jobs; add stonewall to part them";
+            Err(Problem::new(line, what))
+        }
+    }
 }
 
 fn targets_of(section: &Section, job: &Job) -> Vec<Target> {

@@ -7,7 +7,8 @@ use results::model::{CpuFigures, EngineFacts, LatencySummary, LoadSummary, Opera
 use serde_json::Value;
 use units::Seed;
 
-use crate::documents;
+use crate::driven::{self, Options};
+use crate::{at_once, documents, value};
 
 /// One run of fio's.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,10 +30,12 @@ pub struct Group {
     pub duration_ns: u64,
     /// The figures, all jobs together.
     pub operations: BTreeMap<String, OperationSummary>,
-    /// CPU time of all jobs, seconds in user mode and in the kernel.
-    pub cpu_s: (f64, f64),
-    /// Options of the first job, with those of the whole file.
-    pub options: BTreeMap<String, String>,
+    /// How long each operation took place, nanoseconds.
+    pub ran_ns: BTreeMap<String, u64>,
+    /// CPU time of all jobs, seconds in user mode and in the kernel; `None` where it is that of other work, too.
+    pub cpu_s: Option<(f64, f64)>,
+    /// Options of the jobs, with those of the whole file; where they differ the values of all.
+    pub options: Options,
     /// Jobs.
     pub jobs: u32,
     /// Sentences on what fio did not tell, and on what is not taken in of it.
@@ -51,8 +54,10 @@ pub fn read_json(text: &str) -> Result<FioRun, String> {
     let jobs = value["jobs"].as_array().filter(|jobs| !jobs.is_empty()).ok_or("it has no jobs")?;
     let global = options(&value["global options"]);
     let mut groups: Vec<(u64, Group)> = Vec::new();
-    for job in jobs {
-        let next = group(job, &global)?;
+    let jobs: Vec<_> = jobs.iter().map(|job| (job, own_options(job, &global))).collect();
+    at_once::check(&jobs)?;
+    for (job, all) in jobs.iter().cloned() {
+        let next = group(job, all)?;
         let id = number(job, "groupid", &format!("its job '{}'", next.name))?;
         match groups.iter_mut().find(|(known, _)| *known == id) {
             Some((_, known)) => known.join(next),
@@ -61,6 +66,13 @@ pub fn read_json(text: &str) -> Result<FioRun, String> {
     }
     let ended_ms = number(&value, "timestamp_ms", "it")?;
     let mut groups: Vec<_> = groups.into_iter().map(|(_, group)| group).collect();
+    let whole = jobs.iter().filter_map(|(job, _)| job["elapsed"].as_u64()).max();
+    // What Fathom exports says of each load how long it took.
+    if let Some(whole) = whole.filter(|_| !version.starts_with("fathom-")) {
+        let ran: Vec<_> = groups.iter().map(|group| group.duration_ns / 1_000_000).collect();
+        at_once::in_turn(&ran, whole * 1000)?;
+    }
+    groups.iter_mut().for_each(Group::notice_lengths);
     name_apart(&mut groups);
     Ok(FioRun { version, ended_ms, groups })
 }
@@ -97,14 +109,22 @@ fn number(of: &Value, key: &str, whose: &str) -> Result<u64, String> {
     found.as_u64().ok_or_else(|| format!("{whose} tells no whole number as {key} (it is {found})"))
 }
 
-fn options(value: &Value) -> BTreeMap<String, String> {
+fn options(value: &Value) -> Options {
     let all = value.as_object().into_iter().flatten();
     all.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
 }
 
-fn group(job: &Value, global: &BTreeMap<String, String>) -> Result<Group, String> {
+/// Returns the options of a job, with those of the whole file.
+fn own_options(job: &Value, global: &Options) -> Options {
     let mut all = global.clone();
     all.extend(options(&job["job options"]));
+    all
+}
+
+/// Sides of fio's with the operation of each.
+const SIDES: [(&str, &str); 3] = [("read", "read"), ("write", "write"), ("trim", "discard")];
+
+fn group(job: &Value, all: Options) -> Result<Group, String> {
     let name = job["jobname"].as_str().ok_or("one of its jobs has no name")?.to_owned();
     let whose = format!("its job '{name}'");
     if job["mixed"].is_object() && !job["read"].is_object() {
@@ -115,51 +135,138 @@ fn group(job: &Value, global: &BTreeMap<String, String>) -> Result<Group, String
     let word =
         ["rw", "readwrite"].iter().find_map(|key| all.get(*key)).cloned().unwrap_or_default();
     let random = if word.starts_with("rand") { "rand" } else { "" };
-    let sides = [("read", "read"), ("write", "write"), ("trim", "discard")];
+    let verifies = verifies(&all);
     let (mut operations, mut notices) = (BTreeMap::new(), Vec::new());
-    let mut duration_ns = 0;
-    for (side, operation) in sides {
+    let (mut ran_ns, mut cpu_known) = (BTreeMap::new(), true);
+    let failures = Failures::of(job, &whose)?;
+    for (side, operation) in SIDES {
         let told = &job[side];
-        let whose = format!("'{side}' of {whose}");
-        if number(told, "total_ios", &whose)? > 0 {
-            let runtime = number(told, "runtime", &whose)?;
-            if runtime == 0 {
-                notices.push(format!("{whose} ran less than a millisecond: it has no rate"));
-            }
-            duration_ns = (runtime * 1_000_000).max(duration_ns);
-            operations.insert(format!("{random}{operation}"), side_of(told, &whose, &mut notices)?);
+        let ios = number(told, "total_ios", &format!("'{side}' of {whose}"))?;
+        if ios == 0 {
+            continue;
         }
+        if side == "read" && verifies && word.ends_with("write") {
+            notices.push(format!("{ios} reads of {whose} are those of its verify, and not of the load; its CPU time is that of both, so that none is told"));
+            cpu_known = false;
+            continue;
+        }
+        if side == "read" && verifies && (word.ends_with("rw") || word == "readwrite") {
+            return Err(format!(
+                "{whose} tells its reads and those of its verify as one: run it without verify, or with do_verify=0"
+            ));
+        }
+        let whose = format!("'{side}' of {whose}");
+        let runtime = number(told, "runtime", &whose)?;
+        if runtime == 0 {
+            notices.push(format!("{whose} ran less than a millisecond: it has no rate"));
+        }
+        let name = format!("{random}{operation}");
+        ran_ns.insert(name.clone(), runtime * 1_000_000);
+        let alone = SIDES.iter().filter(|(side, _)| job[*side]["total_ios"].as_u64() != Some(0));
+        let completed = failures.completed(told, &whose, alone.count() == 1)?;
+        let mut summary = side_of(told, completed, &whose, &mut notices)?;
+        if ios > completed && failures.any() {
+            summary.errors.insert(failures.name(), ios - completed);
+        }
+        operations.insert(name, summary);
     }
-    let failed = job["error"].as_i64().ok_or_else(|| format!("{whose} tells no error, or none"))?;
-    if failed != 0 {
-        let first = operations
-            .values_mut()
-            .next()
-            .ok_or_else(|| format!("its job '{name}' ended with error {failed} and did nothing"))?;
-        first.errors.insert(format!("error {failed}"), 1);
-    } else if operations.is_empty() {
+    failures.all_told(&mut operations, &whose)?;
+    if operations.is_empty() {
         notices.push(format!("{whose} did no I/O"));
     }
     if let Some(syncs) = job["sync"]["total_ios"].as_u64().filter(|syncs| *syncs > 0) {
         notices.push(format!("{syncs} syncs of {whose} and their latencies are not taken in"));
     }
-    let percent = |key: &str| {
+    // Percentages are of the time that all jobs which are told together ran, one after the other.
+    let runtime = number(job, "job_runtime", &whose)?;
+    let seconds = |key: &str| {
         let told = job[key].as_f64().ok_or_else(|| format!("{whose} tells no {key}"))?;
-        Ok::<_, String>(told / 100.0 * duration_ns as f64 / 1e9)
+        Ok::<_, String>(told / 100.0 * runtime as f64 / 1e3)
     };
-    let cpu_s = (percent("usr_cpu")?, percent("sys_cpu")?);
-    Ok(Group { name, duration_ns, operations, cpu_s, options: all, jobs: 1, notices })
+    let cpu_s = Some((seconds("usr_cpu")?, seconds("sys_cpu")?)).filter(|_| cpu_known);
+    let duration_ns = ran_ns.values().copied().max().unwrap_or(0);
+    Ok(Group { name, duration_ns, operations, ran_ns, cpu_s, options: all, jobs: 1, notices })
+}
+
+/// Tells whether a job reads back what it wrote.
+fn verifies(own: &Options) -> bool {
+    let on = |name: &str, off: &[&str]| own.get(name).is_some_and(|word| !off.contains(&&**word));
+    let done = own.get("do_verify").is_none_or(|word| word != "0");
+    on("verify", &["0", "none"]) && done
+}
+
+/// The I/Os of a job that failed.
+struct Failures {
+    /// The number of the error that ended it, or of the first; 0 where there was none.
+    error: i64,
+    /// Failed I/Os, where it was to go on after them.
+    counted: u64,
+}
+
+impl Failures {
+    fn of(job: &Value, whose: &str) -> Result<Self, String> {
+        let error =
+            job["error"].as_i64().ok_or_else(|| format!("{whose} tells no error, or none"))?;
+        let counted = job["total_err"].as_u64().unwrap_or(0);
+        let first = job["first_error"].as_i64().filter(|_| counted > 0);
+        Ok(Self { error: if error == 0 { first.unwrap_or(0) } else { error }, counted })
+    }
+
+    fn any(&self) -> bool {
+        self.error != 0 || self.counted > 0
+    }
+
+    fn name(&self) -> String {
+        format!("error {}", self.error)
+    }
+
+    /// Returns the I/Os of a side that completed: fio counts those that it sent, and takes the latency of those that came to a good end.
+    fn completed(&self, told: &Value, whose: &str, alone: bool) -> Result<u64, String> {
+        let sent = number(told, "total_ios", whose)?;
+        match (measured(told), self.any()) {
+            (Some(measured), _) => Ok(measured),
+            (None, false) => Ok(sent),
+            (None, true) if number(told, "io_bytes", whose)? == 0 => Ok(0),
+            (None, true) if alone => Ok(sent.saturating_sub(self.counted.max(1))),
+            (None, true) => Err(format!(
+                "{whose} has I/Os that failed, and tells not how many: run it without gtod_reduce and disable_clat"
+            )),
+        }
+    }
+
+    /// Checks that an error is told of some operation.
+    fn all_told(
+        &self,
+        operations: &mut BTreeMap<String, OperationSummary>,
+        whose: &str,
+    ) -> Result<(), String> {
+        if !self.any() || operations.values().any(|own| !own.errors.is_empty()) {
+            return Ok(());
+        }
+        let first = operations.values_mut().next();
+        let first =
+            first.ok_or_else(|| format!("{whose} ended with {} and did nothing", self.name()))?;
+        first.errors.insert(self.name(), self.counted.max(1));
+        Ok(())
+    }
+}
+
+/// Returns how many latencies fio took of a side; `None` where it took none.
+fn measured(told: &Value) -> Option<u64> {
+    let counts = LATENCIES.iter().filter_map(|key| told[*key]["N"].as_u64());
+    counts.max().filter(|count| *count > 0)
 }
 
 /// Returns the figures of one direction. Without bins (`json`, not `json+`) there is no histogram, and of the latency what fio tells; where that
 /// is not enough, a notice says what is missing.
 fn side_of(
     told: &Value,
+    ios: u64,
     whose: &str,
     notices: &mut Vec<String>,
 ) -> Result<OperationSummary, String> {
     let mut summary = OperationSummary {
-        ios: number(told, "total_ios", whose)?,
+        ios,
         bytes: number(told, "io_bytes", whose)?,
         ..OperationSummary::default()
     };
@@ -175,6 +282,9 @@ fn side_of(
         }
         summary.latency = histogram::summary(&all);
         summary.histogram = histogram::encode(&all).ok();
+        return Ok(summary);
+    }
+    if ios == 0 {
         return Ok(summary);
     }
     match LATENCIES.map(|key| as_told(key, &told[key])) {
@@ -219,7 +329,13 @@ impl Group {
             self.name = format!("{}+{}", self.name, other.name);
         }
         self.duration_ns = self.duration_ns.max(other.duration_ns);
-        self.cpu_s = (self.cpu_s.0 + other.cpu_s.0, self.cpu_s.1 + other.cpu_s.1);
+        let both = self.cpu_s.zip(other.cpu_s);
+        self.cpu_s = both.map(|(one, next)| (one.0 + next.0, one.1 + next.1));
+        driven::beside(&mut self.options, &other.options);
+        for (name, ran) in other.ran_ns {
+            let own = self.ran_ns.entry(name).or_default();
+            *own = ran.max(*own);
+        }
         self.jobs += other.jobs;
         self.notices.extend(other.notices);
         for (name, next) in other.operations {
@@ -248,28 +364,44 @@ impl Group {
         }
     }
 
+    /// Says of operations that took place for a part of the time.
+    fn notice_lengths(&mut self) {
+        let short =
+            self.ran_ns.iter().filter(|(_, ran)| **ran as f64 * 1.01 < self.duration_ns as f64);
+        for (name, ran) in short {
+            let (ran, all) = (value::nanos(*ran), value::nanos(self.duration_ns));
+            self.notices.push(format!(
+                "{name} of [{}] took place for {ran} of {all}: its rates are those of this time",
+                self.name
+            ));
+        }
+    }
+
     /// Returns what it did as the summary of a load.
     pub(crate) fn load(&self, seed: Seed) -> LoadSummary {
         let mut load = LoadSummary::empty(seed);
         load.duration_ns = self.duration_ns;
         load.ended_by = "fio".to_owned();
         load.operations = self.operations.clone();
-        let seconds = self.duration_ns as f64 / 1e9;
-        for own in load.operations.values_mut().filter(|_| seconds > 0.0) {
-            own.iops = Some(own.ios as f64 / seconds);
-            own.throughput_bytes_per_s = Some(own.bytes as f64 / seconds);
+        for (name, own) in &mut load.operations {
+            let seconds = self.ran_ns.get(name).map_or(0.0, |ran| *ran as f64 / 1e9);
+            if seconds > 0.0 {
+                own.iops = Some(own.ios as f64 / seconds);
+                own.throughput_bytes_per_s = Some(own.bytes as f64 / seconds);
+            }
         }
         let ios: u64 = self.operations.values().map(|own| own.ios).sum();
-        let (user_s, system_s) = self.cpu_s;
-        let per_io_us = (ios > 0).then(|| (user_s + system_s) * 1e6 / ios as f64);
-        load.cpu = Some(CpuFigures { user_s, system_s, per_io_us, ramp_ios: 0 });
+        load.cpu = self.cpu_s.map(|(user_s, system_s)| {
+            let per_io_us = (ios > 0).then(|| (user_s + system_s) * 1e6 / ios as f64);
+            CpuFigures { user_s, system_s, per_io_us, ramp_ios: 0 }
+        });
         let option = |name: &str| self.options.get(name);
         // Where jobs are reported together, one stands for all.
-        let together = option("numjobs").and_then(|jobs| jobs.parse().ok()).unwrap_or(1);
+        let together = driven::largest(&self.options, "numjobs").unwrap_or(1);
         load.engine = EngineFacts {
             backend: format!("fio {}", option("ioengine").map_or("psync", String::as_str)),
             jobs: self.jobs.max(together),
-            depth: option("iodepth").and_then(|depth| depth.parse().ok()).unwrap_or(1),
+            depth: driven::largest(&self.options, "iodepth").unwrap_or(1),
             direct: option("direct").is_some_and(|direct| direct != "0"),
             ..EngineFacts::default()
         };

@@ -14,7 +14,7 @@ fn side(ios: u64, runtime: u64) -> Value {
 }
 
 fn job(name: &str, group: u64, (ios, runtime): (u64, u64)) -> Value {
-    json!({"jobname": name, "groupid": group, "error": 0, "elapsed": 1, "usr_cpu": 1.0, "sys_cpu": 2.0,
+    json!({"jobname": name, "groupid": group, "error": 0, "elapsed": 9, "job_runtime": runtime, "usr_cpu": 1.0, "sys_cpu": 2.0,
         "job options": {"rw": "randread"}, "read": side(ios, runtime), "write": side(0, 0), "trim": side(0, 0)})
 }
 
@@ -56,7 +56,8 @@ fn output_in_other_units_is_refused_by_its_version() {
 
 #[test]
 fn what_is_missing_is_told_and_never_taken_for_nothing() {
-    let broken: [(&str, Value); 11] = [
+    let broken: [(&str, Value); 12] = [
+        ("/jobs/0/job_runtime", Value::Null),
         ("/jobs/0/read/total_ios", json!("1000")),
         ("/jobs/0/read/total_ios", json!(-1)),
         ("/jobs/0/read/io_bytes", json!(1.5)),
@@ -154,6 +155,16 @@ fn of_the_states_of_a_run_the_last_counts_and_several_runs_are_refused() {
         let refused = read_json(&text(&all)).unwrap_err();
         assert!(refused.contains("give each run a file of its own"), "{refused}");
     }
+    // The states of a run of a second, as fio 3.33 told them.
+    let second = |ms: u64, ran: u64| {
+        let mut own = job("a", 0, (ran * 10, ran));
+        own["elapsed"] = ms.div_ceil(1000).into();
+        document(ms, &[own])
+    };
+    let told = read_json(&text(&[second(910, 897), second(1032, 1001)])).unwrap();
+    assert_eq!(told.groups[0].operations["randread"].ios, 10_010);
+    // A second run of the same kind, which began when the first was over.
+    assert!(read_json(&text(&[second(910, 300), second(1932, 1001)])).is_err());
     // From 3.36 on fio says when each job began.
     let begun = |mut value: Value, at: u64| {
         value["jobs"][0]["job_start"] = at.into();
@@ -186,4 +197,180 @@ fn a_run_is_taken_once_whatever_it_is_called() {
     let run = read(&document(9000, &jobs)).unwrap();
     let names: Vec<_> = run.groups.iter().map(|group| group.name.as_str()).collect();
     assert_eq!(names, ["a", "a-2", "a-2-2"]);
+}
+
+#[test]
+fn cpu_time_is_that_of_all_jobs_told_together() {
+    // Measured with fio 3.33: three jobs under group_reporting, 1 s each.
+    let mut value = plain();
+    value["jobs"][0]["job_runtime"] = 12_000.into();
+    let load = read(&value).unwrap().groups[0].load(units::Seed(1));
+    let cpu = load.cpu.unwrap();
+    assert!((cpu.user_s - 0.12).abs() < 1e-9 && (cpu.system_s - 0.24).abs() < 1e-9, "{cpu:?}");
+    assert!((cpu.per_io_us.unwrap() - 360.0).abs() < 1e-6, "{cpu:?}");
+}
+
+#[test]
+fn failed_ios_are_counted_and_are_in_no_rate() {
+    let failed = |sent: u64, good: u64, options: Value| {
+        let mut value = document(5000, &[job("a", 0, (sent, 4000))]);
+        let own = &mut value["jobs"][0];
+        own["read"]["io_bytes"] = (good * 4096).into();
+        for key in ["clat_ns", "lat_ns"] {
+            own["read"][key]["N"] = good.into();
+        }
+        for (key, told) in options.as_object().unwrap() {
+            own[key] = told.clone();
+        }
+        value
+    };
+    let going_on = json!({"error": 5, "total_err": 4096, "first_error": 5});
+    let stopped = json!({"error": 28});
+    for (value, ios, errors) in [
+        (failed(8192, 4096, going_on.clone()), 4096, ("error 5", 4096)),
+        (failed(8, 7, stopped.clone()), 7, ("error 28", 1)),
+        (failed(1, 0, stopped.clone()), 0, ("error 28", 1)),
+        // Blocks that were wrong are I/Os that succeeded.
+        (
+            failed(10, 10, json!({"error": 84, "total_err": 3, "first_error": 84})),
+            10,
+            ("error 84", 3),
+        ),
+    ] {
+        let load = read(&value).unwrap().groups[0].load(units::Seed(1));
+        let own = &load.operations["randread"];
+        assert_eq!((own.ios, own.errors[errors.0]), (ios, errors.1), "{own:?}");
+        assert_eq!(own.iops, Some(ios as f64 / 4.0));
+    }
+    // Without latencies the count of errors tells.
+    let mut reduced = failed(8192, 4096, going_on);
+    for key in ["clat_ns", "lat_ns"] {
+        reduced["jobs"][0]["read"][key]["N"] = 0.into();
+    }
+    assert_eq!(read(&reduced).unwrap().groups[0].operations["randread"].ios, 4096);
+    reduced["jobs"][0]["write"] = reduced["jobs"][0]["read"].clone();
+    assert!(read(&reduced).unwrap_err().contains("run it without gtod_reduce"));
+    // After a ramp fio counts latencies of I/Os that it had sent before: those completed.
+    let ramp = read(&failed(4167, 4198, json!({}))).unwrap();
+    let own = &ramp.groups[0].operations["randread"];
+    assert!(own.ios == 4198 && own.errors.is_empty(), "{own:?}");
+}
+
+#[test]
+fn reads_of_verify_are_no_part_of_a_load_that_writes() {
+    let with = |rw: &str, more: Value| {
+        let mut value = document(5000, &[job("a", 0, (8192, 31))]);
+        let own = &mut value["jobs"][0];
+        own["write"] = side(8192, 57);
+        own["job options"] = json!({"rw": rw, "verify": "crc32c"});
+        for (key, told) in more.as_object().unwrap() {
+            own["job options"][key] = told.clone();
+        }
+        value
+    };
+    let load = read(&with("randwrite", json!({}))).unwrap().groups[0].load(units::Seed(1));
+    assert_eq!(load.operations.keys().collect::<Vec<_>>(), ["randwrite"]);
+    assert_eq!(load.operations["randwrite"].iops, Some(8192.0 / 0.057));
+    assert!(load.cpu.is_none() && load.notices.iter().any(|text| text.contains("its verify")));
+    assert!(read(&with("randrw", json!({}))).unwrap_err().contains("do_verify=0"));
+    for (rw, more) in [("randrw", json!({"do_verify": "0"})), ("randrw", json!({"verify": "0"}))] {
+        let load = read(&with(rw, more)).unwrap().groups[0].load(units::Seed(1));
+        assert_eq!(load.operations.len(), 2);
+        // Each side has its own time.
+        assert_eq!(load.operations["randread"].iops, Some(8192.0 / 0.031));
+        assert!(load.notices.iter().any(|text| text.contains("took place for 31ms of 57ms")));
+    }
+}
+
+#[test]
+fn jobs_of_a_group_that_did_not_run_at_once_are_refused() {
+    let two = |groups: [u64; 2], one: Value, other: Value| {
+        let mut value =
+            document(9000, &[job("a", groups[0], (10, 4000)), job("b", groups[1], (10, 4000))]);
+        for (place, own) in [one, other].into_iter().enumerate() {
+            value["jobs"][place]["job options"] = own;
+        }
+        value
+    };
+    let none = || json!({"rw": "randread"});
+    let later = || json!({"rw": "randread", "startdelay": "2"});
+    for (value, told) in [
+        (two([0, 0], none(), later()), "its jobs a, b did not run at once, by startdelay"),
+        (two([0, 0], none(), json!({"wait_for": "a"})), "by wait_for"),
+        (two([0, 0], json!({"startdelay": "1-5"}), json!({"startdelay": "1-5"})), "by startdelay"),
+        (two([0, 1], none(), json!({"new_group": "1"})), "new_group makes groups"),
+    ] {
+        let refused = read(&value).unwrap_err();
+        assert!(refused.contains(told), "{told}: {refused}");
+    }
+    for value in [
+        two([0, 0], none(), none()),
+        two([0, 0], later(), later()),
+        two([0, 1], none(), later()),
+        two([0, 1], none(), json!({"new_group": "1", "stonewall": "1"})),
+    ] {
+        read(&value).unwrap();
+    }
+    // Groups that are told apart and ran within the time of one.
+    let mut quick = two([0, 1], none(), none());
+    for place in 0..2 {
+        quick["jobs"][place]["elapsed"] = 5.into();
+    }
+    assert!(read(&quick).unwrap_err().contains("ran for 8000 ms, all of them within 5000 ms"));
+    // From 3.36 on fio tells when each job began.
+    let mut begun = two([0, 0], none(), none());
+    for (place, at) in [(0, 7_000_u64), (1, 9_000)] {
+        begun["jobs"][place]["job_start"] = at.into();
+    }
+    assert!(read(&begun).unwrap_err().contains("the times at which they began"));
+}
+
+#[test]
+fn options_are_kept_and_repeats_with_others_are_refused() {
+    let run = |ms: u64, options: Value| {
+        let mut value = document(ms, &[job("a", 0, (1000, 4000))]);
+        value["jobs"][0]["job options"] = options;
+        read(&value).unwrap()
+    };
+    let named = |name: &str, file: &str, run: FioRun| (name.to_owned(), PathBuf::from(file), run);
+    let plain = || json!({"rw": "randread", "bs": "4096", "runtime": "60", "filename": "/dev/x", "name": "a"});
+    for other in [
+        json!({"rw": "randread", "bs": "8k", "runtime": "60"}),
+        json!({"rw": "randread", "runtime": "60", "iodepth": "32"}),
+        json!({"rw": "randread", "runtime": "60", "numjobs": "2"}),
+        json!({"rw": "randread", "runtime": "60", "ioengine": "libaio"}),
+        json!({"rw": "randread", "runtime": "60", "size": "1g"}),
+        json!({"rw": "randread"}),
+    ] {
+        let both =
+            vec![named("p", "A", run(5000, plain())), named("p", "B", run(9999, other.clone()))];
+        let refused = result(both, vec![]).unwrap_err();
+        assert!(refused.starts_with("B is no repeat of A"), "{refused}");
+        let apart = vec![named("p", "A", run(5000, plain())), named("q", "B", run(9999, other))];
+        result(apart, vec![]).unwrap();
+    }
+    // The same in other words, on another file.
+    let same = json!({"readwrite": "randread", "blocksize": "4k", "timeout": "1m", "filename": "/dev/y", "numjobs": "1", "write_bw_log": "b"});
+    let made = vec![
+        named("p", "A", run(5000, plain())),
+        named("p", "B", run(9999, same)),
+        named("q", "C", run(15_000, json!({"rw": "randread", "bs": "8k"}))),
+    ];
+    let made = result(made, vec![]).unwrap();
+    let kept = |place: usize| made.manifest.plan.variants[place].stack[0].settings.clone();
+    assert_eq!(kept(0).get("runtime").map(String::as_str), Some("1m"));
+    assert_eq!((kept(0)["bs"].as_str(), kept(1)["bs"].as_str()), ("4k", "8k"));
+    assert_eq!((kept(0)["iodepth"].as_str(), kept(1).get("runtime")), ("1", None));
+}
+
+#[test]
+fn jobs_at_once_with_other_options_keep_those_of_all() {
+    let mut value = document(5000, &[job("a", 0, (10, 4000)), job("b", 0, (20, 4000))]);
+    value["jobs"][0]["job options"] = json!({"rw": "randread", "iodepth": "32"});
+    value["jobs"][1]["job options"] = json!({"rw": "randread", "bs": "8k"});
+    let run = read(&value).unwrap();
+    let options = &run.groups[0].options;
+    assert_eq!(options["iodepth"], "32 + 1");
+    assert_eq!((options["bs"].as_str(), options["rw"].as_str()), ("4k + 8k", "randread"));
+    assert_eq!(run.groups[0].load(units::Seed(1)).engine.depth, 32);
 }

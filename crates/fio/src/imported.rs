@@ -16,6 +16,7 @@ use results::{CellData, ResultSet};
 use serde_json::Value;
 use units::Seed;
 
+use crate::driven::{self, Options};
 use crate::import::{FioRun, Group};
 
 /// The relative difference that does not matter in what is asked.
@@ -50,6 +51,7 @@ pub fn result(runs: Vec<Named>, command: Vec<String>) -> Result<ResultSet, Strin
         }
     }
     none_twice(&runs)?;
+    alike(&runs)?;
     let epoch_ms = runs.iter().map(|(.., run)| began_ms(run)).min().unwrap_or(0);
     let seed = Seed(epoch_ms.max(1));
     let run_id = format!("fio-{:08x}", Seed(epoch_ms).derive(&variants.join("|")).0 as u32);
@@ -62,7 +64,12 @@ pub fn result(runs: Vec<Named>, command: Vec<String>) -> Result<ResultSet, Strin
         cells.push(cell((index, variant, *repeat), (file, run), (&run_id, seed, began_ns)));
     }
     let repeat = repeats.values().copied().max().unwrap_or(1);
-    let manifest = manifest(&first, (variants, repeat), (run_id, seed, epoch_ms), &cells, command);
+    let firsts = variants.into_iter().filter_map(|name| {
+        let run = runs.iter().find(|(known, ..)| *known == name)?.2.clone();
+        Some((name, run))
+    });
+    let manifest =
+        manifest(&first, (firsts.collect(), repeat), (run_id, seed, epoch_ms), &cells, command);
     let transcript = cells.iter().filter_map(|cell| entry(cell.record.as_ref()?)).collect();
     Ok(ResultSet {
         path: PathBuf::from("fio"),
@@ -98,6 +105,39 @@ fn none_twice(runs: &[Named]) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Refuses repeats of a variant that were driven by other options than its first run: they are no repeats.
+fn alike(runs: &[Named]) -> Result<(), String> {
+    for (place, (name, file, run)) in runs.iter().enumerate() {
+        let first = runs[..place].iter().find(|(known, ..)| known == name);
+        let Some((_, other, first)) = first else { continue };
+        let differ = driven::differing(&settings(first), &settings(run));
+        if !differ.is_empty() {
+            let (file, other) = (file.display(), other.display());
+            return Err(format!(
+                "{file} is no repeat of {other}, both of which are given as '{name}': {} (of {other} and of {file}); give it a name of its own",
+                differ.join(", ")
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the options of all jobs of a run, with those of several groups each under its name.
+fn settings(run: &FioRun) -> Options {
+    let several = run.groups.len() > 1;
+    // What Fathom exports tells some of them alone.
+    let of_fio = !run.version.starts_with("fathom-");
+    let of = |group: &Group| {
+        let name = group.name.clone();
+        let all = driven::canonical(&group.options, of_fio).into_iter();
+        all.map(move |(option, value)| match several {
+            true => (format!("{name}.{option}"), value),
+            false => (option, value),
+        })
+    };
+    run.groups.iter().flat_map(of).collect()
 }
 
 fn began_ms(run: &FioRun) -> u64 {
@@ -190,7 +230,7 @@ fn entry(record: &CellRecord) -> Option<TranscriptEntry> {
 
 fn manifest(
     first: &FioRun,
-    (variants, repeat): (Vec<String>, u32),
+    (variants, repeat): (Vec<(String, FioRun)>, u32),
     (run_id, seed, epoch_ms): (String, Seed, u64),
     cells: &[CellData],
     command: Vec<String>,
@@ -220,12 +260,12 @@ fn manifest(
     }
 }
 
-/// Returns a plan that nobody composed: what fio said of its options.
-fn plan(first: &FioRun, variants: &[String], repeat: u32) -> PlanFacts {
-    let device = |group: &Group| LayerFacts {
+/// Returns a variant as its first run was driven, by what fio said of its options.
+fn variant((name, run): &(String, FioRun)) -> VariantFacts {
+    let device = LayerFacts {
         layer: "device".to_owned(),
-        name: group.options.get("filename").cloned().unwrap_or_else(|| "files of fio".to_owned()),
-        settings: BTreeMap::new(),
+        name: "fio".to_owned(),
+        settings: settings(run),
         on: BTreeMap::new(),
         computed: Vec::new(),
     };
@@ -250,13 +290,17 @@ fn plan(first: &FioRun, variants: &[String], repeat: u32) -> PlanFacts {
             figures: BTreeMap::new(),
         }
     };
-    let variant = |name: &String| VariantFacts {
+    VariantFacts {
         name: name.clone(),
-        stack: first.groups.first().map(device).into_iter().collect(),
-        stages: first.groups.iter().map(stage).collect(),
+        stack: vec![device],
+        stages: run.groups.iter().map(stage).collect(),
         levels: BTreeMap::new(),
         machine: BTreeMap::new(),
-    };
+    }
+}
+
+/// Returns a plan that nobody composed.
+fn plan(first: &FioRun, variants: &[(String, FioRun)], repeat: u32) -> PlanFacts {
     let asked = |(stage, operation): (&str, &str), metric: &str| AskedMetric {
         metric: metric.to_owned(),
         stage: (first.groups.len() > 1).then(|| stage.to_owned()),

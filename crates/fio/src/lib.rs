@@ -5,8 +5,10 @@
 //! in [`FioLoad::in_fio`].
 #![forbid(unsafe_code)]
 
+mod at_once;
 mod content;
 mod documents;
+mod driven;
 mod extent;
 mod groups;
 pub mod import;
@@ -39,5 +41,7 @@ impl Problem {
 
 #[cfg(test)]
 mod import_tests;
+#[cfg(test)]
+mod otherwise_tests;
 #[cfg(test)]
 mod tests;

@@ -127,6 +127,13 @@ fn operations(section: &Section, job: &mut Job) -> Result<(), Problem> {
     }
     let has = |kind: &str| ops.iter().any(|(op, _)| op.ends_with(kind));
     (job.reads, job.writes) = (has("read"), has("write"));
+    let ordered = ops.iter().filter(|(op, _)| !op.starts_with("rand")).count();
+    if ordered > 1 && random == 0 {
+        job.in_fio.push(format!("rw={word} has a place for its reads and one for its writes, each from the start on, so that both go over the same blocks, and with size over the first of them alone; here each block in turn is read or written"));
+    }
+    if ordered > 0 && random > 0 {
+        job.in_fio.push("with percentage_random an I/O in order follows the random one before it; here those in order go on from one another".to_owned());
+    }
     let text: Vec<_> = ops.iter().map(|(op, share)| format!("{op}={share}")).collect();
     job.set("ops", text.join(","), Shape::Ops);
     let random: Vec<_> =
@@ -269,28 +276,60 @@ fn block_size(text: &str, name: &str) -> Option<String> {
     parts.iter().map(one).collect::<Option<Vec<_>>>().map(|all| all.join(","))
 }
 
-fn pace(section: &Section, job: &mut Job) -> Result<(), Problem> {
+/// The most that a job does, or its open loop. Each direction of fio's has a rate of its own, which overrules the mix.
+fn rate(section: &Section, job: &mut Job) -> Result<(), Problem> {
+    let mut asked = None;
     for entry in ["rate", "rate_iops"].iter().filter_map(|name| section.last(&[name])) {
-        let parts: Vec<_> = entry.text().split(',').filter(|part| !part.is_empty()).collect();
-        let [one] = parts[..] else {
-            return Err(entry.wrong("one rate here, of all operations together"));
-        };
-        match value::size(one).ok_or_else(|| entry.wrong("a rate"))? {
+        match value::size(entry.text()).ok_or_else(|| entry.wrong("one rate here"))? {
             0 => {}
-            _ if job.rate.is_some() => {
+            _ if asked.is_some() => {
                 let what = "rate_iops beside rate: fio takes one of them; take the other out";
                 return Err(Problem::new(entry.line, what));
             }
-            number => job.rate = Some((number, entry.name == "rate")),
+            number => asked = Some((entry, number)),
         }
     }
-    if let Some(entry) = section.last(&["rate_process"]) {
-        match entry.text() {
-            "linear" => {}
-            "poisson" => job.open = true,
-            _ => return Err(entry.wrong("linear or poisson")),
-        }
+    let process = section.last(&["rate_process"]);
+    let open = match process.map(|entry| (entry, entry.text())) {
+        None | Some((_, "linear")) => false,
+        Some((_, "poisson")) => true,
+        Some((entry, _)) => return Err(entry.wrong("linear or poisson")),
+    };
+    let Some((entry, number)) = asked else { return Ok(()) };
+    let setting = |key: &str| job.settings.iter().find(|one| one.key == key);
+    let value = |key: &str| setting(key).map_or("", |one| one.value.as_str());
+    let is_bytes = entry.name == "rate";
+    let one_size = setting("block_size").is_some_and(|size| !size.value.contains([',', '.']));
+    let no = |why: &str| Err(Problem::new(entry.line, format!("{}: {why}", entry.name)));
+    let mixed = job.reads && job.writes;
+    if (mixed || open || !is_bytes) && !one_size {
+        return no(
+            "fio counts it in I/Os of the smallest block size: write one bs, or rate for one direction",
+        );
     }
+    let part = |kind: &str| -> f64 {
+        let ops = value("ops").split(',').filter_map(|op| op.split_once('='));
+        let own = ops.filter(|(op, _)| op.ends_with(kind));
+        own.filter_map(|(_, share)| share.parse::<f64>().ok()).sum()
+    };
+    if mixed && (open || part("read") != part("write")) {
+        return no(
+            "each direction of fio's has this rate for itself, whatever the mix is: take it out, or write rwmixread=50 without rate_process",
+        );
+    }
+    let number = if mixed { number.saturating_mul(2) } else { number };
+    if mixed {
+        job.in_fio.push(format!("{} holds for reads and for writes, each for itself; here both together have twice as much, half of it each", entry.name));
+    }
+    if open {
+        job.in_fio.push("with rate_process=poisson fio's latencies begin when an I/O is sent, however late that is; here they begin when it should have been".to_owned());
+    }
+    (job.rate, job.open) = (Some((number, is_bytes)), open);
+    Ok(())
+}
+
+fn pace(section: &Section, job: &mut Job) -> Result<(), Problem> {
+    rate(section, job)?;
     if let Some(entry) = section.last(&["thinktime"]) {
         let pause = entry.nanos(1_000)?;
         let every = section.last(&["thinktime_blocks"]).map_or(Ok(1), Entry::number)?.max(1);
@@ -313,7 +352,12 @@ fn durable(section: &Section, job: &mut Job) -> Result<(), Problem> {
     asked.sort();
     match &asked[..] {
         [] => {}
-        [(.., how)] => job.text("sync", how),
+        [(.., how)] => {
+            if job.reads && how.contains(':') {
+                job.in_fio.push(format!("with reads in the mix fio does {how} once the writes are there, and again after each read until the next write: several times as many; here once for these writes"));
+            }
+            job.text("sync", how);
+        }
         [(_, first, _), .., (line, last, _)] => {
             let what = format!(
                 "{last} beside {first}: fio does both, a load one of them; take one out, or switch it off with 0"

@@ -6,18 +6,18 @@ fn of(text: &str) -> Result<Vec<FioLoad>, Vec<Problem>> {
     read(text, |name| (name == "FIOTEST").then(|| "a".to_owned())).and_then(|file| loads(&file))
 }
 
-fn one(text: &str) -> FioLoad {
+pub(crate) fn one(text: &str) -> FioLoad {
     let mut all = of(text).unwrap();
     assert_eq!(all.len(), 1);
     all.remove(0)
 }
 
 /// The words of the only load of a job file in a line.
-fn words(text: &str) -> String {
+pub(crate) fn words(text: &str) -> String {
     one(text).words().join(" ")
 }
 
-fn problems(text: &str) -> Vec<String> {
+pub(crate) fn problems(text: &str) -> Vec<String> {
     of(text).unwrap_err().iter().map(ToString::to_string).collect()
 }
 
@@ -43,10 +43,12 @@ fn the_job_files_that_the_sources_print_are_loads() {
          --duration 20m --interval 500ms --size 2G --jobs 2 -- partial.0.0 partial.1.0"
     );
     assert!(load.reads && !load.writes && load.targets[1].bytes == Some(2 << 30));
-    for said in ["unlink: files stay", "per_job_logs: ", "every job works on all targets"] {
+    assert!(load.in_fio.iter().any(|text| text.contains("every job works on all targets in turn")));
+    for said in ["unlink: files stay", "per_job_logs: "] {
         assert!(load.notes.iter().any(|note| note.starts_with(said)), "{said}: {:?}", load.notes);
     }
     assert!(load.in_fio[0].contains("can never be visited"));
+    assert!(!words(CACHE).contains("--share"));
     spec(&load).validate().unwrap();
 
     let load = one(SAN);

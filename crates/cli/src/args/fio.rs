@@ -40,7 +40,8 @@ pub struct FioArgs {
 #[command(after_help = "\
 A name is a variant, each further file under it a repeat; the first name is the base of comparisons. Percentiles of several jobs need json+, whose \
 bins are added up; of plain json there is what fio tells of a single job. Logs of fio's are not read. Of the states of a run \
-(--status-interval) the last counts; fio before version 3 has other units, and is refused. The order of the runs is that of their time:
+(--status-interval) the last counts; fio before version 3 has other units, and is refused. So are repeats of a variant that fio tells other \
+options of; where variants differ in theirs, the doctor says so. What verify read back is no part of the load. The order of the runs is that of their time: \
 alternate the variants, and run each five times or more, for a verdict.
 
 Examples:

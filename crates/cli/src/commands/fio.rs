@@ -1,13 +1,16 @@
 //! `fathom fio` and `fathom import`: job files of fio as loads, its output as a result.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 use std::process::ExitCode;
 
 use clap::Parser;
 use fio::{FioLoad, Problem, Target};
+use host::TargetPermit;
 use serde_json::json;
 use units::Bytes;
+use workload::{LoadSpec, WorkloadError};
 
 use crate::args::{Cli, Command, FioArgs, ImportArgs, LoadArgs, as_options};
 use crate::failure::Failure;
@@ -29,13 +32,14 @@ pub fn run(args: &FioArgs) -> Result<ExitCode, Failure> {
         }
     }
     loads.iter().try_for_each(|load| possible(load, args))?;
+    foreseen(&loads, args)?;
     if args.dry_run {
         shown(&loads, args);
         return Ok(ExitCode::SUCCESS);
     }
     for load in &loads {
         tell(load, args);
-        missing(load).try_for_each(too_short)?;
+        missing(load).try_for_each(|target| too_short(target, length(target).unwrap_or(0)))?;
         for target in missing(load) {
             say(&format!("{} is written first, to be read:", target.name));
             let done = one(&load.laying_out(target));
@@ -143,27 +147,84 @@ fn asked(words: &[String]) -> Result<LoadArgs, String> {
     }
 }
 
+/// Returns the refusal of a load.
+fn impossible(load: &FioLoad, what: &str) -> Failure {
+    let jobs = load.names.join("], [");
+    Failure::usage(format!("[{jobs}], line {}, cannot be done here: {what}", load.line))
+        .with_help("change the job, or run it with fio; nothing was run")
+}
+
 /// Refuses a load that makes no sense, or that its files cannot hold, before anything is written.
 fn possible(load: &FioLoad, args: &FioArgs) -> Result<(), Failure> {
-    let wrong = |what: String| {
-        let jobs = load.names.join("], [");
-        Failure::usage(format!("[{jobs}], line {}, cannot be done here: {what}", load.line))
-            .with_help("change the job, or run it with fio; nothing was run")
-    };
-    let spec = asked(&words(load, args)).map_err(&wrong)?.spec();
-    let checked = spec.validate().and_then(|()| {
-        let files = load.targets.iter().filter_map(|target| target.bytes);
-        files.map(|bytes| spec.check_target(bytes, 512)).try_for_each(|range| range.map(drop))
-    });
-    checked.map_err(|error| {
-        wrong(format!("{} ({})", as_options(&error.to_string()), as_options(&error.help())))
-    })
+    let asked = asked(&words(load, args)).map_err(|what| impossible(load, &what))?;
+    // A name of a job file is a path, whatever a load reads from such a word.
+    let names = load.targets.iter().map(|target| (Path::new(&target.name), None));
+    if !asked.targets.iter().map(|target| (target.path.as_path(), target.share)).eq(names) {
+        return Err(impossible(load, "a load reads its targets from their names in another way"));
+    }
+    let spec = asked.spec();
+    spec.validate().map_err(|error| unfit(load, &error))?;
+    let files = load.targets.iter().filter_map(|target| target.bytes);
+    files.map(|bytes| fits(load, &spec, bytes)).collect()
+}
+
+fn unfit(load: &FioLoad, error: &WorkloadError) -> Failure {
+    let (what, help) = (as_options(&error.to_string()), as_options(&error.help()));
+    impossible(load, &format!("{what} ({help})"))
+}
+
+fn fits(load: &FioLoad, spec: &LoadSpec, bytes: u64) -> Result<(), Failure> {
+    spec.check_target(bytes, 512).map(drop).map_err(|error| unfit(load, &error))
+}
+
+/// Refuses what a later load would be refused for, before the first one writes anything: each finds the files as those before it leave them.
+/// A dry run does not look at devices, which may be those of another machine.
+fn foreseen(loads: &[FioLoad], args: &FioArgs) -> Result<(), Failure> {
+    let mut lengths = BTreeMap::<&str, u64>::new();
+    for load in loads {
+        let spec = asked(&words(load, args)).map_err(|what| impossible(load, &what))?.spec();
+        for target in load.targets.iter().filter(|target| target.name != "null") {
+            let path = Path::new(&target.name);
+            let before = lengths.get(target.name.as_str()).copied();
+            let there = before.is_some() || path.exists();
+            let held = before.or_else(|| length(target));
+            if held.is_some_and(|held| held > 0) {
+                let held = held.unwrap_or(0);
+                if load.reads {
+                    too_short(target, held)?;
+                }
+                fits(load, &spec, held)?;
+            } else if let Some(bytes) = target.bytes {
+                let made = if load.reads { bytes.next_multiple_of(4096) } else { bytes };
+                lengths.insert(&target.name, made);
+            } else if (held == Some(0) || !there) && !path.starts_with("/dev") {
+                let lacks = format!("{} holds nothing, and has no size (size=1g)", target.name);
+                return Err(impossible(load, &lacks));
+            }
+            let looked_at = before.is_none() && (!args.dry_run || held.is_some());
+            if looked_at && !there {
+                host::standing(path)?;
+            }
+            if looked_at && there && spec.writes() {
+                let permit = TargetPermit { destroy: args.destroy_data, create: false };
+                host::claim_target(path, permit)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the length of a file, bytes; `None` of anything else.
+fn length(target: &Target) -> Option<u64> {
+    let found = Path::new(&target.name).metadata().ok()?;
+    found.is_file().then(|| found.len())
 }
 
 /// Refuses a file that holds something, and less than is to be read.
-fn too_short(target: &Target) -> Result<(), Failure> {
-    let held = Path::new(&target.name).metadata().map_or(0, |found| found.len());
-    let Some(bytes) = target.bytes.filter(|_| held > 0) else { return Ok(()) };
+fn too_short(target: &Target, held: u64) -> Result<(), Failure> {
+    let Some(bytes) = target.bytes.filter(|bytes| 0 < held && held < *bytes) else {
+        return Ok(());
+    };
     let (name, held, bytes) = (&target.name, Bytes(held), Bytes(bytes));
     Err(Failure::refused(format!("{name} holds {held}, and {bytes} of it are to be read"))
         .with_help("remove it, so that it is written first, or name another file"))

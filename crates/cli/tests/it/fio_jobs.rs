@@ -152,6 +152,58 @@ fn files_are_laid_out_whole_and_what_cannot_be_done_is_refused_before_anything_i
     }
 }
 
+#[test]
+fn what_a_later_job_is_refused_for_is_told_before_the_first_one_writes() {
+    let (dir, _) = fresh();
+    let both =
+        "[global]\nfilename=f\n[a]\nrw=write\nsize=1m\n[b]\nstonewall\nrw=randread\nsize=2m\n";
+    let theirs =
+        "[global]\nsize=1m\n[a]\nfilename=f\nrw=write\n[b]\nstonewall\nfilename=mine\nrw=write\n";
+    let nowhere =
+        "[a]\nfilename=f\nrw=write\nsize=1m\n[b]\nstonewall\nfilename=g\nruntime=1\ntime_based\n";
+    fs::write(dir.path().join("mine"), "a diary of years".repeat(100_000)).unwrap();
+    for (job, code, told) in [
+        (both, 4, "f holds 1 MiB, and 2 MiB of it are to be read"),
+        (theirs, 4, "mine"),
+        (nowhere, 2, "[b], line 5, cannot be done here: g holds nothing"),
+    ] {
+        fs::write(dir.path().join("job.fio"), job).unwrap();
+        for more in [&["--dry-run"][..], &[]] {
+            let said = fathom_in(dir.path(), &[&["fio", "job.fio"], more].concat());
+            assert_eq!(said.code, Some(code), "{more:?}: {}", said.err);
+            assert!(said.err.contains(told), "{more:?}: {}", said.err);
+            assert!(!dir.path().join("f").exists(), "{job}");
+        }
+    }
+    // What the first one leaves is enough for the second one.
+    fs::write(dir.path().join("job.fio"), both.replace("size=2m", "size=1m")).unwrap();
+    for more in [&["--dry-run"][..], &[]] {
+        let said = fathom_in(dir.path(), &[&["fio", "job.fio"], more].concat());
+        assert_eq!(said.code, Some(0), "{}", said.err);
+    }
+}
+
+#[test]
+fn a_name_of_a_job_file_is_a_path_and_nothing_else() {
+    let (dir, _) = fresh();
+    for name in ["x", "y"] {
+        fs::write(dir.path().join(name), "a diary of years".repeat(100_000)).unwrap();
+    }
+    let job = |line: &str| {
+        fs::write(dir.path().join("job.fio"), format!("[a]\n{line}\nsize=1m\nrw=write\n")).unwrap();
+        fathom_in(dir.path(), &["fio", "job.fio", "--destroy-data"])
+    };
+    let foreign = job("filename=x=50:y=50");
+    assert_eq!(foreign.code, Some(2), "{}", foreign.err);
+    assert!(foreign.err.contains("line 2: filename=x=50:y=50"), "{}", foreign.err);
+    for name in ["x", "y"] {
+        assert!(fs::read(dir.path().join(name)).unwrap().starts_with(b"a diary"), "{name}");
+    }
+    let file = job("filename=null");
+    assert_eq!(file.code, Some(0), "{}", file.err);
+    assert_eq!(fs::metadata(dir.path().join("null")).unwrap().len(), 1 << 20);
+}
+
 /// Runs fio on nothing and returns the file of what it said.
 fn of_fio(dir: &std::path::Path, name: &str, words: &[&str]) -> String {
     let file = dir.join(name);

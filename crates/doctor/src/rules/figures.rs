@@ -8,6 +8,8 @@ use results::model::{Finding, LatencySummary, OperationSummary, Row, Severity, S
 use results::read::{CellData, ResultSet};
 use units::show::{grouped, nanos, significant};
 
+use super::imported;
+
 /// A value is that of its bucket, which has three digits.
 const BUCKET: f64 = 2e-3;
 /// A rate is over the load's duration, which may be rounded.
@@ -30,9 +32,11 @@ pub(crate) fn contradictory(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
             subject: Some(variant.name.clone()),
             message: format!("Figures of {} contradict each other.", variant.name),
             evidence: format!("{}{more}.", all[..all.len().min(TOLD)].join("; ")),
-            remedy:
-                "Somebody changed them, or Fathom has a fault to report: run the experiment again."
-                    .into(),
+            remedy: match imported::is(result) {
+                true => "Read them beside the output that they were taken from; where they are not those, Fathom has a fault to report.",
+                false => "Somebody changed them, or Fathom has a fault to report: run the experiment again.",
+            }
+            .into(),
             ..Finding::default()
         })
     };
@@ -46,7 +50,9 @@ fn of_cell(cell: &CellData) -> Vec<String> {
     for stage in &record.stages {
         let Some(load) = &stage.load else { continue };
         for (name, operation) in &load.operations {
-            let mut own = of_operation(operation, load.duration_ns);
+            // What fio told has a time for each operation, and its rate is that of this time.
+            let whole = load.ended_by != imported::ELSEWHERE;
+            let mut own = of_operation(operation, if whole { load.duration_ns } else { 0 });
             own.extend(against_rows(cell, stage, name, operation, &sums));
             let place = format!("repeat {}, {} of stage {}", cell.entry.repeat, name, stage.name);
             found.extend(own.into_iter().map(|what| format!("{place}: {what}")));

@@ -5,6 +5,7 @@ pub(crate) mod content;
 pub(crate) mod course;
 pub(crate) mod cpu;
 pub(crate) mod figures;
+pub(crate) mod imported;
 pub(crate) mod jobs;
 pub(crate) mod load;
 pub(crate) mod repeats;

@@ -212,6 +212,16 @@ fn gone_on(result: &mut ResultSet, kept: usize) {
         vec![ResumeFacts { started_utc, command: Vec::new(), kept, tool_version: None }];
 }
 
+/// Makes it one of what fio said, the second variant with an option of its own.
+fn driven(result: &mut ResultSet, option: &str) {
+    loads(result, "vdo").for_each(|load| load.ended_by = "fio".into());
+    let variants = &mut result.manifest.plan.variants;
+    for layer in variants.iter_mut().flat_map(|variant| &mut variant.stack) {
+        layer.settings.clear();
+    }
+    variants[1].stack[0].settings.insert(option.into(), "8k".into());
+}
+
 const CASES: [(&str, Spoil, Spoil); 36] = [
     ("changed_files", |r| r.seal = Seal::Broken(vec!["x".into()]), |r| r.seal = Seal::Whole),
     (
@@ -222,6 +232,7 @@ const CASES: [(&str, Spoil, Spoil); 36] = [
     ("simulated", |r| r.manifest.simulated = true, |r| r.manifest.simulated = false),
     ("incomplete", |r| r.incomplete = Some("1 cell".into()), |r| r.incomplete = None),
     ("resumed", |r| gone_on(r, 3), |r| gone_on(r, 0)),
+    ("other_options", |r| driven(r, "bs"), |r| driven(r, "filename")),
     ("kernels_differ", |r| kernels(r, "Linux 6.18.1"), |r| kernels(r, "Linux 6.12.0")),
     ("wrong_blocks", |r| verified(r, 100, 1), |r| verified(r, 100, 0)),
     ("failed_cells", |r| state(r, CellState::Failed), |r| state(r, CellState::Done)),

@@ -21,6 +21,7 @@ const WORDS: [Words; 33] = [
     ("figures_contradict", "figures that contradict each other"),
     ("failed_cells", "failed runs"),
     ("load_errors", "failed I/Os"),
+    ("other_options", "loads that were not alike"),
     (FEW, "few runs"),
     (EMULATED, "emulated CPU"),
     ("guest_clock", "a guest clock at the wrong speed"),
