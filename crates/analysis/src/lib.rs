@@ -35,7 +35,7 @@ pub use comparisons::{MetricComparison, RunApart, asks};
 pub use courses::{Change, EndGrowth, RunCourse};
 pub use effects::{FactorEffect, FactorEffects, LevelChange, level_number, own_name};
 pub use expectations::{Evidence, Expectation, ExpectationOutcome};
-pub use ladder::{LOAD, Ladder, Maker, Rung, RungLatency, ladder};
+pub use ladder::{LOAD, Ladder, MadeBy, Rung, RungLatency, ladder};
 pub use ladders::StageLadder;
 pub use looks::looks;
 pub use reported::{Reported, ReportedRow};

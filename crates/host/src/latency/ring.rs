@@ -112,7 +112,7 @@ pub(super) fn records(page: &[u8], mut on: impl FnMut(u64, &[u8])) {
                 continue;
             }
             (31, Some(high)) => {
-                time = time & HIGH_TIME | (high << DELTA_BITS) + delta;
+                time = (time & HIGH_TIME) | ((high << DELTA_BITS) + delta);
                 at += 8;
                 continue;
             }
