@@ -54,7 +54,7 @@ pub struct Rung {
 
 /// The rung that made the 99th percentile.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Maker {
+pub struct MadeBy {
     /// Its name.
     pub name: String,
     /// Nanoseconds that it adds.
@@ -69,14 +69,14 @@ pub struct Ladder {
     /// The load, where there is one, then the devices, each before those under it.
     pub rungs: Vec<Rung>,
     /// The rung that made the 99th percentile, or why none is named.
-    pub made: Result<Maker, String>,
+    pub made: Result<MadeBy, String>,
 }
 
 impl Ladder {
     /// Returns which rung made the 99th percentile, or why none is named, as a sentence goes on.
     pub fn says(&self) -> String {
         match &self.made {
-            Ok(Maker { name, adds_ns, of_ns }) => {
+            Ok(MadeBy { name, adds_ns, of_ns }) => {
                 let above = self.rungs.first().filter(|top| name == LOAD && top.name == LOAD);
                 let who = match above.map(|top| top.on.join(" and ")) {
                     Some(top) => format!("what stands over {top} (engine, kernel, file systems)"),
@@ -184,7 +184,7 @@ fn adds(rung: &Rung, all: &[Rung]) -> Option<f64> {
 }
 
 /// Follows the slowest devices down, and names the rung that adds most.
-fn maker(first: &str, all: &[Rung]) -> Result<Maker, String> {
+fn maker(first: &str, all: &[Rung]) -> Result<MadeBy, String> {
     let named = |name: &str| all.iter().find(|rung| rung.name == name);
     let Some(top) = named(first) else { return Err("nothing was measured".to_owned()) };
     let of_ns = known(top)?;
@@ -217,7 +217,7 @@ fn maker(first: &str, all: &[Rung]) -> Result<Maker, String> {
         [(one, most), (other, next), ..] if next > &(most * ALIKE) => {
             Err(format!("{one} and {other} add about as much as each other"))
         }
-        [(name, adds_ns), ..] => Ok(Maker { name: name.clone(), adds_ns: *adds_ns, of_ns }),
+        [(name, adds_ns), ..] => Ok(MadeBy { name: name.clone(), adds_ns: *adds_ns, of_ns }),
         [] => Err("nothing was measured".to_owned()),
     }
 }
@@ -250,16 +250,16 @@ pub fn joined(ladders: &[Ladder]) -> Option<Ladder> {
     Some(Ladder { rungs: rungs.collect(), made: agreed(ladders) })
 }
 
-fn agreed(ladders: &[Ladder]) -> Result<Maker, String> {
-    let mut named: BTreeMap<&str, Vec<&Maker>> = BTreeMap::new();
+fn agreed(ladders: &[Ladder]) -> Result<MadeBy, String> {
+    let mut named: BTreeMap<&str, Vec<&MadeBy>> = BTreeMap::new();
     for maker in ladders.iter().filter_map(|ladder| ladder.made.as_ref().ok()) {
         named.entry(&maker.name).or_default().push(maker);
     }
     let most = named.values().max_by_key(|makers| makers.len());
     if let Some(makers) = most.filter(|makers| 2 * makers.len() > ladders.len()) {
-        let of = |figure: fn(&Maker) -> f64| median(makers.iter().map(|maker| figure(maker)));
+        let of = |figure: fn(&MadeBy) -> f64| median(makers.iter().map(|maker| figure(maker)));
         let (adds_ns, of_ns) = (of(|maker| maker.adds_ns), of(|maker| maker.of_ns));
-        return Ok(Maker {
+        return Ok(MadeBy {
             name: makers[0].name.clone(),
             adds_ns: adds_ns.unwrap_or_default(),
             of_ns: of_ns.unwrap_or_default(),

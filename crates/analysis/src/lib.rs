@@ -37,7 +37,7 @@ pub use courses::{Change, EndGrowth, RunCourse};
 use effects::EffectsDraft;
 pub use effects::{FactorEffect, FactorEffects, LevelChange, level_number, own_name};
 pub use expectations::{Evidence, Expectation, ExpectationOutcome};
-pub use ladder::{LOAD, Ladder, Maker, Rung, RungLatency, ladder};
+pub use ladder::{LOAD, Ladder, MadeBy, Rung, RungLatency, ladder};
 pub use ladders::StageLadder;
 pub use looks::looks;
 pub use reported::{Reported, ReportedRow};
