@@ -13,7 +13,7 @@ use crate::rules;
 pub(crate) type ResultRule = Rule<fn(&ResultSet, &Analysis) -> Vec<Finding>>;
 
 /// Every common rule that looks at a result.
-pub(crate) const RULES: [ResultRule; 36] = [
+pub(crate) const RULES: [ResultRule; 37] = [
     Rule {
         id: "changed_files",
         text: "The result is not as its run left it: its figures cannot be trusted.",

@@ -164,8 +164,8 @@ fn possible(load: &FioLoad, args: &FioArgs) -> Result<(), Failure> {
     }
     let spec = asked.spec();
     spec.validate().map_err(|error| unfit(load, &error))?;
-    let files = load.targets.iter().filter_map(|target| target.bytes);
-    files.map(|bytes| fits(load, &spec, bytes)).collect()
+    let mut files = load.targets.iter().filter_map(|target| target.bytes);
+    files.try_for_each(|bytes| fits(load, &spec, bytes))
 }
 
 fn unfit(load: &FioLoad, error: &WorkloadError) -> Failure {
@@ -217,7 +217,7 @@ fn foreseen(loads: &[FioLoad], args: &FioArgs) -> Result<(), Failure> {
 /// Returns the length of a file, bytes; `None` of anything else.
 fn length(target: &Target) -> Option<u64> {
     let found = Path::new(&target.name).metadata().ok()?;
-    found.is_file().then(|| found.len())
+    found.is_file().then_some(found.len())
 }
 
 /// Refuses a file that holds something, and less than is to be read.

@@ -222,7 +222,7 @@ fn driven(result: &mut ResultSet, option: &str) {
     variants[1].stack[0].settings.insert(option.into(), "8k".into());
 }
 
-const CASES: [(&str, Spoil, Spoil); 36] = [
+const CASES: [(&str, Spoil, Spoil); 37] = [
     ("changed_files", |r| r.seal = Seal::Broken(vec!["x".into()]), |r| r.seal = Seal::Whole),
     (
         "figures_contradict",

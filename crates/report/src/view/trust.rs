@@ -15,7 +15,7 @@ const FEW: &str = "too_few_repeats";
 const EMULATED: &str = "emulated_cpu";
 
 /// Words for all others that look at a whole result, those first that take most.
-const WORDS: [Words; 33] = [
+const WORDS: [Words; 34] = [
     ("wrong_blocks", "wrong data"),
     ("not_verified", "verification that checked nothing"),
     ("figures_contradict", "figures that contradict each other"),
