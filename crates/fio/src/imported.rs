@@ -247,6 +247,7 @@ fn plan(first: &FioRun, variants: &[String], repeat: u32) -> PlanFacts {
             synced: None,
             sweep: None,
             figures: BTreeMap::new(),
+            caches: Vec::new(),
         }
     };
     let variant = |name: &String| VariantFacts {

@@ -239,6 +239,7 @@ fn document() -> Value {
             spells: vec![CacheSpell { word: CacheWord::Junk, from_s: 0.0, to_s: 40.0 }],
         },
         metric: "read hits".into(),
+        bound: None,
         text: "vdo: the cache is full of junk all the time.".into(),
     }];
     let limit = view.findings.iter_mut().find(|finding| !finding.changes.is_empty());
