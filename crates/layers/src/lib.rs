@@ -8,6 +8,7 @@ mod absence;
 mod argv;
 mod bcache;
 mod btrfs;
+mod cache_rules;
 mod caching;
 mod commands;
 mod counter;

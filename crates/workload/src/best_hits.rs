@@ -166,11 +166,12 @@ mod tests {
     const MIB: u64 = 1 << 20;
     const GIB: u64 = 1 << 30;
 
+    /// Whose hot places are where the simulated ones are.
     fn load(pattern: &str, more: &str) -> LoadSpec {
         let text = format!(
             "{{\"ops\": \"randread\", \"pattern\": \"{pattern}\", \"block_size\": \"4k\"{more}}}"
         );
-        serde_json::from_str(&text).unwrap()
+        LoadSpec { hot_seed: Some(Seed(3)), ..serde_json::from_str(&text).unwrap() }
     }
 
     /// The share of 400,000 reads that go to the `cache / chunk` chunks to which most of them go, percent.
@@ -206,7 +207,7 @@ mod tests {
             let spec = load(pattern, more);
             let best = spec.best_hits(64 * MIB, cache, chunk).unwrap();
             let simulated = simulated(&spec, 64 * MIB, cache, chunk);
-            assert!((best.percent - simulated).abs() < 1.5, "{pattern}{more}: {best:?} {simulated}");
+            assert!((best.percent - simulated).abs() < 1.0, "{pattern}{more}: {best:?} {simulated}");
         }
     }
 
@@ -220,19 +221,15 @@ mod tests {
         assert_eq!(of(4096).percent, 100.0);
     }
 
-    /// The figures of a model of its own, whose ranks are hashed, so that some places share one: hits at a cache of 4 GiB.
+    /// Figures of another program (shares of ranks, each in a chunk that was drawn), for 4 GiB of cache.
     #[test]
-    fn what_a_model_says_of_48_gib_is_said_here() {
+    fn what_another_program_says_of_48_gib_is_said_here() {
         let spec = load("zipf:1.2", "");
-        for (chunk, percent) in [(4, 97.7), (64, 93.2), (256, 89.8), (1024, 85.4)] {
-            let best = spec.best_hits(48 * GIB, 4 * GIB, chunk * KIB);
-            // 12,582,912 chunks of 4 KiB are more than are counted.
-            let Some(best) = best else {
-                assert_eq!(chunk, 4);
-                continue;
-            };
-            assert!((best.percent - percent).abs() < 1.5, "{chunk} KiB: {best:?}");
+        for (chunk, percent) in [(64, 94.1), (256, 91.2), (1024, 87.4)] {
+            let best = spec.best_hits(48 * GIB, 4 * GIB, chunk * KIB).unwrap();
+            assert!((best.percent - percent).abs() < 0.3, "{chunk} KiB: {best:?}");
         }
+        assert_eq!(spec.best_hits(48 * GIB, 4 * GIB, 4 * KIB), None, "too many to count");
     }
 
     #[test]
