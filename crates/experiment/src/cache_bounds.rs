@@ -2,7 +2,7 @@
 
 use disk::Shape;
 use disk::bench::Load;
-use layers::{Layer, Place};
+use layers::Place;
 use results::model::CacheBound;
 use workload::LoadSpec;
 

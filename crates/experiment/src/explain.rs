@@ -231,7 +231,9 @@ fn variant(cell: &CellPlan, facts: &VariantFacts, asked: &[AskedMetric]) -> Expl
 fn most(stage: &str, bound: &CacheBound) -> String {
     let CacheBound { layer, percent, chunk_bytes, chunks, warm_up_ns, .. } = bound;
     let (percent, grouped) = (Unit::Percent.show(*percent), units::show::grouped(*chunks));
-    let time = warm_up_ns.map_or_else(String::new, |ns| format!(", for which the modelled disk takes {}", Nanos(ns)));
+    let time = warm_up_ns.map_or_else(String::new, |ns| {
+        format!(", for which the modelled disk takes {}", Nanos(ns))
+    });
     format!(
         "{stage}: of the reads at most {percent} can hit {layer}; for 2 points less {grouped} chunks of {} have to come in{time}",
         Bytes(*chunk_bytes)

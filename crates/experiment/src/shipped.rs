@@ -23,6 +23,10 @@ pub const SHIPPED: &[Shipped] = &[
         name: "cache-first-look",
         text: include_str!("../../../experiments/cache-first-look.toml"),
     },
+    Shipped {
+        name: "cache-long-run",
+        text: include_str!("../../../experiments/cache-long-run.toml"),
+    },
     Shipped { name: "cache-tiers", text: include_str!("../../../experiments/cache-tiers.toml") },
     Shipped { name: "copy-on-vdo", text: include_str!("../../../experiments/copy-on-vdo.toml") },
     Shipped { name: "dedupe-cost", text: include_str!("../../../experiments/dedupe-cost.toml") },

@@ -134,7 +134,7 @@ fn unknown_contents(facts: &PlannedFacts, _: ThresholdTest) -> Option<Observatio
     let stage = after.first()?;
     let own = stage.targets.iter().any(|target| target == facts.layer);
     let kept = facts.settings.get("mode").is_some_and(|mode| mode == "writeback");
-    let written = before.iter().filter(|stage| stage.brings_data()).last();
+    let written = before.iter().rfind(|stage| stage.brings_data());
     (own && !said && !again).then(|| Observation {
         severity: Severity::Note,
         message: Some(match written.filter(|_| kept) {

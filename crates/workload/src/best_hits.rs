@@ -207,7 +207,10 @@ mod tests {
             let spec = load(pattern, more);
             let best = spec.best_hits(64 * MIB, cache, chunk).unwrap();
             let simulated = simulated(&spec, 64 * MIB, cache, chunk);
-            assert!((best.percent - simulated).abs() < 1.0, "{pattern}{more}: {best:?} {simulated}");
+            assert!(
+                (best.percent - simulated).abs() < 1.0,
+                "{pattern}{more}: {best:?} {simulated}"
+            );
         }
     }
 

@@ -196,9 +196,8 @@ mod tests {
     #[test]
     fn a_dirty_cache_is_told_with_the_mode_that_keeps_it_clean() {
         let with = |dirty: f64| {
-            let row = |at| {
-                sample(at, "c.status", "", &[("dirty_chunks", dirty), ("chunks", 100.0)])
-            };
+            let row =
+                |at| sample(at, "c.status", "", &[("dirty_chunks", dirty), ("chunks", 100.0)]);
             found(&ALL_DIRTY, &[row(1), row(SECOND)])
         };
         let finding = with(91.0).unwrap();
