@@ -4,13 +4,13 @@ use disk::Shape;
 use disk::bench::Load;
 use layers::Place;
 use results::model::CacheBound;
-use workload::LoadSpec;
+use workload::{BestHits, LoadSpec};
 
 use crate::devices::Devices;
 use crate::graph::StackPlan;
 use crate::plan::{PlacedLayer, StagePlan};
 
-/// Reads by which it is told how fast a modelled disk is.
+/// The most reads by which it is told how fast a modelled disk is.
 const READS: u64 = 400;
 
 /// Returns the bounds of the caches that a measured load goes to.
@@ -37,7 +37,7 @@ fn bound(
         Some((bytes, best.percent))
     });
     let origin = placed.inputs.get(room.origin)?;
-    let warm_up_ns = reads_per_s(origin.path(), origin.bytes(), load, best.chunk_bytes, devices)
+    let warm_up_ns = reads_per_s((origin.path(), origin.bytes()), load, &best, devices)
         .map(|rate| (best.chunks as f64 / rate * 1e9) as u64);
     Some(CacheBound {
         layer: placed.name.clone(),
@@ -49,21 +49,22 @@ fn bound(
     })
 }
 
-/// Returns how many chunks a second the modelled disk at `path` reads at random, within the range of the load and with as many in flight; `None`
-/// where it is no modelled disk, or one with faults.
+/// Returns how many chunks a second the modelled disk of `bytes` bytes at `path` reads at random, within the range of the load and with as many in
+/// flight; `None` where it is no modelled disk, or one with faults.
 fn reads_per_s(
-    path: &str,
-    bytes: u64,
+    (path, bytes): (&str, u64),
     load: &LoadSpec,
-    chunk: u64,
+    best: &BestHits,
     devices: &Devices,
 ) -> Option<f64> {
     let role = path.strip_prefix("{device.")?.strip_suffix('}')?;
     let model = devices.models.get(role).filter(|model| model.faults.is_empty())?;
+    let chunk = best.chunk_bytes;
     let range = load.range_in(bytes).1.unwrap_or(bytes).clamp(chunk, bytes.max(chunk));
     let shape = Shape::Random(range as f64 / bytes.max(1) as f64);
     let depth = load.jobs.saturating_mul(load.depth_ios()).clamp(1, 1024);
-    let reads = Load { most: READS, ..Load::of(disk::Op::Read, shape, chunk, depth) };
+    let most = best.chunks.clamp(1, READS);
+    let reads = Load { most, ..Load::of(disk::Op::Read, shape, chunk, depth) };
     let reached = disk::bench::run(&model.like.profile().ok()?, bytes, &reads);
     (reached.iops > 0.0).then_some(reached.iops)
 }
