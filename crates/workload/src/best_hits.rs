@@ -174,21 +174,24 @@ mod tests {
         LoadSpec { hot_seed: Some(Seed(3)), ..serde_json::from_str(&text).unwrap() }
     }
 
-    /// The share of 400,000 reads that go to the `cache / chunk` chunks to which most of them go, percent.
+    /// The share of 400,000 reads that go to the `cache / chunk` chunks to which most of as many reads before them went, percent.
     fn simulated(load: &LoadSpec, target: u64, cache: u64, chunk: u64) -> f64 {
         let range = Range { start: 0, bytes: target };
         let mut streams = Stream::for_jobs(load, &range, Seed(7));
         let each = 400_000 / streams.len();
-        let mut reads: BTreeMap<u64, u64> = BTreeMap::new();
-        for stream in &mut streams {
-            for _ in 0..each {
-                *reads.entry(stream.next().unwrap().offset / chunk).or_default() += 1;
+        let mut counted = || {
+            let mut reads: BTreeMap<u64, u64> = BTreeMap::new();
+            for io in streams.iter_mut().flat_map(|stream| stream.take(each)) {
+                *reads.entry(io.offset / chunk).or_default() += 1;
             }
-        }
-        let mut counts: Vec<u64> = reads.into_values().collect();
-        counts.sort_unstable_by_key(|count| std::cmp::Reverse(*count));
-        let all: u64 = counts.iter().sum();
-        100.0 * counts.iter().take((cache / chunk) as usize).sum::<u64>() as f64 / all as f64
+            reads
+        };
+        let mut hottest: Vec<_> = counted().into_iter().collect();
+        hottest.sort_unstable_by_key(|(_, count)| std::cmp::Reverse(*count));
+        hottest.truncate((cache / chunk) as usize);
+        let reads = counted();
+        let hits: u64 = hottest.iter().filter_map(|(chunk, _)| reads.get(chunk)).sum();
+        100.0 * hits as f64 / reads.values().sum::<u64>() as f64
     }
 
     #[test]
