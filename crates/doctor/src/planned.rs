@@ -25,6 +25,7 @@ fn stage(facts: &StageFacts, reduces: bool) -> PlannedStage {
         targets: facts.targets.iter().map(|target| target.name.clone()).collect(),
         synced: facts.synced,
         swept: facts.sweep.is_some(),
+        bounds: facts.caches.clone(),
     }
 }
 

@@ -339,7 +339,7 @@ fn facts(file: &File, choices: &PlanOptions, made: &[PlannedVariant]) -> PlanFac
     let variant = |made: &PlannedVariant| VariantFacts {
         name: made.variant.name.clone(),
         stack: made.stack.facts.clone(),
-        stages: made.stages.iter().map(|s| stages::facts(s, &made.stack)).collect(),
+        stages: made.stages.iter().map(|s| stages::facts(s, &made.stack, made.devices)).collect(),
         levels: made.variant.levels.clone(),
         machine: environment::of_machine(&made.machine, &made.stack.environment),
     };

@@ -1,9 +1,11 @@
 //! Output of `explain`: the plan, its commands, its time and bytes, without touching anything.
 
 use layers::probe::Reading;
-use results::model::{AskedMetric, Computed, FactorFacts, SequentialFacts, VariantFacts};
+use results::model::{
+    AskedMetric, CacheBound, Computed, FactorFacts, SequentialFacts, VariantFacts,
+};
 use serde::Serialize;
-use units::{Nanos, Unit};
+use units::{Bytes, Nanos, Unit};
 
 use crate::plan::{CellPlan, Plan, StagePlan};
 use crate::texture;
@@ -78,6 +80,8 @@ pub struct ExplainedVariant {
     pub ready: Vec<String>,
     /// Figures of the layers, as formulas give them.
     pub computed: Vec<ExplainedFigure>,
+    /// The most that caches can hit of measured loads, and the least time for that.
+    pub bounds: Vec<String>,
     /// Stages that it runs.
     pub stages: Vec<String>,
     /// Actions that take the stack down, in order.
@@ -200,6 +204,11 @@ fn variant(cell: &CellPlan, facts: &VariantFacts, asked: &[AskedMetric]) -> Expl
                 layer.computed.iter().map(figure)
             })
             .collect(),
+        bounds: facts
+            .stages
+            .iter()
+            .flat_map(|stage| stage.caches.iter().map(|bound| most(&stage.name, bound)))
+            .collect(),
         stages: cell.stages.iter().map(|planned| stage(planned, facts, asked)).collect(),
         down: cell.up.iter().rev().flat_map(|s| s.undo.iter().map(|a| a.show())).collect(),
         samples: cell
@@ -216,6 +225,19 @@ fn variant(cell: &CellPlan, facts: &VariantFacts, asked: &[AskedMetric]) -> Expl
             .collect(),
         warnings,
     }
+}
+
+/// Returns what a cache can do at most in a stage.
+fn most(stage: &str, bound: &CacheBound) -> String {
+    let CacheBound { layer, percent, chunk_bytes, chunks, warm_up_ns, .. } = bound;
+    let (percent, grouped) = (Unit::Percent.show(*percent), units::show::grouped(*chunks));
+    let time = warm_up_ns.map_or_else(String::new, |ns| {
+        format!(", for which the modelled disk takes {}", Nanos(ns))
+    });
+    format!(
+        "{stage}: of the reads at most {percent} can hit {layer}; for 2 points less {grouped} chunks of {} have to come in{time}",
+        Bytes(*chunk_bytes)
+    )
 }
 
 fn stage(stage: &StagePlan, facts: &VariantFacts, asked: &[AskedMetric]) -> String {

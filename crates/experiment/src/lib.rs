@@ -8,6 +8,7 @@ mod alike;
 mod allocation;
 mod attributes;
 mod bounds;
+mod cache_bounds;
 mod change;
 mod command;
 mod compose;

@@ -12,8 +12,20 @@ pub struct Shipped {
 /// All of them, by name.
 pub const SHIPPED: &[Shipped] = &[
     Shipped {
+        name: "cache-chunk-size",
+        text: include_str!("../../../experiments/cache-chunk-size.toml"),
+    },
+    Shipped {
+        name: "cache-data-size",
+        text: include_str!("../../../experiments/cache-data-size.toml"),
+    },
+    Shipped {
         name: "cache-first-look",
         text: include_str!("../../../experiments/cache-first-look.toml"),
+    },
+    Shipped {
+        name: "cache-long-run",
+        text: include_str!("../../../experiments/cache-long-run.toml"),
     },
     Shipped { name: "cache-tiers", text: include_str!("../../../experiments/cache-tiers.toml") },
     Shipped { name: "copy-on-vdo", text: include_str!("../../../experiments/copy-on-vdo.toml") },
@@ -37,6 +49,7 @@ pub const SHIPPED: &[Shipped] = &[
         name: "request-splitting",
         text: include_str!("../../../experiments/request-splitting.toml"),
     },
+    Shipped { name: "slow-member", text: include_str!("../../../experiments/slow-member.toml") },
     Shipped { name: "thin-states", text: include_str!("../../../experiments/thin-states.toml") },
     Shipped {
         name: "vdo-allocation",
@@ -83,6 +96,10 @@ pub const SHIPPED: &[Shipped] = &[
     Shipped { name: "vdo-threads", text: include_str!("../../../experiments/vdo-threads.toml") },
     Shipped { name: "vdo-vs-plain", text: include_str!("../../../experiments/vdo-vs-plain.toml") },
     Shipped { name: "vm-images", text: include_str!("../../../experiments/vm-images.toml") },
+    Shipped {
+        name: "writecache-burst",
+        text: include_str!("../../../experiments/writecache-burst.toml"),
+    },
 ];
 
 /// The shipped experiment called `name`.

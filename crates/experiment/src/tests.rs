@@ -24,6 +24,7 @@ fn plan(text: &str) -> Result<Plan, ExperimentError> {
 mod actions;
 mod at_once;
 mod bounds;
+mod caches;
 mod commands;
 mod contradictions;
 mod environment;

@@ -288,6 +288,7 @@ fn variant((name, run): &(String, FioRun)) -> VariantFacts {
             synced: None,
             sweep: None,
             figures: BTreeMap::new(),
+            caches: Vec::new(),
         }
     };
     VariantFacts {

@@ -54,10 +54,28 @@ pub trait Layer: Send + Sync {
         Ok(())
     }
 
+    /// Returns how much of its origin the layer at `at` can hold at once, and in what chunks; `None` for one that is no cache of what is read.
+    fn holds(&self, _at: &Place) -> Option<CacheRoom> {
+        None
+    }
+
     /// Its own simulated twin at `at`; `None` for one that answers with what was recorded ([`crate::Kind::recorded`]).
     fn twin(&self, _at: &Place) -> Option<Box<dyn Twin>> {
         None
     }
+}
+
+/// The room of a cache for what is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CacheRoom {
+    /// The input that is cached.
+    pub origin: &'static str,
+    /// Bytes that it can hold.
+    pub bytes: u64,
+    /// Bytes that come in at once.
+    pub chunk_bytes: u64,
+    /// The fewest bytes that could come in at once, by its setting `chunk_size`; `None` where nothing sets it.
+    pub finest_bytes: Option<u64>,
 }
 
 /// Steps that take a layer down, and those that bring up what is there then, on this machine or another one with the same devices. All

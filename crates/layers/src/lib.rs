@@ -8,6 +8,7 @@ mod absence;
 mod argv;
 mod bcache;
 mod btrfs;
+mod cache_rules;
 mod caching;
 mod chart;
 mod commands;
@@ -67,8 +68,8 @@ pub use kind::{
     Parser, PartEffect, Series, Share, State, StateMethod, Threads,
 };
 pub use layer::{
-    ActionPlan, Allocate, Asked, Layer, MOUNTS, Offer, Place, Proof, RaisePlan, Restart, Round,
-    fresh, is_of_run, on_device,
+    ActionPlan, Allocate, Asked, CacheRoom, Layer, MOUNTS, Offer, Place, Proof, RaisePlan, Restart,
+    Round, fresh, is_of_run, on_device,
 };
 pub use loads::{COSTS, MACHINE_CPU_PER_IO, SLOWEST_JOB};
 pub use objects::{Fact, FactSource, Listing, Objects};

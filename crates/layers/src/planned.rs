@@ -1,6 +1,6 @@
 //! A stage as rules see it before it runs.
 
-use results::model::StageData;
+use results::model::{CacheBound, StageData};
 
 /// A stage of a plan.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -19,6 +19,8 @@ pub struct PlannedStage {
     pub synced: Option<bool>,
     /// Tells whether it is one point of a sweep, whose settings are the sweep's.
     pub swept: bool,
+    /// The most that caches can hit of its reads.
+    pub bounds: Vec<CacheBound>,
 }
 
 /// A load of a plan, in numbers.

@@ -98,6 +98,8 @@ fn cache(view: &View, row: &CacheRow) -> Value {
         "stage": row.course.stage,
         "metric": row.course.metric,
         "best": row.course.best,
+        "bound_percent": row.bound.as_ref().map(|bound| bound.percent),
+        "least_warm_up_s": row.bound.as_ref().and_then(|bound| bound.warm_up_ns).map(|ns| ns as f64 / 1e9),
         "spells": row.course.spells.iter().map(spell).collect::<Vec<_>>(),
         "text": row.text,
     })

@@ -178,6 +178,7 @@ fn facts(load: &Load, targets: &[(String, Option<u64>)], variant: String) -> Pla
         synced: None,
         sweep: None,
         figures: BTreeMap::new(),
+        caches: Vec::new(),
     };
     let variant = VariantFacts {
         name: variant,

@@ -4,6 +4,7 @@
 
 mod amount;
 mod arrivals;
+mod best_hits;
 mod block_size;
 #[cfg(test)]
 mod chi;
@@ -51,6 +52,7 @@ mod zones;
 
 pub use amount::Amount;
 pub use arrivals::Arrivals;
+pub use best_hits::BestHits;
 pub use block_size::BlockSize;
 pub use choices::{Arrival, Backend, DepthUnit, Hot, Share, Verify};
 pub use cpus::Cpus;

@@ -144,11 +144,12 @@ fn takes(text: &mut Text, explained: &Explained) {
 
 /// Returns what is said of a variant, under titles.
 fn sections(variant: &ExplainedVariant) -> [(&'static str, Vec<String>); 7] {
+    let computed = variant.computed.iter().map(ToString::to_string);
     [
         ("machine", variant.machine.iter().map(|(key, value)| format!("{key} {value}")).collect()),
         ("up", variant.up.clone()),
         ("ready", variant.ready.clone()),
-        ("computed", variant.computed.iter().map(ToString::to_string).collect()),
+        ("computed", computed.chain(variant.bounds.iter().cloned()).collect()),
         ("stages", variant.stages.clone()),
         ("samples", variant.samples.clone()),
         ("down", variant.down.clone()),

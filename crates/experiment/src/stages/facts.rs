@@ -5,12 +5,14 @@ use results::model::{StageFacts, TargetFacts};
 use units::Nanos;
 use workload::LoadSpec;
 
+use crate::cache_bounds;
+use crate::devices::Devices;
 use crate::graph::StackPlan;
 use crate::plan::{Aim, CommandPlan, FillPlan, Rounds, StagePlan, Task};
 use crate::state;
 
-/// The stage as results keep it, of this stack.
-pub(crate) fn facts(stage: &StagePlan, stack: &StackPlan) -> StageFacts {
+/// The stage as results keep it, of this stack on these devices.
+pub(crate) fn facts(stage: &StagePlan, stack: &StackPlan, devices: &Devices) -> StageFacts {
     let json = |load: &LoadSpec| serde_json::to_value(load).ok();
     let rounds = stage.driven().filter(|_| stage.load().is_none());
     let room: u64 = stage.aims.iter().map(|aim| aim.room(None)).sum();
@@ -28,6 +30,7 @@ pub(crate) fn facts(stage: &StagePlan, stack: &StackPlan) -> StageFacts {
         synced: stage.command().map(|command| command.sync),
         sweep: stage.sweep.clone(),
         figures: stage.command().map(CommandPlan::picked).unwrap_or_default(),
+        caches: cache_bounds::of(stage, stack, devices),
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::names::device;
+use super::names::{ORIGIN, device};
 use super::raise::{self, CHANGEABLE, says, write};
 use super::setup::Setup;
 use crate::caching;
 use crate::kind::{ActionKind, PartEffect, State, StateMethod};
-use crate::layer::{ActionPlan, Asked, Layer, Place, Proof, RaisePlan};
+use crate::layer::{ActionPlan, Asked, CacheRoom, Layer, Place, Proof, RaisePlan};
 use crate::settings::{SettingError, size_text};
 use crate::step::Step;
 
@@ -67,6 +67,11 @@ impl Layer for Setup {
         caching::proof(at, state, PERIOD_S)
     }
 
+    fn holds(&self, at: &Place) -> Option<CacheRoom> {
+        let bytes = self.buckets(at) * self.bucket_size;
+        Some(CacheRoom { origin: ORIGIN, bytes, chunk_bytes: self.block_size, finest_bytes: None })
+    }
+
     fn act(&self, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {
         let own = device(at);
         let step = |about: &str, action| Step {
@@ -75,7 +80,7 @@ impl Layer for Setup {
             undo: Vec::new(),
             deadline_s: 120,
         };
-        let state = format!("{own}/state");
+        let state = raise::state(at);
         let steps = match asked.action {
             "detach" => vec![
                 step("take the cache away", write(format!("{own}/detach"), "1", None)),
@@ -94,7 +99,7 @@ impl Layer for Setup {
 
 #[cfg(test)]
 mod tests {
-    use super::super::names::{CACHE, ORIGIN};
+    use super::super::names::CACHE;
     use super::*;
     use crate::layer::Offer;
     use crate::step::Action;
@@ -147,6 +152,22 @@ mod tests {
         assert!(device < set && set < at("wipe"), "{undo:?}");
         assert_eq!(raised.offer.path(), "/dev/{cache.node}");
         assert_eq!(raised.offer.bytes(), (2 << 30) - 8192);
+    }
+
+    #[test]
+    fn it_is_looked_whether_the_cache_is_attached_and_made_as_asked() {
+        let shown = |text: &str| -> String {
+            let up = raised(text, 1 << 30).unwrap().up;
+            up.iter().map(|step| format!("{}\n", step.action.show())).collect()
+        };
+        let attached = "wait until value is clean in /sys/block/{cache.node}/bcache/state";
+        let [usual, other] = ["", "bucket_size = \"64k\"\nblock_size = 512"].map(shown);
+        assert!(usual.contains(attached) && other.contains(attached), "{usual}");
+        for (name, says) in [("bucket_size", "64.0k"), ("block_size", "0.5k")] {
+            let look = format!("wait until value is {says} in /sys/fs/bcache/{UUID}");
+            let line = other.lines().find(|line| line.starts_with(&look)).unwrap();
+            assert!(line.contains(&format!("/{name}")) && !usual.contains(&look), "{line}");
+        }
     }
 
     #[test]

@@ -21,6 +21,10 @@ const HEADER: u64 = 8 << 10;
 pub(super) fn raise(setup: &Setup, at: &Place) -> RaisePlan {
     let mut up = made(setup, at);
     up.extend(named(at));
+    // A device whose set was refused comes up all the same, and is its origin alone.
+    let attached = says("look whether the cache is in front of it", state(at), "clean");
+    up.push(Step { deadline_s: 30, ..attached });
+    up.extend(setup.formatted(at));
     up.extend(setup.asked(at));
     let path = node(at);
     RaisePlan {
@@ -44,6 +48,11 @@ fn step(about: &str, action: Action, undo: Vec<Action>) -> Step {
 /// Writes an attribute; `reads` is what it says afterwards, where it says anything.
 pub(super) fn write(path: String, value: &str, reads: Option<String>) -> Action {
     Action::Write { path, value: value.to_owned(), reads, may_be_gone: false }
+}
+
+/// The attribute that says whether the device has a cache.
+pub(super) fn state(at: &Place) -> String {
+    format!("{}/state", device(at))
 }
 
 /// The label by which the cached device is known as the run's, also without a cache.
@@ -128,6 +137,13 @@ fn named(at: &Place) -> [Step; 3] {
     ]
 }
 
+/// Steps that look whether the attribute of a setting says this.
+fn looks(key: &str, path: String, says: String) -> Vec<Step> {
+    let about = format!("look whether {key} is what was asked for");
+    let look = read_back(&Source::File { path }, VALUE, vec![("value", says)]);
+    look.into_iter().map(|step| Step { about: about.clone(), ..step }).collect()
+}
+
 /// Waits until an attribute says this.
 pub(super) fn says(about: &str, path: String, is: &str) -> Step {
     let until = Condition::Text { field: "value".into(), is: is.to_owned() };
@@ -137,6 +153,19 @@ pub(super) fn says(about: &str, path: String, is: &str) -> Step {
 }
 
 impl Setup {
+    /// Steps that look whether the set has the sizes that it was made with, where they are not the tool's own.
+    fn formatted(&self, at: &Place) -> Vec<Step> {
+        let own = self.settings();
+        let sizes = [("bucket_size", self.bucket_size), ("block_size", self.block_size)];
+        let asked = sizes.into_iter().filter(|(name, _)| {
+            let key = KEYS.iter().find(|key| key.name == *name);
+            key.is_some_and(|key| own.get(*name).is_some_and(|own| own != key.default))
+        });
+        asked
+            .flat_map(|(name, bytes)| looks(name, format!("{}/{name}", set(at)), printed(bytes)))
+            .collect()
+    }
+
     /// Steps that bring each setting that can change while it runs, and is not the kernel's own, to its value.
     pub(super) fn asked(&self, at: &Place) -> Vec<Step> {
         let own = self.settings();
@@ -160,10 +189,7 @@ impl Setup {
             _ => (value.clone(), value),
         };
         let change = step(&format!("set {key}"), write(path.clone(), &value, None), Vec::new());
-        let look = read_back(&Source::File { path }, VALUE, vec![("value", says)]);
-        let about = format!("look whether {key} is what was asked for");
-        let look = look.into_iter().map(|step| Step { about: about.clone(), ..step });
-        Some([change].into_iter().chain(look).collect())
+        Some([change].into_iter().chain(looks(key, path, says)).collect())
     }
 }
 

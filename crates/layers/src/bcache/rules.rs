@@ -3,14 +3,105 @@
 use units::{Bytes, Unit};
 
 use super::catalogue::READS;
+use crate::cache_rules::{ALL_FITS, NO_UNCACHED, TOO_SMALL, UNKNOWN_CONTENTS};
 use crate::planned::Order;
 use crate::rule::{
     Check, LayerRule, MeasuredStage, Observation, PlannedFacts, RuleFacts, Threshold,
     ThresholdTest, figure,
 };
 
+/// The fewest bytes that missed of which a share is told.
+const LEAST_BYTES: f64 = (1 << 20) as f64;
+/// Percent of the buckets that can be had below which no write is cached.
+const CUTOFF: f64 = 30.0;
+
 /// Every rule.
-pub(super) const RULES: &[LayerRule] = &[SEQUENTIAL, OWN_COUNT];
+pub(super) const RULES: &[LayerRule] = &[
+    SEQUENTIAL,
+    TOO_SMALL,
+    ALL_FITS,
+    NO_UNCACHED,
+    UNKNOWN_CONTENTS,
+    OWN_COUNT,
+    NOT_TAKEN_IN,
+    NO_ROOM_FOR_WRITES,
+];
+
+const NOT_TAKEN_IN: LayerRule = LayerRule {
+    id: "bcache_not_taken_in",
+    text: "Much of what missed the cache was not brought into it: it went past, in order beyond sequential_cutoff or while the cache counted as congested.",
+    reads: "bytes read of the origin and written to the cache, of measured stages that only read",
+    threshold: Threshold::above(50.0, Unit::Percent),
+    remedy: "Set sequential_cutoff, congested_read_threshold_us and congested_write_threshold_us to 0.",
+    source: "admin-guide/bcache: troubleshooting performance",
+    check: Check::Stage(not_taken_in),
+};
+
+fn not_taken_in(
+    facts: &RuleFacts,
+    stage: &MeasuredStage,
+    threshold: ThresholdTest,
+) -> Option<Observation> {
+    let legs = stage.load_span(&format!("{}.legs", facts.layer))?;
+    let grew = |field: &str| legs.counted(field);
+    if grew("whole_written_bytes")? > 0.0 {
+        return None;
+    }
+    let missed = grew("origin_read_bytes").filter(|bytes| *bytes >= LEAST_BYTES)?;
+    let past = (missed - grew("cache_written_bytes")?).max(0.0);
+    let share = threshold.passed(100.0 * past / missed)?;
+    let all = 100.0 * past / grew("whole_read_bytes")?.max(1.0);
+    let bypasses =
+        ["sequential_cutoff", "congested_read_threshold_us", "congested_write_threshold_us"];
+    let on = |key: &&str| facts.settings.get(*key).is_some_and(|value| value != "0");
+    let changes: Vec<_> =
+        bypasses.into_iter().filter(on).map(|key| (key, "0".to_owned())).collect();
+    Some(Observation {
+        figures: vec![
+            threshold.figure("went past, of what missed", share),
+            figure("of all that was read", all, Unit::Percent),
+        ],
+        explains_percent: Some(all.min(100.0)),
+        no_setting: changes.is_empty().then_some("nothing of it goes past by a setting"),
+        changes,
+        ..Observation::default()
+    })
+}
+
+const NO_ROOM_FOR_WRITES: LayerRule = LayerRule {
+    id: "bcache_no_room_for_writes",
+    text: "More than 70 % of the buckets were dirty or in use: writes went past the cache, at the speed of the slow device.",
+    reads: "cache_available_percent, in each sample of measured stages that write, in the mode writeback",
+    threshold: Threshold::above(20.0, Unit::Percent),
+    remedy: "Give it a larger cache device, or measure shorter bursts with rests between them.",
+    source: "CUTOFF_WRITEBACK in the kernel's drivers/md/bcache/writeback.h",
+    check: Check::Stage(no_room_for_writes),
+};
+
+fn no_room_for_writes(
+    facts: &RuleFacts,
+    stage: &MeasuredStage,
+    threshold: ThresholdTest,
+) -> Option<Observation> {
+    let written = stage.load_span(&format!("{}.legs", facts.layer))?.counted("whole_written_bytes");
+    written.filter(|bytes| *bytes > 0.0)?;
+    facts.settings.get("mode").filter(|mode| *mode == "writeback")?;
+    let source = format!("{}.available", facts.layer);
+    let available = stage.samples(&source).filter_map(|row| row.fields.get("value").copied()?);
+    let available: Vec<f64> = available.collect();
+    let low = available.iter().filter(|percent| **percent < CUTOFF).count();
+    let share = threshold.passed(100.0 * low as f64 / available.len().max(1) as f64)?;
+    let least = available.into_iter().reduce(f64::min)?;
+    Some(Observation {
+        figures: vec![
+            threshold.figure("of the time", share),
+            figure("the least that could be had", least, Unit::Percent),
+        ],
+        explains_percent: Some(share),
+        no_setting: Some("the kernel's limit is fixed"),
+        ..Observation::default()
+    })
+}
 
 const SEQUENTIAL: LayerRule = LayerRule {
     id: "bcache_sequential",
@@ -74,6 +165,8 @@ fn own_count(
 mod tests {
     use std::collections::BTreeMap;
 
+    use results::model::Finding;
+
     use super::*;
     use crate::figures::given::sample;
     use crate::figures::{STAGE_END, STAGE_START};
@@ -82,7 +175,7 @@ mod tests {
 
     #[test]
     fn counters_that_lost_reads_are_told_and_others_are_not() {
-        assert_eq!(RULES.len(), 2, "the rules have another case");
+        assert_eq!(RULES.len(), 8, "the rules have another case");
         let found = |own: f64| {
             let mut samples = Vec::new();
             for (at, mark, part) in [(1, STAGE_START, 0.0), (900_000_001, STAGE_END, 1.0)] {
@@ -102,6 +195,51 @@ mod tests {
             found.is_some()
         };
         assert!(found(96.0) && !found(98.0));
+    }
+
+    /// What a rule says of a stage in which so much was read of the whole and of the origin, written to the cache and to the whole, with
+    /// what could be had at each of its samples.
+    fn stage_with(rule: LayerRule, mebibytes: [f64; 4], available: &[f64]) -> Option<Finding> {
+        let mut samples = Vec::new();
+        let names =
+            ["whole_read_bytes", "origin_read_bytes", "cache_written_bytes", "whole_written_bytes"];
+        for (at, mark, part) in [(1, STAGE_START, 0.0), (900_000_001, STAGE_END, 1048576.0)] {
+            let fields: Vec<_> = names.into_iter().zip(mebibytes.map(|n| n * part)).collect();
+            samples.push(sample(at, "c.legs", mark, &fields));
+        }
+        let values = (2..).zip(available);
+        samples.extend(values.map(|(at, v)| sample(at, "c.available", "", &[("value", *v)])));
+        let settings = [("mode", "writeback"), ("sequential_cutoff", "4M")];
+        rule.examine(&RuleFacts {
+            layer: "c",
+            settings: &settings.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
+            samples: &samples,
+            stages: &[made_up::load("load", 1_000_000_000)],
+            planned: &[PlannedStage { name: "load".into(), ..PlannedStage::default() }],
+            ..made_up::CELL
+        })
+    }
+
+    #[test]
+    fn what_misses_and_does_not_come_in_is_told_with_the_settings_that_let_it_pass() {
+        let found = |written| stage_with(NOT_TAKEN_IN, [100.0, 40.0, written, 0.0], &[]);
+        let finding = found(10.0).unwrap();
+        assert_eq!(finding.figures[0].value, 75.0, "{finding:?}");
+        assert_eq!(finding.explains_percent, Some(30.0));
+        let changed: Vec<_> = finding.changes.iter().map(|change| &*change.key).collect();
+        assert_eq!(changed, ["c.sequential_cutoff"], "no other is on here");
+        assert!(found(20.0).is_none());
+        assert!(stage_with(NOT_TAKEN_IN, [100.0, 40.0, 10.0, 1.0], &[]).is_none(), "written");
+    }
+
+    #[test]
+    fn a_cache_without_room_for_writes_is_told_by_the_time_that_it_had_none() {
+        let wrote = [0.0, 0.0, 50.0, 100.0];
+        let found = |written, available: &[f64]| stage_with(NO_ROOM_FOR_WRITES, written, available);
+        let finding = found(wrote, &[80.0, 29.0, 20.0, 29.9]).unwrap();
+        assert_eq!(finding.explains_percent, Some(75.0), "{finding:?}");
+        assert!(found(wrote, &[80.0, 30.0, 30.0, 31.0, 29.0]).is_none(), "a fifth of the time");
+        assert!(found([100.0, 0.0, 50.0, 0.0], &[20.0]).is_none(), "nothing is written");
     }
 
     #[test]

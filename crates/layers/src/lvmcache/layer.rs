@@ -6,9 +6,9 @@ use super::raise;
 use super::setup::Setup;
 use crate::caching;
 use crate::kind::{State, StateMethod};
-use crate::layer::{ActionPlan, Asked, Layer, Place, Proof, RaisePlan, Restart};
+use crate::layer::{ActionPlan, Asked, CacheRoom, Layer, Place, Proof, RaisePlan, Restart};
 use crate::lvm::Group;
-use crate::lvm::tier::{INPUTS, VOLUME};
+use crate::lvm::tier::{INPUTS, ORIGIN, VOLUME};
 use crate::lvm::tier_actions;
 use crate::settings::{SettingError, size_text};
 use crate::step::Step;
@@ -63,6 +63,15 @@ impl Layer for Setup {
         caching::proof(at, state, PERIOD_S)
     }
 
+    fn holds(&self, at: &Place) -> Option<CacheRoom> {
+        Some(CacheRoom {
+            origin: ORIGIN,
+            bytes: self.data_bytes(at),
+            chunk_bytes: self.chunk(at),
+            finest_bytes: Some(self.finest_chunk(at)),
+        })
+    }
+
     fn act(&self, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {
         let group = Group::of(at, &INPUTS.map(|input| input.name));
         Ok(tier_actions::act(&group, asked.action, || raise::attached(self, at, &group)))
@@ -73,7 +82,7 @@ impl Layer for Setup {
 mod tests {
     use super::*;
     use crate::layer::Offer;
-    use crate::lvm::tier::{CACHE, ORIGIN};
+    use crate::lvm::tier::CACHE;
 
     const GIB: u64 = 1 << 30;
 
@@ -157,6 +166,18 @@ mod tests {
         assert!(error.help.contains("chunk_size = \"128k\" or more"), "{error:?}");
         assert!(check_on("chunk_size = \"128k\"", 100 * GIB).is_ok());
         assert!(check_on("chunk_size = \"96k\"", 100 * GIB).is_err());
+    }
+
+    #[test]
+    fn it_holds_what_its_metadata_leave_in_its_own_chunks() {
+        let holds = |text: &str| {
+            let inputs = inputs(68 << 20);
+            Setup::read(&text.parse().unwrap()).unwrap().holds(&place(&inputs)).unwrap()
+        };
+        let usual = holds("");
+        assert_eq!((usual.bytes, usual.chunk_bytes), (56 << 20, 64 << 10));
+        assert_eq!((usual.finest_bytes, usual.origin), (Some(32 << 10), ORIGIN));
+        assert_eq!(holds("chunk_size = \"256k\"").chunk_bytes, 256 << 10);
     }
 
     #[test]

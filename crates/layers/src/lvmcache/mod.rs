@@ -4,6 +4,7 @@ mod catalogue;
 mod counters;
 mod figures;
 mod layer;
+mod measured;
 mod names;
 mod parsers;
 mod raise;

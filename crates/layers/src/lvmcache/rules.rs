@@ -2,11 +2,24 @@
 
 use units::Unit;
 
+use super::measured::{ALL_DIRTY, HITS_DISAGREE, STALLED};
+use crate::cache_rules::{ALL_FITS, COARSE_CHUNKS, NO_UNCACHED, TOO_SMALL, UNKNOWN_CONTENTS};
 use crate::planned::Order;
 use crate::rule::{Check, LayerRule, Observation, PlannedFacts, Threshold, ThresholdTest, figure};
 
 /// Every rule.
-pub(super) const RULES: &[LayerRule] = &[EVEN_ACCESS, COARSE_INTERVAL];
+pub(super) const RULES: &[LayerRule] = &[
+    EVEN_ACCESS,
+    COARSE_INTERVAL,
+    TOO_SMALL,
+    COARSE_CHUNKS,
+    ALL_FITS,
+    NO_UNCACHED,
+    UNKNOWN_CONTENTS,
+    STALLED,
+    ALL_DIRTY,
+    HITS_DISAGREE,
+];
 
 const EVEN_ACCESS: LayerRule = LayerRule {
     id: "even_access",
@@ -71,7 +84,7 @@ mod tests {
 
     #[test]
     fn every_rule_fires_on_what_it_is_for_and_is_silent_just_before() {
-        assert_eq!(RULES.len(), 2, "the rules have another case");
+        assert_eq!(RULES.len(), 10, "the rules have another case");
         let found = |rule: LayerRule, order, cache: &str, interval_ns| {
             let operation = PlannedOperation {
                 name: "randread".into(),

@@ -84,9 +84,14 @@ fn nearest_chunk(bytes: u64) -> u64 {
     (below + if up { CHUNK_UNIT } else { 0 }).clamp(CHUNK_UNIT, GIB)
 }
 
+/// The smallest chunk of which a cache of so many bytes has no more than lvm allows.
+fn finest_chunk(cache: u64) -> u64 {
+    cache.div_ceil(MOST_CHUNKS).next_multiple_of(CHUNK_UNIT).max(CHUNK_UNIT)
+}
+
 /// The size of a chunk that lvm takes by itself for a cache of so many bytes.
 fn usual_chunk(cache: u64) -> u64 {
-    cache.div_ceil(MOST_CHUNKS).next_multiple_of(CHUNK_UNIT).max(64 * KIB)
+    finest_chunk(cache).max(64 * KIB)
 }
 
 impl Setup {
@@ -149,6 +154,11 @@ impl Setup {
     /// Size of a chunk of a cache at `at`.
     pub(super) fn chunk(&self, at: &Place) -> u64 {
         self.chunk_size.unwrap_or_else(|| usual_chunk(self.sizes.cache_bytes(at)))
+    }
+
+    /// The smallest size of a chunk that a cache at `at` could have.
+    pub(super) fn finest_chunk(&self, at: &Place) -> u64 {
+        finest_chunk(self.sizes.cache_bytes(at))
     }
 
     /// Metadata of a cache at `at`, bytes: lvm's own size, in whole extents, of a pool at least two.

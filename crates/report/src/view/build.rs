@@ -68,7 +68,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         grids: grids::grids(plan, &rows),
         effects,
         courses: courses::courses(analysis),
-        caches: caches::caches(analysis),
+        caches: caches::caches(&set.manifest.plan, analysis),
         ladders: ladders::ladders(analysis),
         jobs: jobs::rows(analysis),
         expectations: analysis.expectations.clone(),

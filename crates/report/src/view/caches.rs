@@ -1,7 +1,9 @@
 //! The course of caches in sentences, and as marks in the charts of their hits.
 
 use analysis::{Analysis, CacheCourse, CacheWord};
+use results::model::{CacheBound, PlanFacts};
 use units::show::significant;
+use units::{Nanos, Unit};
 
 use super::{Mark, StageStart};
 
@@ -12,17 +14,31 @@ pub struct CacheRow {
     pub course: CacheCourse,
     /// Name of the metric of its hits, as charts have it.
     pub metric: String,
+    /// The most that it can hit, where that is known.
+    pub bound: Option<CacheBound>,
     /// The course in a sentence, the variant's name first.
     pub text: String,
 }
 
-/// The courses of all caches.
-pub fn caches(analysis: &Analysis) -> Vec<CacheRow> {
+/// The courses of all caches, beside what the plan knew of them.
+pub fn caches(plan: &PlanFacts, analysis: &Analysis) -> Vec<CacheRow> {
+    let bound = |course: &CacheCourse| {
+        let stages = plan.variants.get(course.variant).into_iter().flat_map(|own| &own.stages);
+        let own = stages.filter(|stage| stage.name == course.stage);
+        own.flat_map(|stage| &stage.caches).find(|bound| bound.layer == course.layer)
+    };
     let row = |course: &CacheCourse| {
         let name = analysis.variants.get(course.variant).map(|variant| variant.name.as_str());
+        let bound = bound(course);
         let metric = layers::metric(course.metric).map_or(course.metric, |metric| metric.name);
         CacheRow {
-            text: format!("{}: the cache is {}.", name.unwrap_or_default(), text(course)),
+            text: format!(
+                "{}: the cache is {}{}.",
+                name.unwrap_or_default(),
+                text(course),
+                bound.map(most).unwrap_or_default()
+            ),
+            bound: bound.cloned(),
             metric: metric.to_owned(),
             course: course.clone(),
         }
@@ -64,6 +80,14 @@ impl CacheRow {
     }
 }
 
+/// `; of the reads at most 98 % can hit, after 7.3 s at the earliest`.
+fn most(bound: &CacheBound) -> String {
+    let earliest = bound
+        .warm_up_ns
+        .map_or_else(String::new, |ns| format!(", after {} at the earliest", Nanos(ns)));
+    format!("; of the reads at most {} can hit{earliest}", Unit::Percent.show(bound.percent))
+}
+
 /// `full of junk until 40 s, stalled until 65 s, then warm`.
 fn text(course: &CacheCourse) -> String {
     let words = |word| match word {
@@ -97,7 +121,7 @@ mod tests {
             best: 99.0,
             spells: spells.iter().map(spell).collect(),
         };
-        CacheRow { text: text(&course), metric: "read hits".into(), course }
+        CacheRow { text: text(&course), metric: "read hits".into(), course, bound: None }
     }
 
     #[test]
@@ -126,6 +150,21 @@ mod tests {
         let own = [("stalled".to_owned(), 40.0), ("warm".to_owned(), 65.0)];
         assert_eq!(marks("series-cache-read hits-first"), own);
         assert_eq!(marks("series-cache-read hits-all")[0].1, 140.0);
+    }
+
+    #[test]
+    fn what_the_plan_knew_stands_behind_the_course() {
+        let bound = CacheBound {
+            layer: "cache".into(),
+            percent: 97.5,
+            chunk_bytes: 65_536,
+            chunks: 500,
+            warm_up_ns: Some(7_300_000_000),
+            finest: None,
+        };
+        let said = most(&bound);
+        assert!(said.contains("at most 97.5 % can hit, after 7.3 s at the earliest"), "{said}");
+        assert!(!most(&CacheBound { warm_up_ns: None, ..bound }).contains("after"));
     }
 
     #[test]

@@ -8,6 +8,9 @@ use units::{Nanos, Unit, show};
 
 use super::Variant;
 
+/// Id of the figure that a bound of a cache is of.
+const READ_HITS: &str = "read_hit_percent";
+
 /// Name and value of each thing to know, every text once, in the order of the cells; and what verification found in each variant.
 pub fn driven(set: &ResultSet, variants: &[Variant]) -> Vec<(String, String)> {
     let mut seen = BTreeSet::new();
@@ -35,7 +38,7 @@ pub fn driven(set: &ResultSet, variants: &[Variant]) -> Vec<(String, String)> {
     for (variant, found) in variants.iter().filter_map(|v| Some((v, v.verified.as_ref()?))) {
         add("verified", Some(format!("{}: {found}", variant.name)));
     }
-    for (name, text) in computed(set) {
+    for (name, text) in computed(set).into_iter().chain(bounds(set)) {
         add(&name, Some(text));
     }
     let longest = loads.iter().flat_map(|(_, load)| &load.worst).max_by_key(|w| w.latency_ns);
@@ -70,12 +73,7 @@ fn computed(set: &ResultSet) -> Vec<(String, String)> {
                     Unit::Blocks => show::grouped(value as u64),
                     unit => unit.show(value),
                 };
-                let least = found.iter().copied().reduce(f64::min)?;
-                let most = found.iter().copied().reduce(f64::max)?;
-                let measured = match (show(least), show(most)) {
-                    (least, most) if least == most => least,
-                    (least, most) => format!("{least} to {most}"),
-                };
+                let measured = range(found, show)?;
                 let of_metric = layer.computed.iter().filter(|c| c.metric == metric.id);
                 let rules: Vec<String> =
                     of_metric.map(|c| format!("{} {}", show(c.value), c.about)).collect();
@@ -88,6 +86,42 @@ fn computed(set: &ResultSet) -> Vec<(String, String)> {
         }
     }
     told_once(said)
+}
+
+/// Returns what share of the reads hit caches in measured stages, beside the most that could.
+fn bounds(set: &ResultSet) -> Vec<(String, String)> {
+    let mut said = Vec::new();
+    for variant in &set.manifest.plan.variants {
+        let stages = variant.stages.iter();
+        for (stage, bound) in stages.flat_map(|s| s.caches.iter().map(move |bound| (s, bound))) {
+            let cells = set.cells_of(&variant.name).filter_map(|cell| cell.record.as_ref());
+            let records = cells.flat_map(|record| &record.stages);
+            let figures = records
+                .filter(|record| record.measured && record.name == stage.name)
+                .filter_map(|record| record.layers.get(&bound.layer));
+            let found = figures.filter_map(|figures| figures.get(READ_HITS).copied().flatten());
+            let Some(measured) = range(found.collect(), |value| Unit::Percent.show(value)) else {
+                continue;
+            };
+            let most = Unit::Percent.show(bound.percent);
+            said.push(ComputedRow {
+                variants: vec![variant.name.as_str()],
+                name: format!("read hits of {} in {}", bound.layer, stage.name),
+                text: format!("{measured}; computed: {most} at most"),
+            });
+        }
+    }
+    told_once(said)
+}
+
+/// Returns the least and the most of these values, or the one that all are.
+fn range(found: Vec<f64>, show: impl Fn(f64) -> String) -> Option<String> {
+    let least = found.iter().copied().reduce(f64::min)?;
+    let most = found.iter().copied().reduce(f64::max)?;
+    Some(match (show(least), show(most)) {
+        (least, most) if least == most => least,
+        (least, most) => format!("{least} to {most}"),
+    })
 }
 
 /// One text about how a figure was measured or computed, with the variants that it applies to.

@@ -6,9 +6,9 @@ use analysis::{CacheCourse, CacheSpell, CacheWord, RunApart};
 use report::view::CacheRow;
 use results::ResultSet;
 use results::model::{
-    Criterion, CriterionResult, JobSummary, LayerFacts, MachineLoad, PictureFacts, Proof,
-    ProofOutcome, ProofRound, ReportedSpread, Requirement, SequentialFacts, Show, StateFigures,
-    StopReason, StoppedFacts,
+    CacheBound, Criterion, CriterionResult, JobSummary, LayerFacts, MachineLoad, PictureFacts,
+    Proof, ProofOutcome, ProofRound, ReportedSpread, Requirement, SequentialFacts, Show,
+    StateFigures, StopReason, StoppedFacts,
 };
 use serde_json::Value;
 
@@ -77,6 +77,30 @@ fn with_a_state(mut set: ResultSet) -> ResultSet {
         ],
     });
     set
+}
+
+#[test]
+fn the_most_that_a_cache_can_hit_stands_beside_what_it_hit() {
+    let mut set = given::two_operations();
+    let bound = CacheBound {
+        layer: "vdo".into(),
+        percent: 97.0,
+        chunk_bytes: 4096,
+        chunks: 9,
+        warm_up_ns: None,
+        finest: None,
+    };
+    let stages = set.manifest.plan.variants.iter_mut().flat_map(|variant| &mut variant.stages);
+    stages.filter(|stage| stage.measured).for_each(|stage| stage.caches.push(bound.clone()));
+    let records = set.cells.iter_mut().filter_map(|cell| cell.record.as_mut());
+    for stage in records.flat_map(|record| &mut record.stages) {
+        let own = stage.layers.entry("vdo".into()).or_default();
+        own.insert("read_hit_percent".into(), Some(91.5));
+    }
+    let driven = given::view(&set).driven;
+    let (name, text) = driven.iter().find(|(name, _)| name.starts_with("read hits")).unwrap();
+    assert!(name.starts_with("read hits of vdo in "), "{name}");
+    assert!(text.ends_with("91.5 %; computed: 97 % at most"), "{text}");
 }
 
 #[test]
@@ -239,6 +263,7 @@ fn document() -> Value {
             spells: vec![CacheSpell { word: CacheWord::Junk, from_s: 0.0, to_s: 40.0 }],
         },
         metric: "read hits".into(),
+        bound: None,
         text: "vdo: the cache is full of junk all the time.".into(),
     }];
     let limit = view.findings.iter_mut().find(|finding| !finding.changes.is_empty());

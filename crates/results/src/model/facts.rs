@@ -392,6 +392,29 @@ pub struct StageFacts {
     /// The numbers that are picked from what its command prints, by name.
     #[serde(default)]
     pub figures: BTreeMap<String, PickedFacts>,
+    /// The most that caches can hit of its reads, where a law says which blocks are hot.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub caches: Vec<CacheBound>,
+}
+
+/// The most that a cache can hit of the reads of a load: it holds the chunks that are read most, from the start, and keeps them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CacheBound {
+    /// Name of the layer.
+    pub layer: String,
+    /// Share of the reads, percent.
+    pub percent: f64,
+    /// Bytes that come in at once.
+    pub chunk_bytes: u64,
+    /// The fewest chunks with which it hits that much but for 2 points: so many have to come in before it is warm.
+    pub chunks: u64,
+    /// The time in which the modelled disk below reads so many chunks at random, as many at once as the load has I/Os in flight: the least that
+    /// warming up takes, nanoseconds; `None` where nothing says how fast the disk is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_up_ns: Option<u64>,
+    /// The smallest chunk that its setting allows, bytes, and the most that it would hit with it, percent; `None` where it has no such setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finest: Option<(u64, f64)>,
 }
 
 /// A number that is picked from what a command prints.

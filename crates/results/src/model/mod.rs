@@ -34,9 +34,9 @@ pub use expected::{
     Bound, ExpectedFigure, FigureName, Grounds, ReportedFacts, ReportedSpread, ReportedValue,
 };
 pub use facts::{
-    Accelerator, AskedMetric, CellEntry, Computed, DeviceFacts, FactorFacts, LayerFacts, Manifest,
-    PickedFacts, PlanFacts, ResumeFacts, SCHEMA, SequentialFacts, StageFacts, StopReason,
-    StoppedFacts, SweepFacts, VariantFacts,
+    Accelerator, AskedMetric, CacheBound, CellEntry, Computed, DeviceFacts, FactorFacts,
+    LayerFacts, Manifest, PickedFacts, PlanFacts, ResumeFacts, SCHEMA, SequentialFacts, StageFacts,
+    StopReason, StoppedFacts, SweepFacts, VariantFacts,
 };
 pub use fill::FillFigures;
 pub use finding::{

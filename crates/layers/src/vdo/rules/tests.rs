@@ -130,6 +130,7 @@ fn planned() -> Vec<PlannedStage> {
         targets: Vec::new(),
         synced: None,
         swept: false,
+        bounds: Vec::new(),
     };
     let prefill = PlannedStage {
         name: "prefill".into(),
