@@ -73,7 +73,7 @@ fn computed(set: &ResultSet) -> Vec<(String, String)> {
                     Unit::Blocks => show::grouped(value as u64),
                     unit => unit.show(value),
                 };
-                let measured = range(found, show)?;
+                let measured = range(&found, show)?;
                 let of_metric = layer.computed.iter().filter(|c| c.metric == metric.id);
                 let rules: Vec<String> =
                     of_metric.map(|c| format!("{} {}", show(c.value), c.about)).collect();
@@ -100,7 +100,8 @@ fn bounds(set: &ResultSet) -> Vec<(String, String)> {
                 .filter(|record| record.measured && record.name == stage.name)
                 .filter_map(|record| record.layers.get(&bound.layer));
             let found = figures.filter_map(|figures| figures.get(READ_HITS).copied().flatten());
-            let Some(measured) = range(found.collect(), |value| Unit::Percent.show(value)) else {
+            let found: Vec<f64> = found.collect();
+            let Some(measured) = range(&found, |value| Unit::Percent.show(value)) else {
                 continue;
             };
             let most = Unit::Percent.show(bound.percent);
@@ -115,7 +116,7 @@ fn bounds(set: &ResultSet) -> Vec<(String, String)> {
 }
 
 /// Returns the least and the most of these values, or the one that all are.
-fn range(found: Vec<f64>, show: impl Fn(f64) -> String) -> Option<String> {
+fn range(found: &[f64], show: impl Fn(f64) -> String) -> Option<String> {
     let least = found.iter().copied().reduce(f64::min)?;
     let most = found.iter().copied().reduce(f64::max)?;
     Some(match (show(least), show(most)) {
