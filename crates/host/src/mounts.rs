@@ -80,8 +80,8 @@ impl HeldMount {
         }
         self.check_uncovered()?;
         Err(io::Error::other(format!(
-            "the file system at {} was unmounted, by the command of a stage or another program; what was written there since lies in the directory under it. Look into it, \
-             and run again",
+            "the file system at {} was unmounted, by the command of a stage or another program; what was written there since, if anything was, lies in the directory under it. \
+             Look into it, and run again",
             self.directory.display()
         )))
     }

@@ -123,6 +123,13 @@ fn by_number(path: &Path) -> &'static str {
     known.map_or("", |(_, kind)| kind)
 }
 
+/// Returns the type of the file system that makes what a file on standard input holds; `None` of all other input.
+pub fn kernel_of_input() -> Option<&'static str> {
+    let input = Path::new("/proc/self/fd/0");
+    let kind = fs::metadata(input).is_ok_and(|found| found.is_file()).then(|| by_number(input))?;
+    KERNEL.contains(&kind).then_some(kind)
+}
+
 /// The mount, the device of its file system, and its type, of a line of mountinfo: see proc(5).
 fn parse(line: &str) -> Option<(u64, u64, &str)> {
     let mut words = line.split(' ');

@@ -70,6 +70,9 @@ fn big64(bytes: &[u8], at: usize) -> u64 {
     u64::from(big32(bytes, at)) << 32 | u64::from(big32(bytes, at + 4))
 }
 
+/// The remedy for an image of the format's first version.
+const FIRST: &str = "convert it: qemu-img convert -f qcow -O qcow2 IMAGE COPY.qcow2, then fathom estimate COPY.qcow2; --format raw takes its bytes as they lie";
+
 fn damaged(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("damaged image: {what}"))
 }
@@ -107,16 +110,23 @@ impl Image {
         head.truncate(length);
         let version = big32(&head, 4);
         if length < 72 || !head.starts_with(MAGIC) || !(2..=3).contains(&version) {
-            return Err(refused("not a qcow2 image of version 2 or 3", check));
+            return Err(match head.starts_with(MAGIC) && version == 1 {
+                true => refused("a qcow image of version 1, which is not read", FIRST),
+                false => refused("not a qcow2 image of version 2 or 3", check),
+            });
         }
         let (bits, size) = (big32(&head, 20), big64(&head, 24));
         let (entries, table) = (big32(&head, 36) as usize, big64(&head, 40));
         let features = if version == 3 { big64(&head, 72) } else { 0 };
-        if big32(&head, 32) != 0 {
+        // AES, or LUKS.
+        if (1..=2).contains(&big32(&head, 32)) {
             return Err(refused(
                 "the image is encrypted: its guest's data cannot be read",
                 convert,
             ));
+        }
+        if big32(&head, 32) != 0 {
+            return Err(refused("its header is not that of a qcow2 image", check));
         }
         if features & CORRUPT != 0 {
             return Err(refused(

@@ -279,9 +279,10 @@ pub fn ends_as_image(tail: &[u8]) -> bool {
     is_vhd(tail) || is_dmg(tail)
 }
 
-/// A name as a shell takes it.
+/// A name as a shell takes it, and no program for an option.
 fn quoted(name: &OsStr) -> String {
     let name = name.to_string_lossy();
+    let name = if name.starts_with('-') { format!("./{name}").into() } else { name };
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@".contains(c);
     if name.chars().all(plain) { name.into() } else { format!("'{}'", name.replace('\'', "'\\''")) }
 }

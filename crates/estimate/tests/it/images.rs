@@ -194,6 +194,8 @@ fn damaged_encrypted_and_unclosed_images_are_refused() {
         assert!(!error.help().is_empty());
     };
     change(7, 9, "version 2 or 3");
+    change(7, 1, "of version 1");
+    change(34, 9, "not that of a qcow2 image");
     change(35, 2, "encrypted");
     change(79, 4, "not supported");
     change(79, 1, "was not closed");

@@ -10,6 +10,7 @@ use rustix::fs::{FileType, Stat};
 
 use super::Walk;
 use crate::source::file::Tracked;
+use crate::source::file_systems::kernel_of_input;
 use crate::source::partitions::off_blocks;
 use crate::source::qcow2::Image;
 use crate::source::recognise::{
@@ -113,6 +114,9 @@ impl Walk<'_> {
     pub(super) fn standard_input(&mut self, directory: u32) -> Result<(), Error> {
         let path = Path::new("-");
         let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
+        if let Some(kind) = kernel_of_input() {
+            return Err(Error::Kernel { path: path.to_owned(), kind: kind.to_owned() });
+        }
         self.tally.note(|sources| {
             sources.volumes += 1;
             sources.streams += 1;
