@@ -77,7 +77,7 @@ pub(crate) const ALL_FITS: LayerRule = LayerRule {
     id: "data_fit_cache",
     text: "All that is read fits into the cache: then the fast device alone would do, and nothing is told of a cache that has to choose.",
     reads: "ranges of measured loads, and the cache's size",
-    threshold: Threshold::above(99.99, Unit::Percent),
+    threshold: Threshold::above(99.9, Unit::Percent),
     remedy: "Add a variant with more data than the cache holds.",
     source: "articles on lvmcache: if all data fit, you may as well use the fast device directly",
     check: Check::Plan(all_fits),
