@@ -132,7 +132,7 @@ mod tests {
         let lines = lines(&ladder);
         assert_eq!(lines.len(), 5);
         assert!(
-            lines[1].starts_with("the load  12,000") && lines[1].contains("-500 µs"),
+            lines[1].starts_with("the load    12,000") && lines[1].contains("-500 µs"),
             "{lines:#?}"
         );
         assert!(lines[3].starts_with("    origin  12,000"), "{lines:#?}");

@@ -199,7 +199,7 @@ pub struct DoctorArgs {
     /// Directory of a result, to find what makes it unreliable and what limits it; name of a shipped experiment or path of a file, to
     /// find what its plan cannot show; a block device, a path on a mounted file system, or a sosreport (directory or archive), to find what
     /// the stack there suffers from: read only, no load. Without any, this machine is examined.
-    pub subject: Option<String>,
+    pub subject: Option<PathBuf>,
     /// List every rule: when it looks, at what, its threshold and its source.
     #[arg(long, conflicts_with = "subject")]
     pub rules: bool,

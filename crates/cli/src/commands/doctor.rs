@@ -24,9 +24,11 @@ pub fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     if args.rules {
         return rules::run(args.json);
     }
-    let Some(subject) = &args.subject else {
+    let Some(path) = &args.subject else {
         return show(&machine::capabilities(), args.json, machine::text);
     };
+    // Names and paths of other things are text.
+    let Some(subject) = path.to_str() else { return of_result(args, path) };
     if let Some(source) = standing::source(subject) {
         if args.all || args.scale.is_some() || args.prove.is_some() {
             let error = format!(
@@ -39,14 +41,18 @@ pub fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
         return standing::run(&source, args);
     }
     if args.watch.is_some() || args.metrics {
-        let error = format!("{subject} is no stack, and --watch and --metrics are of one");
-        return Err(Failure::usage(error)
-            .with_help("name a block device, or a path on a mounted file system"));
+        return Err(of_a_stack(path));
     }
     match experiment(subject)? {
         Some(source) => of_plan(args, &source),
-        None => of_result(args, Path::new(subject)),
+        None => of_result(args, path),
     }
+}
+
+/// The refusal of what is asked about stacks alone.
+fn of_a_stack(path: &Path) -> Failure {
+    let error = format!("{} is no stack, and --watch and --metrics are of one", path.display());
+    Failure::usage(error).with_help("name a block device, or a path on a mounted file system")
 }
 
 /// The experiment that `subject` is; `None` where it is a result, or would be one if it were there.
@@ -67,6 +73,9 @@ fn experiment(subject: &str) -> Result<Option<ExperimentSource>, Failure> {
 
 fn of_result(args: &DoctorArgs, path: &Path) -> Result<ExitCode, Failure> {
     let result = results::open(path)?;
+    if args.watch.is_some() || args.metrics {
+        return Err(of_a_stack(path));
+    }
     if args.scale.is_some() {
         let error = format!("{} is a result, and --scale is of an experiment", path.display());
         return Err(Failure::usage(error).with_help("leave --scale out"));

@@ -75,7 +75,7 @@ fn an_experiment_and_its_result_tell_of_themselves_in_characters_that_can_be_sho
     let out = format!("result{HOSTILE}");
     let run = ["run", text(&file), "--simulate", "--repeat", "1", "--out", &out];
     told(dir.path(), 0, &run);
-    told(dir.path(), 2, &run);
+    told(dir.path(), 4, &run);
     for words in [&["show", &out][..], &["doctor", &out]] {
         harmless(words, &fathom_in(dir.path(), words));
     }

@@ -58,7 +58,7 @@ const CALLS: &[(&str, i32)] = &[
     ("report @/result -o @/page.html", 0),
     ("trend @", 0),
     ("trend @ --json", 0),
-    ("doctor @/result", 2),
+    ("doctor @/result", 0),
     ("doctor plain --prove --simulate --repeat 1 --out @/proof --json", 0),
     ("clean @/result", 0),
     ("clean @/result --json", 0),

@@ -21,7 +21,7 @@ fn device(name: &str, on: &[&str], by: LatencySource, p99_us: u64) -> DeviceLate
 }
 
 /// The made-up result, in which the pool of one variant takes 2 ms longer than the disk.
-fn measured(lost: u64) -> ResultSet {
+pub fn measured(lost: u64) -> ResultSet {
     let mut set = fixture::result();
     let records = set.cells.iter_mut().filter_map(|cell| cell.record.as_mut());
     for record in records.filter(|record| record.variant == "vdo") {
