@@ -19,7 +19,7 @@ use layers::probe::PlacedDevice;
 use results::model::LatencySource;
 use rustix::time::{ClockId, clock_gettime};
 
-use ends::{Happened, Moment, Traced};
+use ends::{Edge, Happened, Traced};
 use ring::Format;
 
 use crate::dm_stats::Region;
@@ -34,10 +34,10 @@ const HOLD_NS: u64 = 1_000_000;
 /// Longest page of a ring buffer, bytes.
 const PAGE: usize = 64 << 10;
 /// Events, and what they tell of.
-const EVENTS: [(&str, Moment); 3] = [
-    ("block_bio_queue", Moment::Begin),
-    ("block_rq_complete", Moment::RequestEnd),
-    ("block_bio_complete", Moment::BioEnd),
+const EVENTS: [(&str, Edge); 3] = [
+    ("block_bio_queue", Edge::Begin),
+    ("block_rq_complete", Edge::RequestEnd),
+    ("block_bio_complete", Edge::BioEnd),
 ];
 
 /// Measures the latency of devices from when it is made until it is dropped.
@@ -60,7 +60,7 @@ enum Measured {
 struct Trace {
     at: PathBuf,
     pipes: Vec<File>,
-    formats: Vec<(Format, Moment)>,
+    formats: Vec<(Format, Edge)>,
     /// Events that are not taken yet.
     pending: Vec<Happened>,
     traced: Vec<Traced>,
@@ -254,9 +254,9 @@ impl Trace {
         }
         for (event, moment) in EVENTS {
             let has = |by: LatencySource| match moment {
-                Moment::Begin => true,
-                Moment::RequestEnd => by == LatencySource::Requests,
-                Moment::BioEnd => by == LatencySource::Bios,
+                Edge::Begin => true,
+                Edge::RequestEnd => by == LatencySource::Requests,
+                Edge::BioEnd => by == LatencySource::Bios,
             };
             let own = traced.iter().filter(|(_, by, _)| has(*by));
             let own: Vec<_> = own.map(|(.., dev)| format!("dev == {dev}")).collect();
@@ -310,7 +310,7 @@ impl Drop for Trace {
     }
 }
 
-fn happened(formats: &[(Format, Moment)], at_ns: u64, record: &[u8]) -> Option<Happened> {
+fn happened(formats: &[(Format, Edge)], at_ns: u64, record: &[u8]) -> Option<Happened> {
     let id = ring::id_of(record)?;
     let (format, moment) = formats.iter().find(|(format, _)| format.id == id)?;
     let read = format.read(record)?;

@@ -1,6 +1,7 @@
 //! `fathom doctor DEVICE --watch` and `--metrics`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -109,14 +110,17 @@ fn latency_of_a_device_is_measured_meanwhile_and_what_a_killed_watch_left_is_rem
     const NAME: &str = "latency_of_a_device_is_measured_meanwhile";
     let Some(device) = device(NAME) else { return };
     let watched = |length| ["doctor", &*device.path, "--watch", length, "--latency", "--json"];
-    let Some(mut watch) = with_tracefs(&watched("6s")) else {
+    let Some(mut watch) = with_tracefs(&watched("1h")) else {
         skip(NAME, "tracefs cannot be mounted in a namespace of the test's own");
         return;
     };
-    let watch = watch.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(Duration::from_secs(1));
+    let mut watch = watch.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(watch.stderr.take().unwrap()).lines();
+    assert!(said.any(|line| line.unwrap().contains("watching for")));
     let load = ["load", &*device.path, "--ops", "randwrite", "--ios", "1500", "--limit", "500/s"];
     expect(0, &load);
+    let pid = rustix::process::Pid::from_child(&watch);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     let output = watch.wait_with_output().unwrap();
     let seen: Value = serde_json::from_slice(&output.stdout).unwrap();
     let latency = &seen["watch"]["latency"];
@@ -128,8 +132,9 @@ fn latency_of_a_device_is_measured_meanwhile_and_what_a_killed_watch_left_is_rem
     assert!(rung["all"]["p99_ns"].as_f64() >= rung["all"]["p50_ns"].as_f64(), "{latency}");
     // A kill leaves the trace instance.
     let mut killed = with_tracefs(&watched("1h")).unwrap();
-    let mut killed = killed.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    std::thread::sleep(Duration::from_secs(2));
+    let mut killed = killed.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut said = BufReader::new(killed.stderr.take().unwrap()).lines();
+    assert!(said.any(|line| line.unwrap().contains("watching for")));
     killed.kill().unwrap();
     killed.wait().unwrap();
     let clean = |args: &[&str]| {

@@ -11,7 +11,7 @@ const TELLING: u64 = 100;
 
 /// The moment of an I/O that an event is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Moment {
+pub(super) enum Edge {
     /// A bio was handed to the device.
     Begin,
     /// A request of the device, or a part of it, is done, with all bios that it is made of.
@@ -24,7 +24,7 @@ pub(super) enum Moment {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Happened {
     pub at_ns: u64,
-    pub moment: Moment,
+    pub moment: Edge,
     pub dev: u32,
     pub sector: u64,
     pub sectors: u64,
@@ -73,10 +73,10 @@ impl Traced {
     pub(super) fn take(&mut self, what: &Happened) {
         let own = what.dev == self.dev && (self.from..self.to).contains(&what.sector);
         match what.moment {
-            Moment::Begin if own && what.sectors > 0 => self.begin(what),
-            Moment::RequestEnd if own => self.request_end(what),
+            Edge::Begin if own && what.sectors > 0 => self.begin(what),
+            Edge::RequestEnd if own => self.request_end(what),
             // One that is done may stand at its end, which can be that of the device.
-            Moment::BioEnd if what.dev == self.dev => self.bio_end(what),
+            Edge::BioEnd if what.dev == self.dev => self.bio_end(what),
             _ => {}
         }
     }
@@ -141,7 +141,7 @@ mod tests {
 
     const DEV: u32 = 7 << 20;
 
-    fn of(at_us: u64, moment: Moment, sector: u64, sectors: u64, write: bool) -> Happened {
+    fn of(at_us: u64, moment: Edge, sector: u64, sectors: u64, write: bool) -> Happened {
         Happened { at_ns: at_us * 1000, moment, dev: DEV, sector, sectors, write }
     }
 
@@ -157,7 +157,7 @@ mod tests {
         steps
     }
 
-    use Moment::{Begin, BioEnd, RequestEnd};
+    use Edge::{Begin, BioEnd, RequestEnd};
 
     #[test]
     fn a_request_ends_all_that_was_merged_into_it_and_a_part_of_one_ends_nothing() {

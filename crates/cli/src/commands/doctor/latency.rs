@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
 use analysis::Ladder;
@@ -30,15 +31,20 @@ pub fn begin(stack: &StandingStack) -> Result<Measuring, Failure> {
     let devices = devices(stack);
     let (measured, stop) = (devices.clone(), Arc::new(AtomicBool::new(false)));
     let stopped = Arc::clone(&stop);
+    let (begun, begins) = channel();
     let thread = std::thread::spawn(move || {
         let mut watch = LatencyWatch::begin(&host::own_name(), &measured);
         let before = watch.read();
+        // Nobody hears it where the caller is gone.
+        let _ = begun.send(());
         while !stopped.load(Ordering::Relaxed) {
             std::thread::sleep(DRAIN);
             watch.drain();
         }
         [before, watch.read()]
     });
+    // Whatever the watch sees is measured; a thread that ended too early is noticed in the end.
+    let _ = begins.recv();
     Ok(Measuring { devices, stop, thread })
 }
 
