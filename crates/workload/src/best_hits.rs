@@ -45,8 +45,8 @@ impl LoadSpec {
         } else {
             return None;
         };
-        let law = Law::of(self, op, &grid)?;
-        let mut shares = law.chunks(grid.places, shared)?;
+        let shares_of = ReadShares::of(self, op, &grid)?;
+        let mut shares = shares_of.chunks(grid.places, shared)?;
         shares.sort_unstable_by(|one, other| other.total_cmp(one));
         let held = (cache / chunk / taken / parts).min(shares.len() as u64) as usize;
         let percent = (100.0 * shares[..held].iter().sum::<f64>()).min(100.0);
@@ -61,7 +61,7 @@ impl LoadSpec {
 }
 
 /// The law by which places are read, and how they are scattered.
-struct Law {
+struct ReadShares {
     pattern: Pattern,
     distribution: Distribution,
     places: u64,
@@ -70,7 +70,7 @@ struct Law {
     sums: Vec<f64>,
 }
 
-impl Law {
+impl ReadShares {
     fn of(spec: &LoadSpec, op: OpName, grid: &Grid) -> Option<Self> {
         let pattern = spec.pattern_of(op);
         let known = matches!(pattern, Pattern::Zipf { .. } | Pattern::Pareto { .. })
