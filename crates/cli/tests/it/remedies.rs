@@ -30,6 +30,15 @@ fn fragments(text: &str) -> Vec<(String, String)> {
     found
 }
 
+/// Returns the line that names a state beside a stage that brings the layer of a rule into one.
+fn state(rule: &RuleAbout, value: &str) -> &'static str {
+    match rule.layer {
+        _ if value != "\"state\"" => "",
+        Some("lvmcache" | "bcache") => "is = \"empty\"\n",
+        _ => "is = \"steady\"\n",
+    }
+}
+
 /// Returns an experiment of the kind that a rule looks at, with one of its remedies followed.
 fn followed(rule: &RuleAbout, (key, value): (&str, &str), beside: &str) -> String {
     let known = |kind: &str| layers::kind(kind).unwrap().keys.iter().any(|known| known.name == key);
@@ -53,8 +62,7 @@ fn followed(rule: &RuleAbout, (key, value): (&str, &str), beside: &str) -> Strin
     let stop = if of_command { "" } else { stop };
     let (mut top, mut layer, mut own, mut more) = (String::new(), String::new(), String::new(), "");
     let line = format!("{key} = {value}\n");
-    // A state is named beside it.
-    let state = if value == "\"state\"" { "is = \"steady\"\n" } else { "" };
+    let state = state(rule, value);
     let first = format!("[[stage]]\n{line}{state}");
     match key {
         "repeat" => top = line,
