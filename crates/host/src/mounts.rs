@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
 use rustix::mount::{MountFlags, UnmountFlags};
-use sys::block::Number;
+use sys::block::{Number, unescape};
 
 use crate::opened;
 
@@ -181,16 +181,10 @@ pub(crate) fn mounted() -> Vec<Mounted> {
 fn entry(line: &str) -> Option<Mounted> {
     let (left, right) = line.split_once(" - ")?;
     let (mut left, mut right) = (left.split(' '), right.split(' '));
-    let (id, number, at) = (left.next()?.parse().ok()?, left.nth(1)?, plain(left.nth(1)?));
+    let (id, number, at) = (left.next()?.parse().ok()?, left.nth(1)?, unescape(left.nth(1)?));
     let (kind, source) = (right.next()?, right.next()?);
     let number = sys::block::device_of_mount(number, kind, source);
-    Some(Mounted { id, number, source: plain(source), at })
-}
-
-/// Returns `text` without the escapes by which the kernel keeps it one word.
-fn plain(text: &str) -> String {
-    let escapes = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
-    escapes.iter().fold(text.to_owned(), |text, (escape, letter)| text.replace(escape, letter))
+    Some(Mounted { id, number, source: unescape(source), at })
 }
 
 /// Returns nothing unless something else than the file system on `device` is on top of what is mounted at `directory`; without a

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use sys::block::unescape;
+
 /// One mounted file system.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Mount {
@@ -40,9 +42,9 @@ fn of_mountinfo(line: &str) -> Option<Mount> {
     let all = format!("{flags},{}", rest.next().unwrap_or_default());
     Some(Mount {
         number: Some(number.to_owned()),
-        directory: plain(directory),
+        directory: unescape(directory),
         kind: kind.to_owned(),
-        source: plain(source),
+        source: unescape(source),
         options: options(&all),
         space: None,
     })
@@ -51,7 +53,7 @@ fn of_mountinfo(line: &str) -> Option<Mount> {
 fn of_mounts(line: &str) -> Option<Mount> {
     let words: Vec<&str> = line.split(' ').collect();
     let [source, directory, kind, all, ..] = words[..] else { return None };
-    let (directory, source) = (plain(directory), plain(source));
+    let (directory, source) = (unescape(directory), unescape(source));
     let kind = kind.to_owned();
     Some(Mount { number: None, directory, kind, source, options: options(all), space: None })
 }
@@ -60,12 +62,6 @@ fn options(all: &str) -> BTreeMap<String, String> {
     let each = all.split(',').filter(|option| !option.is_empty());
     let pairs = each.map(|option| option.split_once('=').unwrap_or((option, "on")));
     pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
-}
-
-/// A text without the escapes by which the kernel keeps it one word.
-fn plain(text: &str) -> String {
-    let escapes = [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")];
-    escapes.iter().fold(text.to_owned(), |text, (escape, letter)| text.replace(escape, letter))
 }
 
 #[cfg(test)]

@@ -134,8 +134,8 @@ fn mounts_of(number: Number, mountinfo: &str) -> Vec<PathBuf> {
     mounts.collect()
 }
 
-/// Undoes the kernel's octal escapes of space, tab, newline and backslash.
-fn unescape(text: &str) -> String {
+/// Returns a word of the kernel's tables without the octal escapes of space, tab, newline and backslash.
+pub fn unescape(text: &str) -> String {
     [("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")]
         .iter()
         .fold(text.to_owned(), |text, (from, to)| text.replace(from, to))

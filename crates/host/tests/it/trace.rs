@@ -9,6 +9,8 @@ use results::model::LatencySource;
 use sys::clock::Clock;
 use sys::interrupt::Interrupt;
 
+use crate::loop_device::Loop;
+
 const INSTANCE: &str = "fathom_0badcafe_events";
 /// Variable that is set for the test inside the namespace.
 const INSIDE: &str = "FATHOM_TEST_TRACEFS";
@@ -120,14 +122,8 @@ fn writes_to_a_device_are_told_apart_by_the_length_of_their_runs() {
         inside(NAME, "mount -t tracefs none /sys/kernel/tracing");
         return;
     }
-    let file = tempfile::NamedTempFile::new().unwrap();
-    file.as_file().set_len(64 << 20).unwrap();
-    let losetup = Command::new("losetup").args(["--find", "--show"]).arg(file.path()).output();
-    let Some(device) = losetup.ok().filter(|output| output.status.success()) else {
-        println!("SKIP {NAME}: no loop device can be set up");
-        return;
-    };
-    let path = String::from_utf8(device.stdout).unwrap().trim().to_owned();
+    let Some(disk) = Loop::new(NAME) else { return };
+    let path = disk.device.display().to_string();
     let clock = Clock::real();
     let mut executor = on_this_machine(&clock);
     let device = NamedDevice { name: "data".into(), path: path.clone() };
@@ -153,7 +149,6 @@ fn writes_to_a_device_are_told_apart_by_the_length_of_their_runs() {
     let (in_order, scattered) = (grown(&in_order), grown(&scattered));
     samplers.stop();
     let undone = executor.undo_all();
-    Command::new("losetup").args(["--detach", &path]).status().unwrap();
     assert!(undone.iter().all(|record| record.error.is_none()), "{undone:?}");
     assert_eq!(in_order, [40.0, 163_840.0, 1.0, 0.0]);
     assert_eq!(scattered, [40.0, 163_840.0, 40.0, 0.0]);
@@ -167,14 +162,8 @@ fn latency_of_a_device_is_counted_by_steps_and_what_is_merged_counts_each() {
         inside(NAME, "mount -t tracefs none /sys/kernel/tracing");
         return;
     }
-    let file = tempfile::NamedTempFile::new().unwrap();
-    file.as_file().set_len(64 << 20).unwrap();
-    let losetup = Command::new("losetup").args(["--find", "--show"]).arg(file.path()).output();
-    let Some(device) = losetup.ok().filter(|output| output.status.success()) else {
-        println!("SKIP {NAME}: no loop device can be set up");
-        return;
-    };
-    let path = String::from_utf8(device.stdout).unwrap().trim().to_owned();
+    let Some(disk) = Loop::new(NAME) else { return };
+    let path = disk.device.display().to_string();
     let clock = Clock::real();
     let mut executor = on_this_machine(&clock);
     let placed = |name: &str, path: &str| PlacedDevice {
@@ -203,7 +192,6 @@ fn latency_of_a_device_is_counted_by_steps_and_what_is_merged_counts_each() {
     let removals = executor.removals("0badbeef");
     samplers.stop();
     let undone = executor.undo_all();
-    Command::new("losetup").args(["--detach", &path]).status().unwrap();
     assert!(undone.iter().all(|record| record.error.is_none()), "{undone:?}");
     assert_eq!(left.len(), 1, "{left:?}");
     let (what, name) = (&removals[0].what, &removals[0].name);

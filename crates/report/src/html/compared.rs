@@ -60,7 +60,8 @@ pub fn asked(view: &View) -> Markup {
                     (wording::median(row.unit, row.values.get(index).and_then(Option::as_ref)))
                     @if let Some(Some(compared)) = row.comparisons.get(index) {
                         span.range { (wording::compared(row.unit, compared)) @if let Some(verdict) = compared.verdict.filter(|word| *word != Verdict::Unclear) { " " (verdict.word()) } }
-                        @if let Some(text) = wording::beside_medians(row, index) { (range(&text)) }
+                        // A sentence may break, so that the column stays narrow on a small screen.
+        @if let Some(text) = wording::beside_medians(row, index) { span.range { (text) } }
                     }
                 } }
             } } }
@@ -190,7 +191,8 @@ fn comparison(row: &FigureRow, index: usize) -> Markup {
         @if let verdict @ Some(_) = comparison.verdict { (chip(verdict.map(Verdict::word))) " " }
         (wording::compared(unit, comparison))
         @if let Some(text) = wording::ratio_interval(unit, comparison) { (range(&text)) }
-        @if let Some(text) = wording::beside_medians(row, index) { (range(&text)) }
+        // A sentence may break, so that the column stays narrow on a small screen.
+        @if let Some(text) = wording::beside_medians(row, index) { span.range { (text) } }
         @if let Some(p) = p { span.range { (p) @if let Some(adjusted) = wording::rests_on(comparison) { ", " (adjusted) } ", " (wording::tested(comparison)) } }
         @for text in wording::left_open(comparison) { span.range { (text) } }
     } }
