@@ -18,6 +18,7 @@ use layers::machine::Unmeasured;
 use layers::probe::PlacedDevice;
 use results::model::LatencySource;
 use rustix::time::{ClockId, clock_gettime};
+use sys::block::Number;
 
 use ends::{Edge, Happened, Traced};
 use ring::Format;
@@ -43,8 +44,32 @@ const EVENTS: [(&str, Edge); 3] = [
 /// Measures the latency of devices from when it is made until it is dropped.
 #[derive(Debug)]
 pub struct LatencyWatch {
-    devices: Vec<(String, Measured)>,
+    /// The name without the number.
+    name: String,
+    /// The number of this measurement in this process.
+    since: u32,
+    devices: Vec<Watched>,
     trace: Option<Trace>,
+}
+
+/// A device, as it was when its measurement began.
+#[derive(Debug)]
+struct Watched {
+    device: PlacedDevice,
+    number: Option<Number>,
+    by: Measured,
+}
+
+impl Watched {
+    /// Tells whether something else is there by now, or nothing: layers take devices down and make them anew.
+    fn is_gone(&self) -> bool {
+        number(&self.device) != self.number
+            || matches!(&self.by, Measured::Node(region) if region.read().is_err())
+    }
+}
+
+fn number(device: &PlacedDevice) -> Option<Number> {
+    sys::block::number(Path::new(&device.path)).ok().flatten()
 }
 
 #[derive(Debug)]
@@ -99,24 +124,29 @@ impl LatencyWatch {
     /// Begins to measure these devices. Instances and regions are called as said, with a number of their own after it.
     pub fn begin(name: &str, devices: &[PlacedDevice]) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(1);
-        let name = format!("{name}.{}", NUMBER.fetch_add(1, Ordering::Relaxed));
+        let since = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let own = format!("{name}.{since}");
         let mut traced: Vec<(Traced, LatencySource, u32)> = Vec::new();
-        let mut all: Vec<_> = devices
-            .iter()
-            .map(|device| (device.name.clone(), measured(&name, &device.path, &mut traced)))
-            .collect();
+        let watched = |device: &PlacedDevice| {
+            let number = number(device);
+            let by = number.map_or(Measured::Not(Unmeasured::NoDevice), |number| {
+                measured(&own, number, &mut traced)
+            });
+            Watched { device: device.clone(), number, by }
+        };
+        let mut all: Vec<_> = devices.iter().map(watched).collect();
         let mut trace = None;
         if !traced.is_empty() {
-            match Trace::begin(&name, traced) {
+            match Trace::begin(&own, traced) {
                 Ok(begun) => trace = Some(begun),
-                Err(why) => all.iter_mut().for_each(|(_, measured)| {
-                    if matches!(measured, Measured::Traced(..)) {
-                        *measured = Measured::Not(why);
+                Err(why) => all.iter_mut().for_each(|device| {
+                    if matches!(device.by, Measured::Traced(..)) {
+                        device.by = Measured::Not(why);
                     }
                 }),
             }
         }
-        Self { devices: all, trace }
+        Self { name: name.to_owned(), since, devices: all, trace }
     }
 
     /// Takes what the kernel's buffers hold, to be called every [`DRAIN`]; tells whether there is anything to take.
@@ -127,14 +157,20 @@ impl LatencyWatch {
         })
     }
 
-    /// Reads all counts, as [`layers::probe::Source::Latency`] has them.
+    /// Reads all counts, as [`layers::probe::Source::Latency`] has them. Where a device is not the one any more that it was, all begin
+    /// anew, from nothing, and under another number.
     pub fn read(&mut self) -> String {
+        if self.devices.iter().any(Watched::is_gone) {
+            let devices: Vec<_> = self.devices.drain(..).map(|own| own.device).collect();
+            *self = Self::begin(&self.name, &devices);
+        }
         self.drain();
         let lost = self.trace.as_ref().map_or(0, Trace::lost);
         let mut text = String::new();
-        for (name, measured) in &self.devices {
+        for Watched { device: PlacedDevice { name, .. }, by, .. } in &self.devices {
             // A string takes whatever is written to it.
-            let _ = match measured {
+            let _ = writeln!(text, "{name} since {}", self.since);
+            let _ = match by {
                 Measured::Not(why) => writeln!(text, "{name} none {}", why.word()),
                 Measured::Node(region) => node(&mut text, name, region),
                 Measured::Traced(place, by) => {
@@ -190,10 +226,11 @@ fn line(
 }
 
 /// Finds out how a device can be measured, and begins where that is by itself.
-fn measured(name: &str, path: &str, traced: &mut Vec<(Traced, LatencySource, u32)>) -> Measured {
-    let Ok(Some(number)) = sys::block::number(Path::new(path)) else {
-        return Measured::Not(Unmeasured::NoDevice);
-    };
+fn measured(
+    name: &str,
+    number: Number,
+    traced: &mut Vec<(Traced, LatencySource, u32)>,
+) -> Measured {
     let at = sys::block::sysfs(number);
     if let Ok(node) = std::fs::read_to_string(at.join("dm/name"))
         && let Ok(region) = Region::create(node.trim(), name)
@@ -346,6 +383,9 @@ mod tests {
         let device = PlacedDevice { name: "d".into(), path: "/dev/null".into(), on: Vec::new() };
         let mut watch = LatencyWatch::begin("fathom_0badcafe_none", &[device]);
         assert!(!watch.drain());
-        assert_eq!(watch.read(), "d none no-device\n");
+        let first = watch.read();
+        let number: u32 =
+            first.lines().next().unwrap().strip_prefix("d since ").unwrap().parse().unwrap();
+        assert_eq!(first, format!("d since {number}\nd none no-device\n"));
     }
 }

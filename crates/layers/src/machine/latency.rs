@@ -18,6 +18,8 @@ const FIRST_NS: f64 = 1000.0;
 const BOUNDS: usize = 24 * PER_OCTAVE as usize + 1;
 /// Interval between readings that no mark asks for, milliseconds: a reading has some hundred numbers.
 const EVERY_MS: u64 = 60_000;
+/// The reason why nothing is known between two readings that are of two measurements.
+const ANEW: &str = "the measurement of it began anew in between, as after a restart";
 /// The directions that counts are told of.
 const DIRECTIONS: [&str; 3] = ["read", "write", "both"];
 
@@ -124,7 +126,7 @@ pub(crate) fn parse_latency(text: &str) -> Result<Parsed, ParseError> {
             "by" | "none" => {
                 add(format!("{key}.{}", words.next().ok_or_else(|| wrong("no word"))?), 1.0);
             }
-            "lost" | "reads" | "writes" => {
+            "lost" | "reads" | "writes" | "since" => {
                 add(key.to_owned(), number(words.next().unwrap_or_default())? as f64);
             }
             _ if DIRECTIONS.contains(&key) => {
@@ -167,6 +169,9 @@ fn device_latency(before: &Fields, after: &Fields, device: &PlacedDevice) -> Dev
         .into_iter()
         .find(|source| own(after, &format!("by.{}", source.word())).is_some());
     latency.absent = reason.map(|reason| reason.why().to_owned());
+    if own(before, "since") != own(after, "since") {
+        latency.absent = Some(ANEW.to_owned());
+    }
     if latency.absent.is_some() || latency.by.is_none() {
         latency.absent.get_or_insert_with(|| "nothing was read of it".to_owned());
         latency.by = None;
@@ -192,8 +197,7 @@ fn device_latency(before: &Fields, after: &Fields, device: &PlacedDevice) -> Dev
         }
     }
     if shrank {
-        latency.absent =
-            Some("the measurement of it began anew in between, as after a restart".to_owned());
+        latency.absent = Some(ANEW.to_owned());
         latency.by = None;
         return latency;
     }
@@ -275,6 +279,11 @@ mod tests {
         let anew =
             device_latencies(&fields("d by bios\nd lost 0\nd read 10:9"), &before, &[placed("d")]);
         assert!(anew[0].absent.as_ref().unwrap().contains("anew"), "{anew:?}");
+        let [first, second] = [1, 2].map(|since| {
+            fields(&format!("d since {since}\nd by dm-stats\nd lost 0\nd both 88:{since}\n"))
+        });
+        let other = device_latencies(&first, &second, &[placed("d")]);
+        assert_eq!((other[0].by, other[0].absent.as_deref()), (None, Some(ANEW)));
     }
 
     #[test]
