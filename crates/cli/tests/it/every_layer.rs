@@ -77,10 +77,10 @@ fn layers_of_the_lab_have_the_settings_that_were_asked_for_and_leave_nothing() {
     }
     check_tiers(&stages);
     check_sets(&stages, &devices);
-    // Each write waits as long as it was told to, 4 ms, in ticks of the kernel's of 4 ms: the first is begun already.
+    // Each write waits as long as it was told to, 48 ms, in ticks of the kernel's of 4 ms: the first is begun already.
     let waited = delayed.unwrap();
-    assert!((1e6..40e6).contains(&waited), "{waited} ns");
-    // No other layer made it.
+    assert!((44e6..400e6).contains(&waited), "{waited} ns");
+    // No other layer made it: the disk under it takes a few milliseconds, on a machine that others use up to twenty.
     let shown = json(&["show", text(&out), "--json"]);
     let ladders = shown["ladders"].as_array().unwrap();
     let of_delay = |own: &&serde_json::Value| own["variant"] == "delay" && own["stage"] == "burst";
