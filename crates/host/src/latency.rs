@@ -34,12 +34,46 @@ const BUFFER_KIB: &str = "2048";
 const HOLD_NS: u64 = 1_000_000;
 /// Longest page of a ring buffer, bytes.
 const PAGE: usize = 64 << 10;
-/// Events, and what they tell of.
-const EVENTS: [(&str, Edge); 3] = [
-    ("block_bio_queue", Edge::Begin),
-    ("block_rq_complete", Edge::RequestEnd),
-    ("block_bio_complete", Edge::BioEnd),
+/// Events by their directory, what they tell of, and the devices that need them, where not all do.
+const EVENTS: [(&str, Edge, Option<By>); 4] = [
+    ("block/block_bio_queue", Edge::Begin, None),
+    ("block/block_rq_complete", Edge::RequestEnd, Some(By::Requests)),
+    ("block/block_bio_complete", Edge::BioEnd, Some(By::Bios)),
+    ("bcache/bcache_request_end", Edge::BioEnd, Some(By::Bcache)),
 ];
+
+/// The events that a traced device is measured by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum By {
+    Requests,
+    Bios,
+    /// Its I/Os end under the name of the device below; bcache itself tells of their ends.
+    Bcache,
+}
+
+impl By {
+    fn source(self) -> LatencySource {
+        match self {
+            Self::Requests => LatencySource::Requests,
+            Self::Bios | Self::Bcache => LatencySource::Bios,
+        }
+    }
+
+    /// Returns what lets the events of a device alone through.
+    fn filter(self, edge: Edge, disk: Number) -> String {
+        match (self, edge) {
+            (Self::Bcache, Edge::BioEnd) => {
+                format!("(orig_major == {} && orig_minor == {})", disk.major, disk.minor)
+            }
+            _ => format!("dev == {}", kernel_number(disk.major, disk.minor)),
+        }
+    }
+}
+
+/// Returns a device number in the kernel's own form (MKDEV in linux/kdev_t.h).
+fn kernel_number(major: u32, minor: u32) -> u32 {
+    major << 20 | minor
+}
 
 /// Measures the latency of devices from when it is made until it is dropped.
 #[derive(Debug)]
@@ -126,7 +160,7 @@ impl LatencyWatch {
         static NUMBER: AtomicU32 = AtomicU32::new(1);
         let since = NUMBER.fetch_add(1, Ordering::Relaxed);
         let own = format!("{name}.{since}");
-        let mut traced: Vec<(Traced, LatencySource, u32)> = Vec::new();
+        let mut traced: Vec<(Traced, By, Number)> = Vec::new();
         let watched = |device: &PlacedDevice| {
             let number = number(device);
             let by = number.map_or(Measured::Not(Unmeasured::NoDevice), |number| {
@@ -226,11 +260,7 @@ fn line(
 }
 
 /// Finds out how a device can be measured, and begins where that is by itself.
-fn measured(
-    name: &str,
-    number: Number,
-    traced: &mut Vec<(Traced, LatencySource, u32)>,
-) -> Measured {
+fn measured(name: &str, number: Number, traced: &mut Vec<(Traced, By, Number)>) -> Measured {
     let at = sys::block::sysfs(number);
     if let Ok(node) = std::fs::read_to_string(at.join("dm/name"))
         && let Ok(region) = Region::create(node.trim(), name)
@@ -249,19 +279,19 @@ fn measured(
             (disk, start, start + size)
         }
     };
-    let by = match sys::block::sysfs(disk).join("mq").exists() {
-        true => LatencySource::Requests,
-        false => LatencySource::Bios,
+    let disk_at = sys::block::sysfs(disk);
+    let by = match (disk_at.join("mq").exists(), disk_at.join("bcache").exists()) {
+        (true, _) => By::Requests,
+        (false, true) => By::Bcache,
+        (false, false) => By::Bios,
     };
-    // The kernel's own form of a device number (MKDEV in linux/kdev_t.h).
-    let dev = disk.major << 20 | disk.minor;
-    traced.push((Traced::new(dev, from, to), by, dev));
-    Measured::Traced(traced.len() - 1, by)
+    traced.push((Traced::new(kernel_number(disk.major, disk.minor), from, to), by, disk));
+    Measured::Traced(traced.len() - 1, by.source())
 }
 
 impl Trace {
     /// Makes the instance and switches the events on that these devices need.
-    fn begin(name: &str, traced: Vec<(Traced, LatencySource, u32)>) -> Result<Self, Unmeasured> {
+    fn begin(name: &str, traced: Vec<(Traced, By, Number)>) -> Result<Self, Unmeasured> {
         let at = trace::instances().ok_or(Unmeasured::NoTracefs)?.join(name);
         std::fs::create_dir(&at).map_err(|_| Unmeasured::Refused)?;
         // From here on the instance is removed when this is dropped.
@@ -281,7 +311,7 @@ impl Trace {
         Ok(begun)
     }
 
-    fn record(&mut self, traced: &[(Traced, LatencySource, u32)]) -> io::Result<()> {
+    fn record(&mut self, traced: &[(Traced, By, Number)]) -> io::Result<()> {
         std::fs::write(self.at.join("trace_clock"), "mono")?;
         std::fs::write(self.at.join("buffer_size_kb"), BUFFER_KIB)?;
         for cpu in std::fs::read_dir(self.at.join("per_cpu"))? {
@@ -289,18 +319,14 @@ impl Trace {
             let pipe = cpu?.path().join("trace_pipe_raw");
             self.pipes.push(options.read(true).custom_flags(libc::O_NONBLOCK).open(pipe)?);
         }
-        for (event, moment) in EVENTS {
-            let has = |by: LatencySource| match moment {
-                Edge::Begin => true,
-                Edge::RequestEnd => by == LatencySource::Requests,
-                Edge::BioEnd => by == LatencySource::Bios,
-            };
-            let own = traced.iter().filter(|(_, by, _)| has(*by));
-            let own: Vec<_> = own.map(|(.., dev)| format!("dev == {dev}")).collect();
-            if own.is_empty() {
+        for (event, moment, of) in EVENTS {
+            let own = traced.iter().filter(|(_, by, _)| of.is_none_or(|of| of == *by));
+            let own: Vec<_> = own.map(|(_, by, disk)| by.filter(moment, *disk)).collect();
+            let at = self.at.join("events").join(event);
+            // A bcache without events of its own has no ends, which is noticed.
+            if own.is_empty() || of == Some(By::Bcache) && !at.is_dir() {
                 continue;
             }
-            let at = self.at.join("events/block").join(event);
             let format = Format::of(&std::fs::read_to_string(at.join("format"))?);
             let format =
                 format.ok_or_else(|| io::Error::other(format!("{event} has no fields")))?;

@@ -92,13 +92,11 @@ fn layers_of_the_lab_have_the_settings_that_were_asked_for_and_leave_nothing() {
 fn check_latency(variant: &str, latency: &[DeviceLatency]) {
     for own in latency {
         let disk = own.on.is_empty();
-        if variant == "bcache" && !disk {
-            // Its driver turns each I/O into one of the device below, under whose name it ends.
-            let why = own.absent.as_deref().unwrap_or_default();
-            assert!(own.by.is_none() && why.contains("not under its name"), "{own:?}");
-            continue;
-        }
-        let by = if disk { LatencySource::Requests } else { LatencySource::DmStats };
+        let by = match (disk, variant) {
+            (true, _) => LatencySource::Requests,
+            (false, "bcache") => LatencySource::Bios,
+            (false, _) => LatencySource::DmStats,
+        };
         assert_eq!((own.by, &own.absent, own.lost), (Some(by), &None, 0), "{variant}: {own:?}");
         let counted: u64 = own
             .histograms

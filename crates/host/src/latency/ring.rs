@@ -5,11 +5,23 @@
 pub(super) struct Format {
     /// The number that records of the event begin with.
     pub id: u16,
-    dev: usize,
+    device: DeviceAt,
     sector: usize,
     sectors: usize,
     rwbs: usize,
 }
+
+/// The places of what tells the device, and how its sectors are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DeviceAt {
+    /// Its number in the kernel's own form.
+    Whole(usize),
+    /// Major and minor number of a device whose driver turned the I/O into one of the device below: so many sectors further.
+    Above { major: usize, minor: usize, further: u64 },
+}
+
+/// Sectors of its backing device that bcache keeps for itself, where nobody asked for more (BDEV_DATA_START_DEFAULT in the kernel).
+const BCACHE_KEEPS: u64 = 16;
 
 /// One record of an event of the block layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,9 +49,14 @@ impl Format {
             let offset = line.split(';').find_map(|part| part.trim().strip_prefix("offset:"))?;
             offset.parse().ok()
         };
+        let above = place("orig_major").zip(place("orig_minor"));
+        let device = match above {
+            Some((major, minor)) => DeviceAt::Above { major, minor, further: BCACHE_KEEPS },
+            None => DeviceAt::Whole(place("dev")?),
+        };
         Some(Self {
             id,
-            dev: place("dev")?,
+            device,
             sector: place("sector")?,
             sectors: place("nr_sector")?,
             rwbs: place("rwbs")?,
@@ -59,12 +76,15 @@ impl Format {
                 _ => {}
             }
         }
-        Some(Record {
-            dev: u32_at(record, self.dev)?,
-            sector: u64_at(record, self.sector)?,
-            sectors: u64::from(u32_at(record, self.sectors)?),
-            write,
-        })
+        let sector = u64_at(record, self.sector)?;
+        let (dev, sector) = match self.device {
+            DeviceAt::Whole(at) => (u32_at(record, at)?, sector),
+            DeviceAt::Above { major, minor, further } => {
+                let dev = super::kernel_number(u32_at(record, major)?, u32_at(record, minor)?);
+                (dev, sector.checked_sub(further)?)
+            }
+        };
+        Some(Record { dev, sector, sectors: u64::from(u32_at(record, self.sectors)?), write })
     }
 }
 
@@ -172,7 +192,8 @@ format:
     #[test]
     fn the_format_of_an_event_says_where_its_fields_are() {
         let format = Format::of(FORMAT).unwrap();
-        assert_eq!((format.id, format.dev, format.sector, format.rwbs), (2097, 8, 16, 28));
+        assert_eq!((format.id, format.device), (2097, DeviceAt::Whole(8)));
+        assert_eq!((format.sector, format.rwbs), (16, 28));
         assert_eq!(Format::of(&FORMAT.replace("nr_sector", "length")), None);
         let read = format.read(&record(2048, "FWS")).unwrap();
         assert_eq!(
@@ -216,6 +237,34 @@ format:
             found,
             [(base + 100, 1), (second, 2), (second + 5, 3), (base + (2 << 27) + 9, 4)]
         );
+    }
+
+    #[test]
+    fn an_io_of_bcache_ends_under_its_own_name_and_at_its_own_sector() {
+        let place = |text: &str, offset: u32| {
+            format!("\tfield:{text};\toffset:{offset};\tsize:4;\tsigned:0;\n")
+        };
+        let text = [
+            ("dev_t dev", 8),
+            ("unsigned int orig_major", 12),
+            ("unsigned int orig_minor", 16),
+            ("sector_t sector", 24),
+            ("dev_t orig_sector", 32),
+            ("unsigned int nr_sector", 36),
+            ("char rwbs[6]", 40),
+        ]
+        .map(|(field, offset)| place(field, offset));
+        let format = Format::of(&format!("ID: 7\n{}", text.concat())).unwrap();
+        let mut record = vec![0; 48];
+        for (at, number) in [(8, 7 << 20 | 1), (12, 251), (16, 3), (24, 2064), (36, 8)] {
+            record[at..at + 4].copy_from_slice(&u32::to_le_bytes(number));
+        }
+        record[40] = b'W';
+        let read = format.read(&record).unwrap();
+        assert_eq!((read.dev, read.sector, read.sectors), (251 << 20 | 3, 2048, 8));
+        // What lies before the data of bcache is none of its I/Os.
+        record[24..28].copy_from_slice(&8_u32.to_le_bytes());
+        assert_eq!(format.read(&record), None);
     }
 
     #[test]
