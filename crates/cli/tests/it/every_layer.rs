@@ -80,7 +80,9 @@ fn layers_of_the_lab_have_the_settings_that_were_asked_for_and_leave_nothing() {
     // Each write waits as long as it was told to, 48 ms, in ticks of the kernel's of 4 ms: the first is begun already.
     let waited = delayed.unwrap();
     assert!((44e6..400e6).contains(&waited), "{waited} ns");
-    let shown = json(&["show", text(&out), "--json"]);
+    // The code is that of the cells that failed.
+    let shown = expect(5, &["show", text(&out), "--json"]).out;
+    let shown: serde_json::Value = serde_json::from_str(&shown).unwrap();
     check_delay(shown["ladders"].as_array().unwrap());
 }
 
