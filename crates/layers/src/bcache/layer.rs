@@ -2,14 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::names::{ORIGIN, device};
+use super::names::{CACHE, DEVICE, ORIGIN, device};
 use super::raise::{self, CHANGEABLE, says, write};
 use super::setup::Setup;
 use crate::caching;
 use crate::kind::{ActionKind, PartEffect, State, StateMethod};
 use crate::layer::{ActionPlan, Asked, CacheRoom, Layer, Place, Proof, RaisePlan};
+use crate::probe::Source;
 use crate::settings::{SettingError, size_text};
-use crate::step::Step;
+use crate::step::{Action, Condition, Step};
 
 /// The part that `detach` takes away.
 pub(super) const CACHED: &str = "cache";
@@ -85,6 +86,8 @@ impl Layer for Setup {
             "detach" => vec![
                 step("take the cache away", write(format!("{own}/detach"), "1", None)),
                 says("wait until dirty blocks are written back", state, "no cache"),
+                // The state says so before the cached device has let the cache go.
+                step("wait until nothing stands on the cache", let_go(at)),
             ],
             _ => {
                 let attach = write(format!("{own}/attach"), &at.uuid_text(), None);
@@ -97,12 +100,20 @@ impl Layer for Setup {
     }
 }
 
+/// Waits until no cached device stands on the cache.
+fn let_go(at: &Place) -> Action {
+    Action::Wait {
+        source: Source::Holders { device: at.block(CACHE).0.to_owned() },
+        parser: DEVICE.to_owned(),
+        until: Condition::Text { field: "any".into(), is: "none".into() },
+        every_ms: 20,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::names::CACHE;
     use super::*;
     use crate::layer::Offer;
-    use crate::step::Action;
 
     const UUID: &str = "0badcafe-666d-8072-";
 

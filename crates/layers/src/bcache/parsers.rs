@@ -16,7 +16,8 @@ pub(super) fn parse_device(text: &str) -> Result<Parsed, ParseError> {
     let mut parsed = Parsed::default();
     parsed.numbers.insert("devices".to_owned(), Some(nodes.len() as f64));
     let node = nodes.first().map(|name| ("node".to_owned(), (*name).to_owned()));
-    parsed.texts.extend(node);
+    let any = if node.is_some() { "some" } else { "none" };
+    parsed.texts.extend(node.into_iter().chain([("any".to_owned(), any.to_owned())]));
     Ok(parsed)
 }
 
@@ -96,7 +97,8 @@ mod tests {
     fn the_cached_device_is_found_among_what_stands_on_the_origin() {
         let one = parse_device("bcache3\ndm-1\n").unwrap();
         assert_eq!((one.numbers["devices"], one.texts["node"].as_str()), (Some(1.0), "bcache3"));
-        assert_eq!(parse_device("").unwrap().numbers["devices"], Some(0.0));
+        let none = parse_device("").unwrap();
+        assert_eq!((none.numbers["devices"], none.texts["any"].as_str()), (Some(0.0), "none"));
         assert!(parse_device("bcache0\nbcache1\n").is_err());
     }
 
