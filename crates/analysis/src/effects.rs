@@ -99,6 +99,11 @@ pub(crate) fn effects(plan: &PlanFacts, variants: &[VariantFigures]) -> Vec<Effe
             continue;
         }
         let trials = trials(plan, variants, &factors, (&asked.metric, &scope));
+        // An effect is a ratio, and to nearly nothing there is none.
+        let least = layers::metric(&asked.metric).map_or(0.0, |metric| metric.unit.least_base());
+        if trials.iter().any(|trial| trial.value < least) {
+            continue;
+        }
         let shapes: Vec<Factor> = factors.iter().map(Varied::shape).collect();
         let Some(all) = factorial::effects(&shapes, &trials, asked.threshold) else { continue };
         let facts = FactorEffects {

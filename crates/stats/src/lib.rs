@@ -39,7 +39,7 @@ pub use autocorrelation::effective_sample_size;
 pub use change_point::{
     Course, Gradual, Growth, LEAST_CHANGE, LEAST_VALUES, Step, course, growth, warm_up,
 };
-pub use comparison::{Comparison, Difference, compare, judge};
+pub use comparison::{Comparison, Difference, compare, compare_to, judge};
 pub use family::judge_together;
 pub use figure::{Figure, Interval, RANGE_BELOW, figure};
 pub use fisher::{Groups, deviation_interval, groups};

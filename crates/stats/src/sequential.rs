@@ -29,6 +29,8 @@ pub struct AtLooks<'a> {
     pub better: Better,
     /// Number of such claims in the whole run: they share the error of each look (Bonferroni).
     pub claims: usize,
+    /// The least base that a ratio is made to, in the unit of the values ([`crate::compare_to`]).
+    pub least: f64,
 }
 
 /// The comparison of all repeats, with the verdict of the first look that decided. What is decided stays so, whatever comes after.
@@ -41,7 +43,7 @@ pub fn compare_at_looks(asked: &AtLooks) -> Comparison {
     let compared = |last: u32| {
         let until = asked.repeats.iter().filter(|(repeat, _)| *repeat <= last);
         let pairs: Vec<_> = until.map(|(_, pair)| *pair).collect();
-        compare_with(&pairs, asked.test, Some(asked.threshold), LOOK_ERROR)
+        compare_with(&pairs, asked.test, Some(asked.threshold), (asked.least, LOOK_ERROR))
     };
     let mut whole = compared(u32::MAX);
     whole.verdict = Some(Verdict::Unclear);
@@ -109,7 +111,7 @@ mod tests {
 
     fn asked<'a>(repeats: &'a [(u32, (f64, f64))], looks: &'a [u32]) -> AtLooks<'a> {
         let (test, better) = (Test::Paired, Better::Higher);
-        AtLooks { repeats, looks, test, threshold: 0.03, better, claims: 1 }
+        AtLooks { repeats, looks, test, threshold: 0.03, better, claims: 1, least: 0.0 }
     }
 
     #[test]
