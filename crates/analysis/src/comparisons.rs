@@ -137,7 +137,7 @@ impl Draft<'_> {
 }
 
 /// All comparisons, judged together with the `effects`. `cells` are those of the run, `looks` are those of a run that takes as many repeats as are
-/// needed: effects are judged alone there, as nobody looked at them.
+/// needed: effects are judged at the last of them alone there, with their part of its error.
 pub(crate) fn compare_all(
     variants: &[VariantFigures],
     plan: &PlanFacts,
@@ -159,8 +159,8 @@ pub(crate) fn compare_all(
     match looks {
         None => judge(&mut drafts, effects),
         Some(looks) => {
-            judge_at(looks, &mut drafts);
-            judge(&mut [], effects);
+            let claims = judge_at(looks, &mut drafts, stats::claims_of(effects));
+            stats::judge_after_looks(effects, claims);
         }
     }
     drafts.sort_by_key(|draft| draft.question.map_or(usize::MAX, |(place, _)| place));
@@ -367,9 +367,10 @@ fn judge(drafts: &mut [Draft], effects: &mut [(&mut Effects, Better)]) {
     stats::judge_together(&mut family, effects);
 }
 
-/// Judges a sequential run, looked at while repeats came in: all that is asked shares the error of each look.
-fn judge_at(looks: &[u32], drafts: &mut [Draft]) {
-    let claims = drafts.iter().filter(|draft| draft.judged().is_some()).count();
+/// Judges a sequential run, looked at while repeats came in: all that is asked shares the error of each look, with the claims of `effects`.
+/// Returns how many claims there are together.
+fn judge_at(looks: &[u32], drafts: &mut [Draft], effects: usize) -> usize {
+    let claims = effects + drafts.iter().filter(|draft| draft.judged().is_some()).count();
     for draft in drafts {
         let Some(threshold) = draft.judged().map(|asked| asked.threshold) else { continue };
         draft.comparison = stats::compare_at_looks(&AtLooks {
@@ -382,6 +383,7 @@ fn judge_at(looks: &[u32], drafts: &mut [Draft]) {
             least: draft.least,
         });
     }
+    claims
 }
 
 impl Draft<'_> {
@@ -391,7 +393,8 @@ impl Draft<'_> {
         if self.question.is_some() && self.few_beyond {
             comparison.verdict = Some(Verdict::Unclear);
             comparison.repeats_that_would_decide = None;
-            comparison.method = if is_rate(&self.values.metric) { FEW } else { FEW_BEYOND }.to_owned();
+            comparison.method =
+                if is_rate(&self.values.metric) { FEW } else { FEW_BEYOND }.to_owned();
         }
         let run = |cells: &[CellEntry], variant: &str, place: usize| {
             let (repeat, _) = *self.pairs.get(place)?;

@@ -124,19 +124,20 @@ pub(crate) fn effects(plan: &PlanFacts, variants: &[VariantFigures]) -> Vec<Effe
 }
 
 impl EffectsDraft {
-    /// The effects, judged in one family with the comparisons, or in one of their own where those were looked at while the run went on (`apart`).
-    pub(crate) fn finish(self, apart: bool) -> FactorEffects {
+    /// The effects, judged in one family with the comparisons; `looked`: with their part of the error of the last look at these.
+    pub(crate) fn finish(self, looked: bool) -> FactorEffects {
         let Self { mut facts, factors, all, .. } = self;
         facts.effects = all.effects.iter().map(|effect| named(effect, &factors)).collect();
-        facts.method = method(&all, apart);
+        facts.method = method(&all, looked);
         facts
     }
 }
 
-fn method(all: &Effects, apart: bool) -> String {
-    let family = match apart {
+fn method(all: &Effects, looked: bool) -> String {
+    let family = match looked {
         true => {
-            "p adjusted after Holm over all effects; comparisons of variants share another 5 %, at their looks"
+            "judged at the last look alone, p adjusted for all looks and for all effects and comparisons of variants together, of which any has a false \
+             word in at most 5 %"
         }
         false => "p adjusted after Holm over all effects and comparisons of variants together",
     };
