@@ -46,7 +46,7 @@ pub struct MetricComparison {
     pub low: Option<f64>,
     /// Upper bound of the ratio's 95 % interval.
     pub high: Option<f64>,
-    /// New less base, where values of zero leave no ratio to test.
+    /// New less base, where values of zero, or a base of nearly nothing, leave no ratio to test.
     pub difference: Option<Difference>,
     /// P-value, uncorrected: of the claim that the figures point to, or of any difference where nothing is asked.
     pub p: Option<f64>,
@@ -123,6 +123,8 @@ struct Draft<'a> {
     pairs: Vec<Pair>,
     comparison: Comparison,
     dropped: usize,
+    /// The least base that a ratio is made to.
+    least: f64,
     /// Too few I/Os of a run lie beyond the percentile that it is, or in the rate.
     few_beyond: bool,
 }
@@ -135,7 +137,7 @@ impl Draft<'_> {
 }
 
 /// All comparisons, judged together with the `effects`. `cells` are those of the run, `looks` are those of a run that takes as many repeats as are
-/// needed: effects are judged alone there, as nobody looked at them.
+/// needed: effects are judged at the last of them alone there, with their part of its error.
 pub(crate) fn compare_all(
     variants: &[VariantFigures],
     plan: &PlanFacts,
@@ -157,8 +159,8 @@ pub(crate) fn compare_all(
     match looks {
         None => judge(&mut drafts, effects),
         Some(looks) => {
-            judge_at(looks, &mut drafts);
-            judge(&mut [], effects);
+            let claims = judge_at(looks, &mut drafts, stats::claims_of(effects));
+            stats::judge_after_looks(effects, claims);
         }
     }
     drafts.sort_by_key(|draft| draft.question.map_or(usize::MAX, |(place, _)| place));
@@ -282,7 +284,8 @@ fn pair<'a>(
     let question = questions.iter().enumerate().find(|(_, question)| asked(question));
     let threshold = question.map(|(_, asked)| asked.threshold);
     let numbers: Vec<_> = pairs.iter().map(|(_, pair)| *pair).collect();
-    let comparison = stats::compare(&numbers, test, threshold);
+    let least = least_base(base, &old.scope, &old.metric);
+    let comparison = stats::compare_to(&numbers, test, threshold, least);
     let few_beyond = few_beyond(&[base, new], &old.scope, &old.metric);
     Some(Draft {
         new,
@@ -294,8 +297,22 @@ fn pair<'a>(
         pairs,
         comparison,
         dropped,
+        least,
         few_beyond,
     })
+}
+
+/// The least figure of the base that a ratio is made to: a rate of fewer than ten I/Os is none, whatever it is.
+fn least_base(base: &VariantFigures, scope: &Scope, metric: &str) -> f64 {
+    if is_rate(metric) && few_beyond(&[base], scope, metric) {
+        return f64::INFINITY;
+    }
+    layers::metric(metric).map_or(0.0, |metric| metric.unit.least_base())
+}
+
+/// Tells whether a metric is a rate of I/Os, of which all count.
+fn is_rate(metric: &str) -> bool {
+    SHARES.iter().any(|(id, share)| *id == metric && *share == 1.0)
 }
 
 /// Tells whether a metric is a percentile beyond which fewer I/Os lie, in some run of one of the variants, than it takes to compare it, or a rate
@@ -350,9 +367,10 @@ fn judge(drafts: &mut [Draft], effects: &mut [(&mut Effects, Better)]) {
     stats::judge_together(&mut family, effects);
 }
 
-/// Judges a sequential run, looked at while repeats came in: all that is asked shares the error of each look.
-fn judge_at(looks: &[u32], drafts: &mut [Draft]) {
-    let claims = drafts.iter().filter(|draft| draft.judged().is_some()).count();
+/// Judges a sequential run, looked at while repeats came in: all that is asked shares the error of each look, with the claims of `effects`.
+/// Returns how many claims there are together.
+fn judge_at(looks: &[u32], drafts: &mut [Draft], effects: usize) -> usize {
+    let claims = effects + drafts.iter().filter(|draft| draft.judged().is_some()).count();
     for draft in drafts {
         let Some(threshold) = draft.judged().map(|asked| asked.threshold) else { continue };
         draft.comparison = stats::compare_at_looks(&AtLooks {
@@ -362,8 +380,10 @@ fn judge_at(looks: &[u32], drafts: &mut [Draft]) {
             threshold,
             better: draft.better,
             claims,
+            least: draft.least,
         });
     }
+    claims
 }
 
 impl Draft<'_> {
@@ -373,8 +393,8 @@ impl Draft<'_> {
         if self.question.is_some() && self.few_beyond {
             comparison.verdict = Some(Verdict::Unclear);
             comparison.repeats_that_would_decide = None;
-            let rate = SHARES.iter().any(|(id, share)| *id == self.values.metric && *share == 1.0);
-            comparison.method = if rate { FEW } else { FEW_BEYOND }.to_owned();
+            comparison.method =
+                if is_rate(&self.values.metric) { FEW } else { FEW_BEYOND }.to_owned();
         }
         let run = |cells: &[CellEntry], variant: &str, place: usize| {
             let (repeat, _) = *self.pairs.get(place)?;

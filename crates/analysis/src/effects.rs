@@ -99,6 +99,11 @@ pub(crate) fn effects(plan: &PlanFacts, variants: &[VariantFigures]) -> Vec<Effe
             continue;
         }
         let trials = trials(plan, variants, &factors, (&asked.metric, &scope));
+        // An effect is a ratio, and to nearly nothing there is none.
+        let least = layers::metric(&asked.metric).map_or(0.0, |metric| metric.unit.least_base());
+        if trials.iter().any(|trial| trial.value < least) {
+            continue;
+        }
         let shapes: Vec<Factor> = factors.iter().map(Varied::shape).collect();
         let Some(all) = factorial::effects(&shapes, &trials, asked.threshold) else { continue };
         let facts = FactorEffects {
@@ -119,19 +124,20 @@ pub(crate) fn effects(plan: &PlanFacts, variants: &[VariantFigures]) -> Vec<Effe
 }
 
 impl EffectsDraft {
-    /// The effects, judged in one family with the comparisons, or in one of their own where those were looked at while the run went on (`apart`).
-    pub(crate) fn finish(self, apart: bool) -> FactorEffects {
+    /// The effects, judged in one family with the comparisons; `looked`: with their part of the error of the last look at these.
+    pub(crate) fn finish(self, looked: bool) -> FactorEffects {
         let Self { mut facts, factors, all, .. } = self;
         facts.effects = all.effects.iter().map(|effect| named(effect, &factors)).collect();
-        facts.method = method(&all, apart);
+        facts.method = method(&all, looked);
         facts
     }
 }
 
-fn method(all: &Effects, apart: bool) -> String {
-    let family = match apart {
+fn method(all: &Effects, looked: bool) -> String {
+    let family = match looked {
         true => {
-            "p adjusted after Holm over all effects; comparisons of variants share another 5 %, at their looks"
+            "judged at the last look alone, p adjusted for all looks and for all effects and comparisons of variants together, of which any has a false \
+             word in at most 5 %"
         }
         false => "p adjusted after Holm over all effects and comparisons of variants together",
     };

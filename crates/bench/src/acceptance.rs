@@ -1,6 +1,7 @@
 //! Conditions beside verdicts that the method must meet in simulations: changes within a run, steady states, effects of factors.
 
 use stats::factorial::{Factor, effects};
+use stats::simulated_looks;
 use stats::simulated_tails::Tails;
 use stats::simulation::{Factorial, Series};
 use stats::{Course, LEAST_RESULTS, SteadyRule, Trend, Verdict, course, trend};
@@ -172,6 +173,7 @@ fn factors(times: u32, seed: Seed) -> Vec<Acceptance> {
     let border = Factorial { ratios: [1.03; 3], all: 1.03, ..one };
     let found = share(one, &|verdicts| verdicts.first() == Some(&Verdict::Better));
     let any = share(border, &|verdicts| verdicts.iter().any(|v| *v != Verdict::Unclear));
+    let looked = simulated_looks::any_false_word(border, times, seed);
     vec![
         accepted(
             "three factors in three repeats, spread 2 %: an effect of 1.10 is found",
@@ -179,6 +181,11 @@ fn factors(times: u32, seed: Seed) -> Vec<Acceptance> {
             Bound::Least(0.99),
         ),
         accepted("all six effects at 1.03: any claim", any, Bound::Most(0.055)),
+        accepted(
+            "the same and seven comparisons, looked at while repeats come in: any false word",
+            looked,
+            Bound::Most(0.055),
+        ),
     ]
 }
 

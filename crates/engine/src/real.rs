@@ -234,6 +234,7 @@ impl Over<'_> {
         let registered = driver == Driver::IoUring && workers.registered;
         // What the target holds up would hold up the mark as well.
         let is_whole = ended.len() == workers.count() && sum.unfinished == 0;
+        let stood_still_ns = workers.stood_still_ns.clone();
         let (census, census_cpu) = workers.join(ended.len(), sum.unfinished)?;
         if is_whole {
             setup.files.mark_made();
@@ -280,7 +281,7 @@ impl Over<'_> {
         let mut summary = outcome.summary(load, resolved)?;
         let own_flushes = page_cache::own_flushes(load, self.direct, &summary);
         not_flushed.into_iter().chain(own_flushes).for_each(|text| summary.lacks(text));
-        Ok(summary)
+        Ok(LoadSummary { stood_still_ns, ..summary })
     }
 }
 

@@ -17,6 +17,11 @@ pub(crate) fn within(asked: Duration, (from_ns, to_ns): (u64, u64)) -> Option<Du
     (least >= LATE).then(|| (least + most) / 2)
 }
 
+/// The same in nanoseconds.
+pub(crate) fn nanos(still: Duration) -> u64 {
+    u64::try_from(still.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// Returns what to say of that.
 pub(crate) fn notice(still: Duration) -> String {
     format!(

@@ -61,6 +61,8 @@ pub(crate) struct Workers {
     pub registered: bool,
     /// The most I/Os that all workers together were seen to have in flight.
     pub seen_in_flight: u64,
+    /// The times in which the program itself did not run, nanoseconds.
+    pub stood_still_ns: Vec<u64>,
 }
 
 /// The census, and the CPU time that its thread used.
@@ -157,6 +159,7 @@ impl Workers {
             files: setup.files.clone(),
             registered: true,
             seen_in_flight: 0,
+            stood_still_ns: Vec::new(),
         };
         if let Err(error) = workers.spawn_jobs(setup, jobs, &mut recorders) {
             workers.abort();
@@ -314,6 +317,7 @@ impl Workers {
             let awake_ns = setup.context.clock.now().0;
             if let Some(still) = stood_still::within(look, (asleep_ns, awake_ns)) {
                 watch.stood_still(still);
+                self.stood_still_ns.push(stood_still::nanos(still));
                 tell(stood_still::notice(still), notices, on);
             }
             match message {

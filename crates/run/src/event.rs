@@ -71,6 +71,8 @@ pub enum Event {
         /// Repeat after which the run stops, and the reason, if it stops.
         stopped: Option<String>,
     },
+    /// Every cell has ended; the guest ends now, and its disks are given back, which takes its time where they hold gigabytes.
+    GivingBack,
     /// Something a person should know.
     Notice {
         /// The cell it is about.

@@ -315,7 +315,7 @@ fn listen<G: Guests>(
     interrupt: &Interrupt,
 ) -> Result<Result<(), String>, RunError> {
     let mut passed_on = Level::None;
-    let (mut greeted, mut killed) = (false, false);
+    let (mut greeted, mut killed, mut over) = (false, false, false);
     loop {
         let level = interrupt.level();
         if level != passed_on {
@@ -355,6 +355,10 @@ fn listen<G: Guests>(
                 if !greeted {
                     ledger.lab(guests.facts(guest))?;
                     greeted = true;
+                }
+                if !over && ledger.running().is_none() && ledger.pending().is_empty() {
+                    ledger.tell(&Event::GivingBack);
+                    over = true;
                 }
             }
         }

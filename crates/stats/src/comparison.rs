@@ -22,7 +22,8 @@ const MOST_REPEATS: usize = 1000;
 /// All ratios are new over base and have no unit.
 #[derive(Debug, Clone)]
 pub struct Comparison {
-    /// New over base; `None` where it has no meaning (no repeat with both, a negative value, a base that is zero in some repeat).
+    /// New over base; `None` where it has no meaning (no repeat with both, a negative value, a base that is zero in some repeat or that is
+    /// nearly nothing).
     pub ratio: Option<f64>,
     /// The lower bound of the ratio's 95 % interval; `None` with too few repeats, and where there is a difference instead.
     pub low: Option<f64>,
@@ -131,15 +132,26 @@ impl Comparison {
 ///
 /// Pairs with a value that is not finite are dropped.
 pub fn compare(pairs: &[(f64, f64)], test: Test, threshold: Option<f64>) -> Comparison {
-    compare_with(pairs, test, threshold, ERROR)
+    compare_to(pairs, test, threshold, 0.0)
 }
 
-/// Compares with intervals of confidence `1 - error`.
+/// Compares as [`compare`] does; a base whose median is below `least`, in the unit of the values, is nearly nothing, and no ratio is made to it:
+/// 16,602 flushes beside one are no multiple of it. A difference stands in its place, tested on the values themselves.
+pub fn compare_to(
+    pairs: &[(f64, f64)],
+    test: Test,
+    threshold: Option<f64>,
+    least: f64,
+) -> Comparison {
+    compare_with(pairs, test, threshold, (least, ERROR))
+}
+
+/// Compares with intervals of confidence `1 - error`, and no ratio to a base below `least`.
 pub(crate) fn compare_with(
     pairs: &[(f64, f64)],
     test: Test,
     threshold: Option<f64>,
-    error: f64,
+    (least, error): (f64, f64),
 ) -> Comparison {
     let finite = |(base, new): &&(f64, f64)| base.is_finite() && new.is_finite();
     let pairs: Vec<_> = pairs.iter().filter(finite).copied().collect();
@@ -162,7 +174,7 @@ pub(crate) fn compare_with(
     };
     let Some(middle) = Sorted::from(&base[..]).median() else { return comparison };
     let threshold = threshold.map(|share| share.max(0.0));
-    let scale = Scale::of(&pairs);
+    let scale = Scale::of(&pairs, middle < least);
     let scaled: Vec<_> = pairs.iter().map(|(b, n)| (scale.at(*b), scale.at(*n))).collect();
     let evidence = match test {
         Test::Paired => Evidence::paired(&scaled),
@@ -177,8 +189,8 @@ pub(crate) fn compare_with(
             comparison.difference = Some(Difference { value, interval });
             // A base that is nothing now and then is no measure of the other: half an I/O is not one 256,968th of them.
             let positive = pairs.iter().all(|(b, n)| *b > 0.0 && *n >= 0.0);
-            let ratio = || Some(median(&Sorted::from(&new[..])) / middle);
-            comparison.ratio = positive.then(ratio).flatten();
+            let ratio = || median(&Sorted::from(&new[..])) / middle;
+            comparison.ratio = (positive && middle >= least).then(ratio);
             threshold.map(|share| (-share * middle.abs(), share * middle.abs()))
         }
         Scale::Nothing => {
@@ -199,6 +211,9 @@ pub(crate) fn compare_with(
     };
     comparison.p = (pairs.len() > 1).then(|| p_value(&evidence, zone));
     comparison.method = method(&evidence, scale, pairs.len(), bounds.is_some());
+    if middle < least && scale == Scale::Values {
+        comparison.method.push_str("; no ratio: the base is nearly nothing");
+    }
     if test == Test::Occurrence {
         let bounds = |interval: &mut Option<Interval>| *interval = None;
         comparison.difference.iter_mut().for_each(|difference| bounds(&mut difference.interval));
@@ -219,9 +234,10 @@ enum Scale {
 }
 
 impl Scale {
-    fn of(pairs: &[(f64, f64)]) -> Self {
+    /// Returns the scale for pairs; to a base that is `nearly nothing` there are no ratios.
+    fn of(pairs: &[(f64, f64)], nearly_nothing: bool) -> Self {
         let all = |what: fn(f64) -> bool| pairs.iter().all(|(b, n)| what(*b) && what(*n));
-        if all(|value| value > 0.0) {
+        if !nearly_nothing && all(|value| value > 0.0) {
             Self::Logarithms
         } else if all(|value| value == 0.0) {
             Self::Nothing
@@ -283,7 +299,9 @@ pub(crate) fn settle_all(
 /// Returns what was computed, in words, with the reason for what is missing.
 fn method(evidence: &Evidence, scale: Scale, n: usize, bounded: bool) -> String {
     let (logs, what) = match scale {
-        Scale::Values => ("differences", "; differences of values: some are zero or negative"),
+        Scale::Values => {
+            ("differences", "; differences of values: some are zero, negative or nearly nothing")
+        }
         Scale::Nothing => ("differences", "; every value is zero: equal, and there is no ratio"),
         Scale::Logarithms => ("log ratios", ""),
     };

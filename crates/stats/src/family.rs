@@ -2,9 +2,10 @@
 
 use units::Better;
 
-use crate::comparison::{Comparison, settle_all};
+use crate::comparison::{Comparison, ERROR, settle_all};
 use crate::factorial::{Effects, settle_effects};
 use crate::holm;
+use crate::sequential::LOOK_ERROR;
 
 /// Gives the verdicts on `comparisons` and on `effects`, all that one experiment asks about, each with the direction that is good in it.
 ///
@@ -24,6 +25,26 @@ pub fn judge_together(
     let (of_comparisons, of_effects) = adjusted.split_at(comparisons.len());
     let open = settle_effects(effects, of_effects);
     settle_all(comparisons, of_comparisons, open);
+}
+
+/// Number of claims that `effects` make. Those of a single block make none: nobody knows its spread.
+pub fn claims_of(effects: &[(&mut Effects, Better)]) -> usize {
+    effects.iter().filter(|(all, _)| all.blocks > 1).map(|(all, _)| all.effects.len()).sum()
+}
+
+/// Gives the verdicts on `effects` of a run that was looked at while repeats came in, and ended when its comparisons were decided. They are judged at
+/// the last look alone, with their part of its error: `claims` are theirs and those of the comparisons, one family, which has a false word in 5 %.
+pub fn judge_after_looks(effects: &mut [(&mut Effects, Better)], claims: usize) {
+    let share = LOOK_ERROR / claims.max(1) as f64;
+    let adjusted: Vec<f64> = effects
+        .iter()
+        .flat_map(|(all, _)| {
+            let enough = all.blocks > 1;
+            all.effects.iter().map(move |of| if enough { of.p / share * ERROR } else { f64::NAN })
+        })
+        .map(|p| if p.is_finite() { p.min(1.0) } else { p })
+        .collect();
+    settle_effects(effects, &adjusted);
 }
 
 #[cfg(test)]
@@ -60,6 +81,23 @@ mod tests {
         assert!(six.iter().all(|(c, _)| c.verdict == Some(Verdict::Unclear)), "twelve claims");
         assert!((six[0].0.p_adjusted.unwrap() - 24.0 / 252.0).abs() < 1e-12, "{:?}", six[0]);
         assert!(effects.effects.iter().all(|effect| effect.verdict == Verdict::Unclear));
+    }
+
+    #[test]
+    fn effects_after_looks_have_their_part_of_the_error_of_a_look() {
+        let mut effects = none(5);
+        let p = effects.effects[0].p;
+        let mut family = [(&mut effects, Better::Higher)];
+        let claims = claims_of(&family) + 7;
+        assert_eq!(claims, 13, "three effects, three of two factors each, seven comparisons");
+        judge_after_looks(&mut family, claims);
+        let adjusted = effects.effects[0].p_adjusted.unwrap();
+        assert!((adjusted - (p * 13.0 * 0.05 / 0.0135).min(1.0)).abs() < 1e-12, "{adjusted}");
+        let mut one = none(1);
+        let mut family = [(&mut one, Better::Higher)];
+        assert_eq!(claims_of(&family), 0);
+        judge_after_looks(&mut family, 7);
+        assert!(one.effects.iter().all(|effect| effect.p_adjusted.is_none()));
     }
 
     #[test]

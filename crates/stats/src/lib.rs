@@ -26,6 +26,7 @@ mod ratio;
 #[cfg(test)]
 mod scipy;
 mod sequential;
+pub mod simulated_looks;
 pub mod simulated_tails;
 pub mod simulation;
 mod spread;
@@ -39,8 +40,8 @@ pub use autocorrelation::effective_sample_size;
 pub use change_point::{
     Course, Gradual, Growth, LEAST_CHANGE, LEAST_VALUES, Step, course, growth, warm_up,
 };
-pub use comparison::{Comparison, Difference, compare, judge};
-pub use family::judge_together;
+pub use comparison::{Comparison, Difference, compare, compare_to, judge};
+pub use family::{claims_of, judge_after_looks, judge_together};
 pub use figure::{Figure, Interval, RANGE_BELOW, figure};
 pub use fisher::{Groups, deviation_interval, groups};
 pub use holm::holm;

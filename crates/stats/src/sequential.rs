@@ -12,7 +12,7 @@ pub const LOOKS: [u32; 5] = [5, 8, 12, 18, 27];
 
 /// The error of each look, the same at all of them (Pocock 1977), so small that all together are wrong in 5 % at these numbers of
 /// repeats (Jennison and Turnbull 1999, 2.4 and 7.2). Fewer looks are wrong less often.
-const LOOK_ERROR: f64 = 0.0135;
+pub(crate) const LOOK_ERROR: f64 = 0.0135;
 
 /// The question about two variants in one metric while repeats come in.
 #[derive(Debug, Clone, Copy)]
@@ -27,8 +27,10 @@ pub struct AtLooks<'a> {
     pub threshold: f64,
     /// Which direction is good.
     pub better: Better,
-    /// Number of such claims in the whole run: they share the error of each look (Bonferroni).
+    /// Number of claims in the whole run, effects of factors among them: they share the error of each look (Bonferroni).
     pub claims: usize,
+    /// The least base that a ratio is made to, in the unit of the values ([`crate::compare_to`]).
+    pub least: f64,
 }
 
 /// The comparison of all repeats, with the verdict of the first look that decided. What is decided stays so, whatever comes after.
@@ -41,7 +43,7 @@ pub fn compare_at_looks(asked: &AtLooks) -> Comparison {
     let compared = |last: u32| {
         let until = asked.repeats.iter().filter(|(repeat, _)| *repeat <= last);
         let pairs: Vec<_> = until.map(|(_, pair)| *pair).collect();
-        compare_with(&pairs, asked.test, Some(asked.threshold), LOOK_ERROR)
+        compare_with(&pairs, asked.test, Some(asked.threshold), (asked.least, LOOK_ERROR))
     };
     let mut whole = compared(u32::MAX);
     whole.verdict = Some(Verdict::Unclear);
@@ -109,7 +111,7 @@ mod tests {
 
     fn asked<'a>(repeats: &'a [(u32, (f64, f64))], looks: &'a [u32]) -> AtLooks<'a> {
         let (test, better) = (Test::Paired, Better::Higher);
-        AtLooks { repeats, looks, test, threshold: 0.03, better, claims: 1 }
+        AtLooks { repeats, looks, test, threshold: 0.03, better, claims: 1, least: 0.0 }
     }
 
     #[test]

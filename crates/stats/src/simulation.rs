@@ -115,6 +115,7 @@ impl Simulated {
                     threshold: self.threshold,
                     better: Better::Higher,
                     claims: 1,
+                    least: 0.0,
                 })
             }
         }

@@ -104,6 +104,17 @@ impl Unit {
         }
     }
 
+    /// The least base that a ratio is made to, in the unit: fewer than ten of what is counted, or of blocks, are chance, and next to nothing whatever
+    /// many stand beside; so is a thousandth of a whole. Zero where any base has a meaning.
+    pub fn least_base(self) -> f64 {
+        match self {
+            Self::Count | Self::Blocks => 10.0,
+            Self::Bytes => 10.0 * 4096.0,
+            Self::Percent => 0.1,
+            _ => 0.0,
+        }
+    }
+
     /// `value` as people read it, with its unit.
     pub fn show(self, value: f64) -> String {
         use crate::show;

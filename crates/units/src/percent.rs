@@ -31,7 +31,7 @@ impl std::str::FromStr for Percent {
 
 impl std::fmt::Display for Percent {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        write!(f, "{}%", crate::show::significant(self.0, 4))
+        write!(f, "{}%", crate::show::readable(self.0, 4))
     }
 }
 

@@ -1,7 +1,14 @@
 //! Numbers as people read them: three significant digits and the unit that keeps them short.
 
-/// `value` with `digits` significant digits, without needless zeros or exponents.
+/// `value` with `digits` significant digits, without needless zeros or exponents; whole numbers of five digits and more have their
+/// thousands apart, `19,211`.
 pub fn significant(value: f64, digits: usize) -> String {
+    let text = readable(value, digits);
+    if value.abs() >= 9999.5 && !text.contains('.') { apart(&text) } else { text }
+}
+
+/// The same without a comma, so that it is read as the number that it is.
+pub fn readable(value: f64, digits: usize) -> String {
     if value == 0.0 || !value.is_finite() {
         return if value == 0.0 { "0".into() } else { "–".into() };
     }
@@ -30,7 +37,7 @@ pub fn bytes(value: f64) -> String {
 /// A duration given in nanoseconds: `820 ns`, `1.25 ms`, `90 s`, `12 min`.
 pub fn nanos(value: f64) -> String {
     match value.abs() {
-        v if v >= 600e9 => format!("{} min", significant(value / 60e9, 3)),
+        v if v >= 600e9 => format!("{} min", readable(value / 60e9, 3)),
         v if v >= 1e9 => format!("{} s", significant(value / 1e9, 3)),
         v if v >= 1e6 => format!("{} ms", significant(value / 1e6, 3)),
         v if v >= 1e3 => format!("{} µs", significant(value / 1e3, 3)),
@@ -38,18 +45,23 @@ pub fn nanos(value: f64) -> String {
     }
 }
 
-/// A count: `950`, `12.4k`, `3.1M`. Whole numbers below 100,000 stay whole.
+/// A count: `950`, `16,602`, `123k`, `3.1M`. Whole numbers below 100,000 stay whole.
 pub fn count(value: f64) -> String {
     if value.abs() < 100_000.0 && value.fract() == 0.0 {
-        return format!("{value}");
+        return apart(&format!("{value}"));
     }
     scaled(value, 1000.0, &["", "k", "M", "G", "T"]).replace(' ', "")
 }
 
 /// A whole number with its thousands apart: `262,144`.
 pub fn grouped(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::new();
+    apart(&value.to_string())
+}
+
+/// The digits of a whole number, which may have a minus, with its thousands apart.
+fn apart(digits: &str) -> String {
+    let (sign, digits) = digits.strip_prefix('-').map_or(("", digits), |rest| ("-", rest));
+    let mut text = sign.to_owned();
     for (i, digit) in digits.chars().enumerate() {
         if i > 0 && (digits.len() - i).is_multiple_of(3) {
             text.push(',');
@@ -95,6 +107,9 @@ mod tests {
         assert_eq!(nanos(90e9), "90 s");
         assert_eq!(count(950.0), "950");
         assert_eq!(count(123_456.0), "123k");
+        assert_eq!([16_602.0, -16_602.0, 1234.0].map(count), ["16,602", "-16,602", "1,234"]);
+        assert_eq!(significant(19_211.4, 3), "19,211");
+        assert_eq!([9_999.4, 9_999.6].map(|value| significant(value, 3)), ["9999", "10,000"]);
         assert_eq!(grouped(262_144), "262,144");
         assert_eq!(significant(0.012_34, 3), "0.0123");
         assert_eq!(significant(120.0, 2), "120");

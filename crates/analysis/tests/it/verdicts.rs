@@ -53,6 +53,36 @@ fn a_percentile_with_few_ios_beyond_it_gets_no_verdict_and_takes_no_power_from_t
 }
 
 #[test]
+fn no_ratio_is_made_to_a_count_or_a_rate_of_nearly_nothing() {
+    let mut result = fixture::result();
+    for cell in &mut result.cells {
+        let vdo = cell.entry.variant == "vdo";
+        let record = cell.record.as_mut().unwrap();
+        for stage in record.stages.iter_mut().filter(|stage| stage.measured) {
+            let flushes = if vdo { 16_602.0 } else { 1.0 };
+            let data = stage.layers.entry("data".to_owned()).or_default();
+            data.insert("device_flushes".to_owned(), Some(flushes));
+            let operations = stage.load.iter_mut().flat_map(|load| load.operations.values_mut());
+            operations.filter(|_| !vdo).for_each(|operation| operation.ios = 9);
+        }
+    }
+    let analysis = analyse(&result);
+    let of = |metric: &str| analysis.comparisons.iter().find(|c| c.metric == metric).unwrap();
+    for metric in ["device_flushes", "iops"] {
+        let c = of(metric);
+        assert_eq!((c.ratio, c.low, c.high), (None, None, None), "{c:?}");
+        assert!(c.difference.is_some() && c.method.contains("nearly nothing"), "{}", c.method);
+    }
+    assert_eq!(of("device_flushes").difference.map(|of| of.value), Some(16_601.0));
+    assert_eq!(
+        of("iops").verdict,
+        Some(Verdict::Worse),
+        "thousands of I/Os beside 9 are no chance"
+    );
+    assert!(of("latency_p50_ns").ratio.is_some());
+}
+
+#[test]
 fn two_new_variants_share_one_correction() {
     let mut result = fixture::result();
     let mut third = result.manifest.plan.variants[1].clone();

@@ -43,6 +43,20 @@ pub fn acknowledge(interrupt: &Interrupt, view: &Arc<Mutex<RunView>>) {
     drop(thread::Builder::new().name("stopping".into()).spawn(watch));
 }
 
+/// Lets the `view` of a run say from a thread of its own what takes so long, as long as there is one.
+pub fn tell_what_takes_long(view: &Arc<Mutex<RunView>>) {
+    let view = Arc::downgrade(view);
+    let watch = move || {
+        while let Some(view) = view.upgrade() {
+            view.lock().unwrap_or_else(PoisonError::into_inner).wait();
+            drop(view);
+            thread::sleep(LOOK);
+        }
+    };
+    // Without it the run ends as well, and says nothing meanwhile.
+    drop(thread::Builder::new().name("waiting".into()).spawn(watch));
+}
+
 /// Returns what is about to happen, one line.
 fn headline(plan: &Plan, out: &Path, accelerator: Option<&str>) -> String {
     let (least, most) = plan.takes();

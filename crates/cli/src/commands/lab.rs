@@ -143,6 +143,7 @@ pub fn execute_plan(
     };
     super::ends::begin(plan, &out, Some(accelerator.kind.name()));
     super::ends::acknowledge(&interrupt, &view);
+    super::ends::tell_what_takes_long(&view);
     let shown = Arc::clone(&view);
     let on = Box::new(move |e: &run::Event| with(&shown, |v| v.event(e)));
     let ledger = ledger(&out, plan, start, earlier, on)?;
@@ -150,6 +151,8 @@ pub fn execute_plan(
     let injections = &args.common.inject;
     let quiet = args.common.quiet;
     let outcome = run::remote::run(plan, injections, &mut guests, ledger, quiet, &interrupt);
+    // Its disks go with it.
+    drop(guests);
     with(&view, |v| v.close());
     Ok((outcome?, out))
 }

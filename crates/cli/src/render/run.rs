@@ -10,6 +10,9 @@ use units::{Nanos, Unit, show};
 use super::{bar, live, per_second, set_fraction, time_left};
 use crate::terminal::{Line, Style, json_line, say, say_line};
 
+/// Silence after which a view says what takes so long.
+const SILENCE: Duration = Duration::from_secs(2);
+
 /// Time between two plain lines while a stage goes on.
 const PLAIN_EVERY: Duration = Duration::from_secs(5);
 
@@ -24,6 +27,8 @@ pub struct RunView {
     cell: String,
     cell_started: Instant,
     last_plain: Instant,
+    /// Since when the last guest gives back what it had.
+    giving_back: Option<Instant>,
 }
 
 impl RunView {
@@ -38,6 +43,7 @@ impl RunView {
             cell: String::new(),
             cell_started: now,
             last_plain: now,
+            giving_back: None,
         }
     }
 
@@ -131,6 +137,12 @@ impl RunView {
                 self.ended(*state, reason.as_deref());
             }
             Event::CellEnded { .. } => {}
+            Event::GivingBack => {
+                let now = Instant::now();
+                // The first plain line comes at once when it is due.
+                self.last_plain = now.checked_sub(PLAIN_EVERY).unwrap_or(now);
+                self.giving_back = Some(now);
+            }
             Event::Looked { after, claims, next, stopped } => {
                 for text in looked(*after, claims, *next, stopped.as_deref()) {
                     self.line(self.style.note("look:").and(text));
@@ -142,8 +154,21 @@ impl RunView {
         }
     }
 
+    /// Says what takes so long where nothing has been told for two seconds; called now and then.
+    pub fn wait(&mut self) {
+        let since = self.giving_back.map(|since| since.elapsed());
+        let Some(text) = since.and_then(waits) else { return };
+        if self.bar.is_some() {
+            self.status(&text);
+        } else if self.last_plain.elapsed() >= PLAIN_EVERY {
+            self.last_plain = Instant::now();
+            say(&text);
+        }
+    }
+
     /// Takes the live view off the terminal.
-    pub fn close(&self) {
+    pub fn close(&mut self) {
+        self.giving_back = None;
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
@@ -176,6 +201,11 @@ impl RunView {
             say(&format!("{} {text}", self.cell));
         }
     }
+}
+
+/// `giving back the guest's disks, 17 s`; nothing as long as nobody wonders.
+fn waits(gone: Duration) -> Option<String> {
+    (gone >= SILENCE).then(|| format!("giving back the guest's disks, {} s", gone.as_secs()))
 }
 
 /// Returns what a look saw: `after 5 repeats decided: IOPS of randwrite (vdo worse)`, and what is still open.
@@ -248,6 +278,13 @@ mod tests {
     }
 
     #[test]
+    fn a_guest_that_takes_its_time_to_go_is_told_from_two_seconds_on() {
+        assert_eq!(waits(Duration::from_millis(1999)), None);
+        let said = waits(Duration::from_millis(17_900));
+        assert_eq!(said.as_deref(), Some("giving back the guest's disks, 17 s"));
+    }
+
+    #[test]
     fn an_interval_reads_as_one_short_line() {
         let brief = OperationBrief {
             operation: "randwrite".into(),
@@ -257,6 +294,6 @@ mod tests {
             p99_ns: None,
             errors: 2,
         };
-        assert_eq!(figures(&brief), "randwrite 8123/s 31.7 MiB/s p50 3.1 ms p99 – errors 2");
+        assert_eq!(figures(&brief), "randwrite 8,123/s 31.7 MiB/s p50 3.1 ms p99 – errors 2");
     }
 }

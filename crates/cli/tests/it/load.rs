@@ -180,5 +180,7 @@ fn how_long_the_program_itself_was_stopped_is_told_and_is_no_stall_of_the_target
     let summary: Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
     let notices = summary["notices"].to_string();
     assert!(notices.contains("Fathom itself did not run for 2."), "{notices}");
+    let still = summary["stood_still_ns"][0].as_u64().unwrap_or_default();
+    assert!((2_000_000_000..4_000_000_000).contains(&still), "{still}");
     assert!(!notices.contains("stalls"), "{notices}");
 }

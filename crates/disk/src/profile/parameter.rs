@@ -51,10 +51,10 @@ impl Parameter {
     /// `value` as people write and read it.
     pub fn show(&self, value: f64) -> String {
         match self.quantity {
-            Quantity::Count | Quantity::Number => units::show::significant(value, 6),
+            Quantity::Count | Quantity::Number => units::show::readable(value, 6),
             Quantity::Time => units::show::nanos(value),
             Quantity::Size => units::show::bytes(value),
-            Quantity::Rate => format!("{} MB/s", units::show::significant(value / 1e6, 4)),
+            Quantity::Rate => format!("{} MB/s", units::show::readable(value / 1e6, 4)),
             Quantity::Switch => if value == 0.0 { "false" } else { "true" }.into(),
             Quantity::Stroke if value == 1.0 => STRETCHED.into(),
             Quantity::Stroke => Percent(value * 100.0).to_string(),

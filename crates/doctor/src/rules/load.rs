@@ -263,15 +263,23 @@ pub(crate) fn notices(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     said.into_iter().map(finding).collect()
 }
 
-/// Words of the engine where Fathom itself did not run.
+/// Words of the engine where Fathom itself did not run, in results that have no field for it.
 const STOOD_STILL: &str = "Fathom itself did not run for ";
+
+/// The times in which Fathom itself did not run while a load lasted, in words.
+fn times_still(load: &LoadSummary) -> Vec<String> {
+    if !load.stood_still_ns.is_empty() {
+        return load.stood_still_ns.iter().map(|ns| show::nanos(*ns as f64)).collect();
+    }
+    let told = load.notices.iter().filter_map(|text| text.strip_prefix(STOOD_STILL));
+    told.filter_map(|rest| Some(rest.split(':').next()?.to_owned())).collect()
+}
 
 /// Fathom itself did not run while a load did: I/Os that ended meanwhile, or were due, have that time in their latency.
 pub(crate) fn stood_still(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let mut runs: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
     for (variant, repeat, stage, load) in loads(result) {
-        let still = load.notices.iter().filter_map(|text| text.strip_prefix(STOOD_STILL));
-        let still: Vec<&str> = still.filter_map(|rest| rest.split(':').next()).collect();
+        let still = times_still(load);
         if still.is_empty() {
             continue;
         }

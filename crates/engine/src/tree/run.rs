@@ -135,6 +135,8 @@ struct Running {
     ends: Receiver<Ended>,
     collector: Collector,
     pace: Pace,
+    /// The times in which the program itself did not run, nanoseconds.
+    stood_still_ns: Vec<u64>,
     notices: Vec<String>,
     /// Those of the notices that say what is not whole.
     incomplete: Vec<String>,
@@ -219,6 +221,7 @@ impl Ready {
             ends,
             collector,
             pace,
+            stood_still_ns: Vec::new(),
             notices: Vec::new(),
             incomplete: Vec::new(),
         }
@@ -258,6 +261,7 @@ impl Running {
             let end = self.ends.recv_timeout(look);
             if let Some(still) = stood_still::within(look, (asleep_ns, parts.stamps.now_ns())) {
                 stalls.stood_still(still);
+                self.stood_still_ns.push(stood_still::nanos(still));
                 self.notice(stood_still::notice(still), on);
             }
             match end {
@@ -357,6 +361,7 @@ impl Running {
                 ..EngineFacts::default()
             },
             tree: is_whole.then(|| facts(parts, ended, equilibrium)),
+            stood_still_ns: self.stood_still_ns,
             notices: self.notices,
             incomplete: self.incomplete,
             ..LoadSummary::empty(load.seed)

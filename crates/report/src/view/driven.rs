@@ -244,7 +244,7 @@ mod tests {
         };
         assert!(engine(&new).starts_with("io_uring (the target does not wait), jobs 1"));
         assert!(engine(&new).ends_with(", on CPUs 0-3"));
-        assert_eq!(probe(&new).unwrap(), "sync 41000 IOPS");
+        assert_eq!(probe(&new).unwrap(), "sync 41,000 IOPS");
         let told = EngineFacts { chosen: "auto: sync 41000 IOPS at 2 us".into(), ..new.clone() };
         assert_eq!(probe(&told), None);
         assert_eq!(clock(&new).unwrap(), "TSC (as the kernel)");

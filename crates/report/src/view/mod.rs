@@ -286,6 +286,14 @@ pub struct Figure {
     pub n: usize,
 }
 
+impl Figure {
+    /// Tells whether the intervals of two figures have a value in common; a single run has none.
+    pub fn meets(self, other: Self) -> bool {
+        let below = |a: Self, b: Self| a.high.zip(b.low).is_none_or(|(a, b)| a < b);
+        !below(self, other) && !below(other, self)
+    }
+}
+
 /// One figure over all variants.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FigureRow {

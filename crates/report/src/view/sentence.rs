@@ -6,7 +6,7 @@ use results::model::{Accelerator, SweepFacts};
 use stats::{LEAST_REPEATS, Verdict};
 use units::Better;
 
-use super::{CROWD, FigureRow, Of, Scope, Sentence, Variant};
+use super::{CROWD, Figure, FigureRow, Of, Scope, Sentence, Variant};
 use crate::wording;
 
 mod words;
@@ -212,19 +212,21 @@ fn over_stages(figures: &[FigureRow]) -> Option<Sentence> {
     let of = |row: &&FigureRow| row.metric == "iops" && matches!(row.scope.of, Of::Operation(_));
     let first = figures.iter().find(of)?;
     let same = figures.iter().filter(of).filter(|row| row.scope.of == first.scope.of);
-    let value = |row: &FigureRow| Some(row.values.first().copied().flatten()?.median);
-    let mut known: Vec<(f64, &str)> =
+    let value = |row: &FigureRow| row.values.first().copied().flatten();
+    let mut known: Vec<(Figure, &str)> =
         same.filter_map(|row| Some((value(row)?, row.scope.stage.as_deref()?))).collect();
-    known.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    known.sort_by(|(a, _), (b, _)| a.median.total_cmp(&b.median));
     let ((least, low), (most, high)) = (known.first()?, known.last()?);
     let Of::Operation(operation) = &first.scope.of else { return None };
-    let show = |value: f64| wording::value(first.unit, value);
-    let text = format!(
-        "{} of {operation}: most in {high} ({}), least in {low} ({}).",
-        first.label,
-        show(*most),
-        show(*least)
-    );
+    let show = |figure: &Figure| wording::value(first.unit, figure.median);
+    let (label, least_of, most_of) = (&first.label, show(least), show(most));
+    let text = if least.meets(*most) {
+        format!(
+            "{label} of {operation}: {least_of} in {low} to {most_of} in {high}, and their runs overlap."
+        )
+    } else {
+        format!("{label} of {operation}: most in {high} ({most_of}), least in {low} ({least_of}).")
+    };
     (known.len() > 1).then_some(Sentence { text, verdict: None })
 }
 
@@ -328,6 +330,9 @@ fn over_points(
             other.metric == row.metric && other.scope.of == scope.of && sweep(other) == scope.stage
         });
         let ratios: Vec<f64> = same.filter_map(|(_, c)| c.ratio).collect();
+        if ratios.is_empty() {
+            continue;
+        }
         let (least, most) = (
             ratios.iter().copied().fold(f64::INFINITY, f64::min),
             ratios.iter().copied().fold(0.0, f64::max),

@@ -289,7 +289,8 @@ fn a_sweep_is_told_by_the_unit_of_its_figure_and_over_equal_ranges_alone() {
     };
     assert!(alone("iops").contains("random writes become 3 times as many"), "{}", alone("iops"));
     let latency = alone("latency_p99_ns");
-    assert!(latency.contains("p99 latency of random writes stays as it is"), "{latency}");
+    let open = "no change of p99 latency of random writes can be told; runs of plain overlap";
+    assert!(latency.contains(open), "{latency}");
     // One lacks the lowest depth: it is not told as if it had it.
     let mut set = given::swept();
     for cell in set.cells.iter_mut().filter(|cell| cell.entry.variant == "vdo") {
@@ -298,6 +299,37 @@ fn a_sweep_is_told_by_the_unit_of_its_figure_and_over_equal_ranges_alone() {
     let said = headline(&set);
     assert!(said.starts_with("From depth 1 to 32, plain does 3 times the random writes"), "{said}");
     assert!(!said.contains("vdo"), "{said}");
+}
+
+#[test]
+fn a_sweep_whose_ends_overlap_claims_no_direction() {
+    // Every second run is three times as fast: both ends have the same range, and medians that differ.
+    let overlapping = |cells: &dyn Fn(&str) -> bool| {
+        let mut set = given::swept();
+        for cell in set.cells.iter_mut().filter(|cell| cells(&cell.entry.variant)) {
+            let odd = cell.entry.repeat % 2 == 1;
+            let stages = &mut cell.record.as_mut().unwrap().stages;
+            let point = if odd { "random-write depth=1" } else { "random-write depth=32" };
+            let own = stages.iter_mut().find(|stage| stage.name == point).unwrap();
+            own.load.as_mut().unwrap().duration_ns /= 3;
+        }
+        set
+    };
+    let set = overlapping(&|_| true);
+    let both = headline(&set);
+    let none = "From depth 1 to 32, no change of random writes can be told; runs of 2 variants overlap at both ends.";
+    assert_eq!(both, none);
+    let one = headline(&overlapping(&|variant| variant == "vdo"));
+    let start = "From depth 1 to 32, plain does 3 times the random writes; runs of vdo overlap at both ends.";
+    assert_eq!(one, start);
+    // Nor does the sentence of a single variant.
+    let mut alone = set;
+    alone.manifest.plan.variants.truncate(1);
+    alone.manifest.plan.questions.clear();
+    alone.cells.retain(|cell| cell.entry.variant == "plain");
+    let view = given::view(&alone);
+    let said = &view.verdicts.first().unwrap().text;
+    assert!(said.contains("their runs overlap") && !said.contains("most in"), "{said}");
 }
 
 #[test]

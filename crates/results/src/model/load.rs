@@ -127,6 +127,10 @@ pub struct LoadSummary {
     /// The file tree at the end; `None` of other loads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<TreeFacts>,
+    /// The times in which Fathom itself did not run while it lasted, each of a second or more, nanoseconds; empty in results from before
+    /// 2026-11-27, of which a notice says it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stood_still_ns: Vec<u64>,
     /// Notices for the reader, in sentences.
     pub notices: Vec<String>,
     /// Things that were asked for and are missing or not whole: a log, a state, a pass. Each sentence is a notice as well.
@@ -154,6 +158,7 @@ impl LoadSummary {
             steady: None,
             verify: None,
             tree: None,
+            stood_still_ns: Vec::new(),
             notices: Vec::new(),
             incomplete: Vec::new(),
         }

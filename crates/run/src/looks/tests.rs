@@ -175,6 +175,8 @@ struct Ran {
     disks: Vec<GuestDisks>,
     times: Vec<u64>,
     looked: Vec<Event>,
+    /// What was told last, and how often it was.
+    last: (Event, usize),
 }
 
 fn ran(dir: &Path, repeat: &str, dies_at: Option<usize>) -> Ran {
@@ -222,10 +224,22 @@ fn ran_rebooting(
     let outcome = remote::run(&plan, &[], &mut twins, ledger, None, &Interrupt::new()).unwrap();
     let told = told.lock().unwrap();
     let looked = told.iter().filter(|event| matches!(event, Event::Looked { .. }));
+    let looked = looked.cloned().collect();
+    let last = told.last().unwrap().clone();
+    let last = (last.clone(), told.iter().filter(|event| **event == last).count());
     let set = results::open(&out).unwrap();
     let times = twins.times.lock().unwrap().clone();
     let Twins { missions, machines, disks, .. } = twins;
-    Ran { set, outcome, missions, machines, disks, times, looked: looked.cloned().collect() }
+    Ran { set, outcome, missions, machines, disks, times, looked, last }
+}
+
+#[test]
+fn that_the_last_guest_gives_back_its_disks_is_told_once_and_last() {
+    for (repeat, rebooting) in [("5", None), ("2", Some(1)), ("auto", None)] {
+        let dir = tempfile::tempdir().unwrap();
+        let ran = ran_rebooting(dir.path(), repeat, (None, rebooting), |_, _| {});
+        assert_eq!((ran.outcome, ran.last), (RunOutcome::Complete, (Event::GivingBack, 1)));
+    }
 }
 
 #[test]

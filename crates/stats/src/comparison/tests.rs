@@ -1,4 +1,4 @@
-use super::{Comparison, compare, judge};
+use super::{Comparison, compare, compare_to, judge};
 use crate::Verdict;
 use proptest::prelude::*;
 use units::{Better, Test};
@@ -171,6 +171,26 @@ fn nothing_on_both_sides_is_the_same_and_a_base_of_zero_has_a_difference() {
         assert_eq!((gone.ratio, gone.verdict), (Some(0.0), Some(Verdict::Better)));
         let negative = judged(&[-1.0, 1.0, 2.0, 3.0, 2.0], &BASE, test, Better::Lower);
         assert_eq!((negative.ratio, negative.verdict), (None, Some(Verdict::Worse)));
+    }
+}
+
+#[test]
+fn a_base_of_nearly_nothing_has_a_difference_and_no_ratio() {
+    let (one, many) =
+        ([1.0, 1.0, 2.0, 1.0, 1.0], [16_600.0, 16_610.0, 16_602.0, 16_590.0, 16_605.0]);
+    for test in TESTS {
+        let mut of = compare_to(&pairs(&one, &many), test, Some(0.03), 10.0);
+        judge(&mut [(&mut of, Better::Lower)]);
+        assert_eq!((of.ratio, of.low, of.verdict), (None, None, Some(Verdict::Worse)), "{test:?}");
+        let difference = of.difference.unwrap();
+        assert!((16_595.0..16_610.0).contains(&difference.value), "{difference:?}");
+        assert!(difference.interval.unwrap().low > 16_000.0, "{difference:?}");
+        assert!(of.method.contains("no ratio: the base is nearly nothing"), "{}", of.method);
+        // Against enough of it there is one, however small the new side is; and what is asked of nothing holds as before.
+        let back = compare_to(&pairs(&many, &one), test, Some(0.03), 10.0);
+        assert!(back.ratio.is_some_and(|ratio| ratio < 1e-4), "{back:?}");
+        let equal = compare_to(&pairs(&one, &one), test, Some(0.03), 10.0);
+        assert_eq!((equal.ratio, equal.difference.map(|of| of.value)), (None, Some(0.0)));
     }
 }
 

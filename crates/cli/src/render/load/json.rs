@@ -94,6 +94,7 @@ pub fn summary(summary: &LoadSummary) -> Value {
         "verify": summary.verify,
         "io_log": summary.io_log,
         "notices": summary.notices,
+        "stood_still_ns": summary.stood_still_ns,
         "incomplete": summary.incomplete,
     });
     if summary.operations.values().any(|op| op.attempted.is_some()) {

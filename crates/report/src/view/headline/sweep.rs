@@ -34,7 +34,7 @@ struct Gain<'a> {
     ends: (usize, usize),
     ratio: f64,
     runs: usize,
-    /// Tells whether the ranges of both ends meet.
+    /// Tells whether the ranges of both ends meet, and are not all but one: then it has no direction.
     meets: bool,
 }
 
@@ -85,8 +85,7 @@ pub(super) fn over_sweep(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec
         if low.median > 0.0 {
             let (ratio, runs) = (high.median / low.median, low.n.min(high.n));
             let (variant, ends) = (variant.name.as_str(), (from, to));
-            let below = |a: Figure, b: Figure| a.high.zip(b.low).is_none_or(|(a, b)| a < b);
-            let meets = !below(low, high) && !below(high, low);
+            let meets = low.meets(high) && !alike(low, high);
             gains.push(Gain { variant, ends, ratio, runs, meets });
         }
     }
@@ -96,9 +95,29 @@ pub(super) fn over_sweep(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec
         if others.is_empty() { String::new() } else { format!(" at {}", others.join(", ")) };
     let (from, to) = widest(&mut gains)?;
     let start = format!("From {key} {} to {}{others}", levels.get(from)?, levels.get(to)?);
-    let open = undecided(&gains);
-    let said = format!("{start}, {}", over_range(first, gains, variants.len())?);
-    Some(vec![said, open])
+    let (open, sure): (Vec<_>, Vec<_>) = gains.into_iter().partition(|gain| gain.meets);
+    if sure.is_empty() {
+        let said = format!("{start}, no change of {} can be told", object(first));
+        return Some(vec![said, overlapping(&open)]);
+    }
+    let few = undecided(&sure);
+    let said = format!("{start}, {}", over_range(first, sure, variants.len())?);
+    Some(vec![said, few, overlapping(&open)])
+}
+
+/// Tells whether all runs of both are about the same, so that nothing changes.
+fn alike(a: Figure, b: Figure) -> bool {
+    let ends = a.low.zip(b.low).zip(a.high.zip(b.high));
+    ends.is_some_and(|((a, b), (c, d))| c.max(d) < (1.0 + CHANGED) * a.min(b))
+}
+
+/// Returns whose medians at both ends have no direction, in words; nothing where all have one.
+fn overlapping(gains: &[Gain]) -> String {
+    match gains {
+        [] => String::new(),
+        [one] => format!("runs of {} overlap at both ends", named(one.variant)),
+        many => format!("runs of {} variants overlap at both ends", many.len()),
+    }
 }
 
 /// Returns why the medians at both ends decide nothing, in words; nothing where they may.
@@ -107,7 +126,6 @@ fn undecided(gains: &[Gain]) -> String {
     match runs {
         1 => "one run of each decides nothing".to_owned(),
         _ if runs < FEWEST => format!("{runs} runs of each decide nothing"),
-        _ if gains.iter().any(|gain| gain.meets) => "runs of both ends overlap".to_owned(),
         _ => String::new(),
     }
 }
@@ -153,10 +171,21 @@ mod tests {
 
     #[test]
     fn few_runs_and_runs_that_overlap_decide_nothing() {
-        let gain = |runs, meets| Gain { variant: "a", ends: (0, 1), ratio: 2.0, runs, meets };
-        assert_eq!(undecided(&[gain(1, false)]), "one run of each decides nothing");
-        assert_eq!(undecided(&[gain(9, false), gain(3, false)]), "3 runs of each decide nothing");
-        assert_eq!(undecided(&[gain(4, false), gain(5, true)]), "runs of both ends overlap");
-        assert_eq!(undecided(&[gain(4, false)]), "");
+        let gain = |runs| Gain { variant: "a", ends: (0, 1), ratio: 2.0, runs, meets: true };
+        assert_eq!(undecided(&[gain(1)]), "one run of each decides nothing");
+        assert_eq!(undecided(&[gain(9), gain(3)]), "3 runs of each decide nothing");
+        assert_eq!(undecided(&[gain(4)]), "");
+        assert_eq!(overlapping(&[gain(4)]), "runs of a overlap at both ends");
+        assert_eq!(overlapping(&[gain(4), gain(5)]), "runs of 2 variants overlap at both ends");
+        assert_eq!(overlapping(&[]), "");
+    }
+
+    #[test]
+    fn ranges_that_meet_have_no_direction_but_where_all_is_about_the_same() {
+        let figure = |median, low, high| Figure { median, low, high, n: 5 };
+        let of = |low: f64, high: f64| figure((low + high) / 2.0, Some(low), Some(high));
+        assert!(of(1.0, 2.0).meets(of(1.9, 3.0)) && !of(1.0, 2.0).meets(of(2.1, 3.0)));
+        assert!(!figure(1.0, None, None).meets(of(0.5, 3.0)), "one run has no range");
+        assert!(alike(of(1.0, 1.02), of(1.01, 1.04)) && !alike(of(1.0, 1.02), of(1.01, 1.06)));
     }
 }
