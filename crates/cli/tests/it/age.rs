@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::loop_device::{LoopDevice, loop_device};
-use crate::program::{expect, json, skip, text};
+use crate::program::{expect, fathom_in, json, skip, text};
 
 /// A file system of its own on a loop device; unmounted when dropped.
 struct Mounted {
@@ -184,5 +184,69 @@ fn what_tells_nothing_is_said_to_and_every_key_of_the_manual_is_there() {
     for key in keys {
         let value = key.split('.').try_fold(&age, |value, part| value.get(part));
         assert!(value.is_some() || age["free"].is_null(), "{key} is documented and missing");
+    }
+}
+
+/// An experiment that makes a file system old, on 64 MiB of files.
+fn ageing(kind: &str, more: &str) -> String {
+    format!(
+        "name = \"old\"\nabout = \"x\"\nrepeat = 1\n[devices.data]\nsize = \"512M\"\n\
+         [[stack]]\nlayer = \"{kind}\"\non = \"data\"\n\
+         [[stage]]\ndo = \"age\"\nname = \"age\"\nmeasure = true\nfiles = 40\nrounds = 20\n{more}\n\
+         [[question]]\nmetric = \"runs_per_file\"\n"
+    )
+}
+
+#[test]
+fn a_stage_makes_a_file_system_old_and_its_record_has_both_ages() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |text: String| std::fs::write(folder.path().join("old.toml"), text).unwrap();
+    for (more, said) in [
+        ("fill = \"100%\"", "fill cannot be"),
+        ("append = \"0\"", "append cannot be 0"),
+        ("append = \"1G\"", "do not fit"),
+        ("content = { scope = \"live\" }", "have no addresses"),
+    ] {
+        write(ageing("xfs", more));
+        let strange = fathom_in(folder.path(), &["explain", "old.toml"]);
+        assert!(strange.code == Some(2) && strange.err.contains(said), "{more}: {}", strange.err);
+    }
+    write(ageing("xfs", "duration = \"60s\"\nfill = \"90%\""));
+    let told = fathom_in(folder.path(), &["explain", "old.toml"]).out;
+    assert!(told.contains("40 files grow by 16 KiB in turn, 20 rounds (or 60 s)"), "{told}");
+    let simulated = fathom_in(folder.path(), &["run", "old.toml", "--simulate", "--out", "s"]);
+    assert_eq!(simulated.code, Some(0), "{}", simulated.err);
+    for (kind, more, ended_by, rounds) in [
+        ("xfs", "fill = \"90%\"\nread = \"4M\"", "rounds", 20),
+        ("ext4", "runs_per_file = 4.5\nfill = \"90%\"", "runs_per_file", 5),
+        ("btrfs", "bytes = \"2M\"\nthin_out = false", "bytes", 4),
+    ] {
+        let Some(disk) = loop_device(512 << 20) else {
+            return skip("a stage makes a file system old", "no loop device can be made");
+        };
+        write(ageing(kind, more));
+        let device = format!("data={}", disk.path);
+        let args = ["run", "old.toml", "--device", &device, "--out", kind];
+        let answer = fathom_in(folder.path(), &args);
+        assert_eq!(answer.code, Some(0), "{kind}: {}", answer.err);
+        let cells = std::fs::read_dir(folder.path().join(kind).join("cells")).unwrap().flatten();
+        let record = cells.map(|cell| cell.path().join("cell.json")).find(|path| path.exists());
+        let record: Value =
+            serde_json::from_str(&std::fs::read_to_string(record.unwrap()).unwrap()).unwrap();
+        let age = &record["stages"][0]["ageing"];
+        assert_eq!((&age["ended_by"], &age["rounds"]), (&ended_by.into(), &rounds.into()), "{age}");
+        assert_eq!(age["before"]["file_system"], kind);
+        let grown = &age["grown"]["files"];
+        assert_eq!(grown["files"], if kind == "btrfs" { 40 } else { 20 }, "{age}");
+        assert_eq!(grown["bytes"], grown["files"].as_u64().unwrap() * rounds * (16 << 10));
+        let least = if kind == "xfs" { 2.0 } else { 4.0 };
+        assert!(grown["runs_per_file"].as_f64().unwrap() >= least, "{age}");
+        for rate in ["fresh_read_bytes_per_s", "aged_read_bytes_per_s"] {
+            assert!(age[rate].as_f64().unwrap() > 0.0, "{rate}: {age}");
+        }
+        assert_eq!(age["fillers"].is_null(), kind == "btrfs");
+        assert_eq!(record["leftovers"], serde_json::json!([]), "{kind}");
+        let shown = fathom_in(folder.path(), &["show", kind, "--json"]);
+        assert!(shown.out.contains("aged_read_percent"), "{}", shown.out);
     }
 }

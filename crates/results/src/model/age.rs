@@ -111,3 +111,47 @@ pub struct Fragmented {
     /// Its size.
     pub bytes: u64,
 }
+
+/// The figures of a file system that a stage made old.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AgeingFigures {
+    /// The rule that ended the rounds: `rounds`, `runs_per_file`, `bytes`, `duration`, `full`.
+    pub ended_by: String,
+    /// Rounds that were done.
+    pub rounds: u64,
+    /// Bytes that were written to files that grew, and to those that fill what came free.
+    pub written_bytes: u64,
+    /// The file system before, and the directory that the files were to lie in.
+    pub before: Age,
+    /// The files that grew, and free space at the end.
+    pub grown: Age,
+    /// The files that fill what came free; `None` where none were asked for.
+    pub fillers: Option<Age>,
+    /// Speed at which files of the same size were read that were written one after the other, on the same file system before it was made old; `None` where
+    /// there was no room for them.
+    pub fresh_read_bytes_per_s: Option<f64>,
+    /// Speed at which the files that grew were read.
+    pub aged_read_bytes_per_s: Option<f64>,
+    /// Speed at which the files were read that fill what came free.
+    pub filler_read_bytes_per_s: Option<f64>,
+}
+
+impl AgeingFigures {
+    /// Returns its figures by the ids of the catalogue.
+    pub fn metrics(&self) -> [(&'static str, Option<f64>); 9] {
+        let (fresh, aged) = (self.fresh_read_bytes_per_s, self.aged_read_bytes_per_s);
+        let stretches = |age: &Age| Some(age.free.as_ref()?.stretches as f64);
+        let half = |age: &Age| Some(age.free.as_ref()?.half_in_stretches_of_bytes? as f64);
+        [
+            ("fresh_read_bytes_per_s", fresh),
+            ("aged_read_bytes_per_s", aged),
+            ("aged_read_percent", fresh.zip(aged).map(|(fresh, aged)| 100.0 * aged / fresh)),
+            ("filler_read_bytes_per_s", self.filler_read_bytes_per_s),
+            ("runs_per_file", self.grown.files.runs_per_file),
+            ("runs_per_filler", self.fillers.as_ref().and_then(|age| age.files.runs_per_file)),
+            ("free_stretches_before", stretches(&self.before)),
+            ("free_stretches", stretches(&self.grown)),
+            ("half_free_in_bytes", half(&self.grown)),
+        ]
+    }
+}

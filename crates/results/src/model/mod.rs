@@ -24,7 +24,7 @@ mod tree;
 mod verify;
 mod written;
 
-pub use age::{Age, Fragmented, FreeSpace, SizeClass, TreeAge};
+pub use age::{Age, AgeingFigures, Fragmented, FreeSpace, SizeClass, TreeAge};
 pub use cell::{CellRecord, CellState, LayerFigures, StageRecord, StepRecord};
 pub use command::CommandFigures;
 pub use content::{
