@@ -188,6 +188,10 @@ fn of_stages(stages: &[&StageRecord], mixed: bool) -> Vec<Value> {
         let picked = command.figures.iter();
         values.extend(picked.map(|(name, v)| (Of::Command, name.clone(), Some(*v))));
     }
+    if let [StageRecord { ageing: Some(ageing), .. }] = stages {
+        let figures = ageing.metrics().map(|(id, v)| (Of::Command, id.to_owned(), v));
+        values.extend(figures);
+    }
     // Of what is done to a stack there is the time that it took.
     if let [stage] = stages
         && let Some(elapsed_s) = stage.timed_s()

@@ -71,6 +71,7 @@ fn command(command: &Command) -> Result<ExitCode, Failure> {
         Command::Load(args) => commands::load::run(args),
         Command::Fio(args) => commands::fio::run(args),
         Command::Import(args) => commands::fio::import(args),
+        Command::Age(args) => commands::age::run(args),
         Command::Estimate(args) => commands::estimate::run(args),
         Command::Show(args) => commands::show::run(args),
         Command::Report(args) => commands::report::run(args),

@@ -82,7 +82,9 @@ fn written(stage: &StagePlan) -> u64 {
         Task::Copy(copy) => copy.bytes.0,
         Task::Fill(fill) if !fill.by.writes() => 0,
         // Nobody knows: at most the target is full.
-        Task::Fill(_) | Task::Command(_) | Task::Tree(_) => stage.target.offer.bytes(),
+        Task::Fill(_) | Task::Command(_) | Task::Tree(_) | Task::Age(_) => {
+            stage.target.offer.bytes()
+        }
         Task::Steps(_) => match stage.traits.data {
             StageData::Nothing => 0,
             _ => stage.target.offer.bytes(),

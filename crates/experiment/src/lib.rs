@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod action;
+mod ageing;
 mod alike;
 mod allocation;
 mod attributes;
@@ -69,9 +70,9 @@ pub use every::compose;
 pub use explain::{Explained, ExplainedFigure, ExplainedVariant, explain};
 pub use kernels::with_kernels;
 pub use plan::{
-    Aim, CellPlan, CommandPlan, CopyPlan, Corpus, DevicePlan, FigurePlan, Files, FillPlan, Machine,
-    Needs, Otherwise, Output, PlacedLayer, Plan, Rounds, StagePlan, StatePlan, Target, Task,
-    TreePlan,
+    AgeingPlan, Aim, CellPlan, CommandPlan, CopyPlan, Corpus, DevicePlan, FigurePlan, Files,
+    FillPlan, Machine, Needs, Otherwise, Output, PlacedLayer, Plan, Rounds, StagePlan, StatePlan,
+    Target, Task, TreePlan,
 };
 pub use repeat::Repeat;
 pub use scale::Scale;

@@ -20,8 +20,8 @@ use workload::LoadSpec;
 pub use needs::{Corpus, Needs};
 pub use target::{Aim, Files, Target};
 pub use task::{
-    CommandPlan, CopyPlan, FigurePlan, FillPlan, Otherwise, Output, Rounds, StatePlan, Task,
-    TreePlan,
+    AgeingPlan, CommandPlan, CopyPlan, FigurePlan, FillPlan, Otherwise, Output, Rounds, StatePlan,
+    Task, TreePlan,
 };
 
 /// An experiment, ready to be executed.
@@ -262,7 +262,7 @@ impl StagePlan {
         match &mut meant.task {
             Task::Load(load) => **load = load.meant(size),
             Task::Fill(fill) => *fill.by = fill.by.meant(size),
-            Task::Tree(_) | Task::Copy(_) | Task::Command(_) | Task::Steps(_) => {}
+            Task::Tree(_) | Task::Age(_) | Task::Copy(_) | Task::Command(_) | Task::Steps(_) => {}
         }
         meant
     }

@@ -39,6 +39,8 @@ pub const SHIPPED: &[Shipped] = &[
         name: "disk-profiles",
         text: include_str!("../../../experiments/disk-profiles.toml"),
     },
+    Shipped { name: "fs-ageing", text: include_str!("../../../experiments/fs-ageing.toml") },
+    Shipped { name: "fs-compare", text: include_str!("../../../experiments/fs-compare.toml") },
     Shipped { name: "hot-block", text: include_str!("../../../experiments/hot-block.toml") },
     Shipped {
         name: "kernel-compare",
@@ -50,6 +52,7 @@ pub const SHIPPED: &[Shipped] = &[
         text: include_str!("../../../experiments/request-splitting.toml"),
     },
     Shipped { name: "slow-member", text: include_str!("../../../experiments/slow-member.toml") },
+    Shipped { name: "tar-trap", text: include_str!("../../../experiments/tar-trap.toml") },
     Shipped { name: "thin-states", text: include_str!("../../../experiments/thin-states.toml") },
     Shipped {
         name: "vdo-allocation",
@@ -88,6 +91,7 @@ pub const SHIPPED: &[Shipped] = &[
         name: "vdo-many-writers",
         text: include_str!("../../../experiments/vdo-many-writers.toml"),
     },
+    Shipped { name: "vdo-practice", text: include_str!("../../../experiments/vdo-practice.toml") },
     Shipped { name: "vdo-reclaim", text: include_str!("../../../experiments/vdo-reclaim.toml") },
     Shipped {
         name: "vdo-steady-state",

@@ -2,6 +2,7 @@
 //! at a cadence, facts and abilities of the machine. It knows no layer by name: what it does is data from `layers`.
 #![forbid(unsafe_code)]
 
+mod age;
 mod apart;
 mod backing;
 mod capabilities;
@@ -38,6 +39,7 @@ mod standing;
 mod trace;
 mod usage;
 
+pub use age::{AgeError, Look, age};
 pub use apart::{Overlap, apart};
 pub use backing::BackingChain;
 pub use capabilities::{Capability, CapabilityState, capabilities};

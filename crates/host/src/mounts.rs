@@ -161,6 +161,8 @@ pub(crate) struct Mounted {
     pub(crate) source: String,
     /// The directory that it is mounted on.
     pub(crate) at: String,
+    /// The kernel's word for the file system.
+    pub(crate) kind: String,
 }
 
 impl Mounted {
@@ -177,6 +179,12 @@ pub(crate) fn mounted() -> Vec<Mounted> {
     text.lines().filter_map(entry).collect()
 }
 
+/// Returns the kernel's word for the file system that an open file is in (`xfs`).
+pub(crate) fn kind(file: &File) -> Option<String> {
+    let id = of_file(file)?;
+    mounted().into_iter().find(|mounted| mounted.id == id).map(|mounted| mounted.kind)
+}
+
 /// Reads one line of mountinfo.
 fn entry(line: &str) -> Option<Mounted> {
     let (left, right) = line.split_once(" - ")?;
@@ -184,7 +192,7 @@ fn entry(line: &str) -> Option<Mounted> {
     let (id, number, at) = (left.next()?.parse().ok()?, left.nth(1)?, unescape(left.nth(1)?));
     let (kind, source) = (right.next()?, right.next()?);
     let number = sys::block::device_of_mount(number, kind, source);
-    Some(Mounted { id, number, source: unescape(source), at })
+    Some(Mounted { id, number, source: unescape(source), at, kind: kind.to_owned() })
 }
 
 /// Returns nothing unless something else than the file system on `device` is on top of what is mounted at `directory`; without a
@@ -229,7 +237,7 @@ mod tests {
         let line = "35 28 7:0 / /mnt/a\\040b rw,relatime shared:1 master:2 - ext4 /dev/loop0p1 rw";
         let read = entry(line).unwrap();
         assert_eq!((read.id, read.number.as_str(), read.at.as_str()), (35, "7:0", "/mnt/a b"));
-        assert_eq!(read.source, "/dev/loop0p1");
+        assert_eq!((read.source.as_str(), read.kind.as_str()), ("/dev/loop0p1", "ext4"));
         assert_eq!(entry("35 28 7:0 / /mnt"), None);
         // Below a root of its own (chroot) the mount around that root is not listed.
         assert!(mounted().iter().any(|mounted| mounted.at == "/proc"));

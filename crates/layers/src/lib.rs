@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod absence;
+mod ageing;
 mod argv;
 mod bcache;
 mod btrfs;

@@ -9,7 +9,7 @@ use units::Metric;
 use crate::kind::{Headline, Kind};
 use crate::objects::{Fact, Objects};
 use crate::parse::{ParseError, Parsed};
-use crate::{commands, loads, machine};
+use crate::{ageing, commands, loads, machine};
 
 /// The kinds that Fathom brings.
 const KINDS: &[Kind] = &[
@@ -61,7 +61,7 @@ pub fn metrics() -> impl Iterator<Item = &'static Metric> {
 
 fn every() -> impl Iterator<Item = &'static Metric> {
     let of_loads = loads::METRICS.iter().chain(loads::OF_TREE_OPERATIONS).chain(loads::OF_TREES);
-    let common = of_loads.chain(commands::METRICS);
+    let common = of_loads.chain(commands::METRICS).chain(ageing::METRICS);
     let of_devices = machine::metrics();
     common.chain(of_devices).chain(kinds().iter().flat_map(|kind| kind.metrics))
 }
@@ -82,6 +82,8 @@ pub struct MetricOwners {
     pub trees: bool,
     /// Commands.
     pub commands: bool,
+    /// A file system that is made old.
+    pub ageings: bool,
     /// Block devices under a stack.
     pub devices: bool,
     /// Layers of these kinds.
@@ -98,6 +100,7 @@ pub fn measured(id: &str) -> MetricOwners {
         tree_operations: among(loads::OF_TREE_OPERATIONS),
         trees: among(loads::OF_TREES),
         commands: among(commands::METRICS),
+        ageings: among(ageing::METRICS),
         devices: machine::metrics().any(|metric| metric.id == id),
         kinds: kinds.map(|kind| kind.name).collect(),
     }

@@ -7,8 +7,8 @@ use host::{Executor, StepError};
 use layers::step::Step;
 use layers::{ALLOCATED, Offer, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START};
 use results::model::{
-    CellRecord, CellState, CommandFigures, FillFigures, LoadSummary, Row, SampleRow, StageEdge,
-    StageRecord, StateFigures,
+    AgeingFigures, CellRecord, CellState, CommandFigures, FillFigures, LoadSummary, Row, SampleRow,
+    StageEdge, StageRecord, StateFigures,
 };
 use sys::interrupt::Level;
 
@@ -35,6 +35,7 @@ struct StageOutcome {
     load: Option<LoadSummary>,
     command: Option<CommandFigures>,
     fill: Option<FillFigures>,
+    ageing: Option<AgeingFigures>,
     state: Option<StateFigures>,
     stop: Option<Stop>,
     /// The first step that is left to the machine that boots now.
@@ -289,7 +290,7 @@ impl<'a> Running<'a> {
             }
         };
         self.edge(index, stage, Some(end_ns));
-        let StageOutcome { load, command, fill, state, stop, .. } =
+        let StageOutcome { load, command, fill, ageing, state, stop, .. } =
             outcome.unwrap_or_else(StageOutcome::stopped);
         let stop = stop.or(injected.map(Stop::Failed));
         let error = match &stop {
@@ -298,7 +299,16 @@ impl<'a> Running<'a> {
         };
         let end_ns = Some(end_ns);
         let begun = stage.begun(index, start_ns);
-        self.record.stages.push(StageRecord { end_ns, load, command, fill, state, error, ..begun });
+        self.record.stages.push(StageRecord {
+            end_ns,
+            load,
+            command,
+            fill,
+            ageing,
+            state,
+            error,
+            ..begun
+        });
         self.scene.recorder.record(&self.record);
         stop.map_or(Ok(StageEnd::Over { is_read }), Err)
     }

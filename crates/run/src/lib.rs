@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod admission;
+mod ageing;
 mod asked;
 mod cell;
 pub mod clean;

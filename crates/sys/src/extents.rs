@@ -3,13 +3,15 @@
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 
 // <linux/fs.h>, <linux/fiemap.h>
 const FS_IOC_FIEMAP: libc::c_ulong = 0xc020_660b;
 const LAST: u32 = 0x1;
-/// The place is not known yet, or not one of the disk's own: unknown, waiting to be allocated, among the file system's own data.
-const NOWHERE: u32 = 0x2 | 0x4 | 0x200;
+/// The place is not known yet: unknown, waiting to be allocated.
+const WAITING: u32 = 0x2 | 0x4;
+/// Bytes that lie among the file system's own data, in no block of the file's.
+const INLINE: u32 = 0x200;
 const ENCODED: u32 = 0x8;
 const UNWRITTEN: u32 = 0x800;
 const SHARED: u32 = 0x2000;
@@ -23,8 +25,19 @@ pub struct Extent {
     pub range: Range<u64>,
     /// Nothing was written to the space yet, and it reads as zeros.
     pub unwritten: bool,
-    /// Its place, if other extents lie there too (`cp --reflink`, snapshots).
-    pub shared: Option<Place>,
+    /// Its place; `None` where it has none of its own.
+    pub place: Option<Place>,
+    /// Other extents lie there too (`cp --reflink`, snapshots).
+    pub shared: bool,
+    /// It waits to be written, and gets its place then.
+    pub waiting: bool,
+}
+
+impl Extent {
+    /// Returns the place of what was written, if others share it.
+    pub fn shared_place(&self) -> Option<Place> {
+        self.place.filter(|_| self.shared && !self.unwritten)
+    }
 }
 
 /// The place of an extent in its file system.
@@ -48,12 +61,19 @@ struct Found {
 }
 
 impl Found {
-    /// The place of what begins at this byte of the file, if it is shared.
-    fn place(&self, from: u64) -> Option<Place> {
-        let encoded = self.flags & ENCODED != 0;
-        let into = if encoded { 0 } else { from - self.logical };
-        let known = self.flags & SHARED != 0 && self.flags & (NOWHERE | UNWRITTEN) == 0;
-        known.then_some(Place { offset: self.physical + into, encoded })
+    /// The part of it that is `range`.
+    fn part(&self, range: Range<u64>) -> Extent {
+        let is = |flag| self.flags & flag != 0;
+        let encoded = is(ENCODED);
+        let into = if encoded { 0 } else { range.start - self.logical };
+        let placed = !is(WAITING | INLINE);
+        Extent {
+            range,
+            unwritten: is(UNWRITTEN),
+            place: placed.then_some(Place { offset: self.physical.saturating_add(into), encoded }),
+            shared: is(SHARED),
+            waiting: is(WAITING),
+        }
     }
 }
 
@@ -68,12 +88,27 @@ struct Question {
     found: [Found; AT_ONCE],
 }
 
-/// The extents of a part of a file, in order; what lies between them are holes. Space for data that waits in the page cache is
+/// Returns the extents of a part of a file, in order; what lies between them are holes. Space for data that waits in the page cache is
 /// among them. Nothing is written for it: see FIEMAP. Fails where the file system does not tell.
 pub fn extents(file: &File, part: Range<u64>) -> io::Result<Vec<Extent>> {
     let mut all = Vec::new();
+    each_extent(file, part, |extent| {
+        all.push(extent);
+        true
+    })?;
+    Ok(all)
+}
+
+/// Gives the same extents one after the other, as long as `take` wants more.
+pub fn each_extent(
+    file: impl AsFd,
+    part: Range<u64>,
+    mut take: impl FnMut(Extent) -> bool,
+) -> io::Result<()> {
+    let file = file.as_fd();
     let mut at = part.start;
     while at < part.end {
+        let before = at;
         let mut question = Question {
             start: at,
             length: part.end - at,
@@ -93,16 +128,17 @@ pub fn extents(file: &File, part: Range<u64>) -> io::Result<Vec<Extent>> {
             let range = one.logical.max(at)..one.logical.saturating_add(one.length).min(part.end);
             if range.start < range.end {
                 at = range.end;
-                let unwritten = one.flags & UNWRITTEN != 0;
-                all.push(Extent { shared: one.place(range.start), range, unwritten });
+                if !take(one.part(range)) {
+                    return Ok(());
+                }
             }
         }
         let last = found.last().is_none_or(|one| one.flags & LAST != 0);
-        if last || found.len() < AT_ONCE {
+        if last || found.len() < AT_ONCE || at == before {
             break;
         }
     }
-    Ok(all)
+    Ok(())
 }
 
 #[cfg(test)]
@@ -131,6 +167,8 @@ mod tests {
         assert!((0..pieces).all(|piece| holds(piece << 18)));
         assert!(extents(file, 60 << 20..64 << 20).unwrap().is_empty());
         let first = extents(file, 1024..2048).unwrap();
-        assert_eq!(first, [Extent { range: 1024..2048, unwritten: false, shared: None }]);
+        let first: Vec<_> =
+            first.iter().map(|one| (one.range.clone(), one.unwritten, one.shared)).collect();
+        assert_eq!(first, [(1024..2048, false, false)]);
     }
 }

@@ -11,6 +11,7 @@ pub mod cpu;
 pub mod denied;
 pub mod dm;
 pub mod extents;
+pub mod free_space;
 pub mod identity;
 pub mod input;
 pub mod interrupt;

@@ -160,7 +160,7 @@ fn same(dedupe: estimate::RecordDedupe) -> String {
 }
 
 /// `1 file`, `2 files`.
-fn counted(n: u64, one: &str, many: &str) -> String {
+pub(super) fn counted(n: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(n), if n == 1 { one } else { many })
 }
 

@@ -52,6 +52,7 @@ fn errors_tell_of_paths_and_of_what_was_typed_in_characters_that_can_be_shown() 
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let typed = format!("--{HOSTILE}");
     told(dir.path(), 2, &["estimate", HOSTILE]);
+    told(dir.path(), 2, &["age", HOSTILE]);
     told(dir.path(), 2, &["show", HOSTILE]);
     told(dir.path(), 2, &["report", HOSTILE, "-o", "page.html"]);
     told(dir.path(), 2, &["report", "x", "-o", &format!("no/{HOSTILE}")]);

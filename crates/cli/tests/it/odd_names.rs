@@ -69,6 +69,7 @@ const CALLS: &[(&str, i32)] = &[
     ("load @/new=100 --ops write=100 --passes 1 --verify-state @/state --verify both", 0),
     ("show @/ios", 0),
     ("estimate @ --json", 0),
+    ("age @ --json", 0),
     ("estimate @/new -o @/estimate.html --profile @/profile", 0),
     ("load @/new --ops write=100 --passes 1 --content-profile @/profile", 0),
     ("disk bench hdd --duration 1s --trace @/trace", 0),

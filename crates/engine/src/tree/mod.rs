@@ -3,6 +3,7 @@
 //! The stream decides, and knows what is there after each operation; a worker makes the calls and tells what came of them. Calls that change
 //! names are blocking ones, one thread for each worker: a ring hands them to threads of the kernel, which costs more than it saves.
 
+mod ageing;
 mod calls;
 mod ends;
 mod leaves;
@@ -14,6 +15,7 @@ mod run;
 mod worker;
 mod writer;
 
+pub use ageing::{AgeingEnd, OwnFiles, ReadRate};
 pub use load::{TreeLoad, TreeStop};
 pub use place::examine;
 pub use rest::foretold;

@@ -80,7 +80,7 @@ type Settled = (Place, Range<u64>, Vec<Range<u64>>);
 /// The shared extents of a part of a file. Where it cannot be told which pages wait to be written, they are written first.
 fn settled(file: &File, part: Range<u64>) -> io::Result<Vec<Settled>> {
     let mut found = extents(file, part.clone())?;
-    if found.iter().all(|extent| extent.shared.is_none()) {
+    if found.iter().all(|extent| extent.shared_place().is_none()) {
         return Ok(Vec::new());
     }
     let told = sys::cached::unsaved(file, part.start, part.end - part.start).is_some();
@@ -88,7 +88,8 @@ fn settled(file: &File, part: Range<u64>) -> io::Result<Vec<Settled>> {
         file.sync_data()?;
         found = extents(file, part)?;
     }
-    let shared = found.into_iter().filter_map(|extent| Some((extent.shared?, extent.range)));
+    let shared =
+        found.into_iter().filter_map(|extent| Some((extent.shared_place()?, extent.range)));
     let settled = shared.map(|(place, range)| {
         let parts = if told { clean(file, range.clone()) } else { vec![range.clone()] };
         (place, range, parts)

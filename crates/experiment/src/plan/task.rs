@@ -21,6 +21,8 @@ pub enum Task {
     Fill(FillPlan),
     /// A load of a tree of files on the target.
     Tree(Box<TreePlan>),
+    /// The file system at the target is made old.
+    Age(Box<AgeingPlan>),
     /// Blocks of a device go to the target.
     Copy(CopyPlan),
     /// A program works on the target.
@@ -73,6 +75,47 @@ pub struct TreePlan {
     pub interval: Nanos,
     /// Name of its directory in that of the target.
     pub folder: String,
+}
+
+/// A file system that is made old, in a directory of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AgeingPlan {
+    /// Files that grow in turn.
+    pub files: u64,
+    /// Bytes that each grows by in a round.
+    pub append: Bytes,
+    /// Rounds, each with one flush.
+    pub rounds: u64,
+    /// Runs of a file, on average, after which rounds end.
+    pub runs_per_file: Option<f64>,
+    /// Bytes written after which rounds end.
+    pub bytes: Option<Bytes>,
+    /// The time after which rounds end.
+    pub duration: Option<Nanos>,
+    /// Removes every second file after the rounds.
+    pub thin_out: bool,
+    /// Fills the file system then, to so many percent.
+    pub fill_percent: Option<f64>,
+    /// Size of a file that fills it.
+    pub fill_file: Bytes,
+    /// Bytes that are read, at most, of each kind of file.
+    pub read: Bytes,
+    /// Content of what is written.
+    pub content: content::ContentSpec,
+    /// Name of its directory in that of the target.
+    pub folder: String,
+}
+
+impl AgeingPlan {
+    /// Returns what one file comes to in all rounds.
+    pub fn file_bytes(&self) -> Bytes {
+        Bytes(self.append.0.saturating_mul(self.rounds))
+    }
+
+    /// Returns what all files that grow come to.
+    pub(crate) fn grown_bytes(&self) -> Bytes {
+        Bytes(self.file_bytes().0.saturating_mul(self.files))
+    }
 }
 
 /// A state that a layer is to be in when its stage ends.

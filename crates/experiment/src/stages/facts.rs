@@ -8,7 +8,7 @@ use workload::LoadSpec;
 use crate::cache_bounds;
 use crate::devices::Devices;
 use crate::graph::StackPlan;
-use crate::plan::{Aim, CommandPlan, FillPlan, Rounds, StagePlan, Task};
+use crate::plan::{AgeingPlan, Aim, CommandPlan, FillPlan, Rounds, StagePlan, Task};
 use crate::state;
 
 /// The stage as results keep it, of this stack on these devices.
@@ -67,6 +67,7 @@ fn done(stage: &StagePlan, on: &str) -> String {
         Task::Tree(plan) => {
             format!("{} on a tree of {} names{on}", plan.spec.ops, plan.spec.files)
         }
+        Task::Age(plan) => format!("{}{on}", aged(plan)),
         Task::Copy(copy) => {
             format!("{} of {}, writes of {}{on}", copy.bytes, copy.role, copy.block)
         }
@@ -79,6 +80,25 @@ fn done(stage: &StagePlan, on: &str) -> String {
             steps.iter().map(|step| step.action.show()).collect::<Vec<_>>().join("; ")
         }
     }
+}
+
+/// Returns what an ageing does, in words.
+fn aged(plan: &AgeingPlan) -> String {
+    let ends = [
+        plan.runs_per_file.map(|runs| format!("{runs} runs a file")),
+        plan.bytes.map(|bytes| bytes.to_string()),
+        plan.duration.map(|time| time.to_string()),
+    ];
+    let ends: Vec<_> = ends.into_iter().flatten().collect();
+    let ends = if ends.is_empty() { String::new() } else { format!(" (or {})", ends.join(", ")) };
+    let thinned = if plan.thin_out { ", then every second is removed" } else { "" };
+    let filled = plan.fill_percent.map_or(String::new(), |percent| {
+        format!(", then files of {} until {percent} % are used", plan.fill_file)
+    });
+    format!(
+        "{} files grow by {} in turn, {} rounds{ends} with a flush each{thinned}{filled}; at most {} of each are read, before of fresh ones",
+        plan.files, plan.append, plan.rounds, plan.read
+    )
 }
 
 /// Returns what a fill does, in words.

@@ -8,8 +8,8 @@ use super::task::StageKind;
 use crate::diagnostic::{Diagnostic, Mend, among, nearest};
 use crate::document::Table;
 use crate::{
-    action, allocation, command, copy, crash, drive, fill, layout, reboot, restart, state, steps,
-    tree_load,
+    action, ageing, allocation, command, copy, crash, drive, fill, layout, reboot, restart, state,
+    steps, tree_load,
 };
 
 const DO: Key = Key { name: "do", takes: "what the stage does", example: "\"load\"" };
@@ -20,6 +20,7 @@ const KINDS: &[StageKind] = &[
     layout::KIND,
     drive::KIND,
     tree_load::KIND,
+    ageing::KIND,
     fill::KIND,
     state::KIND,
     copy::KIND,

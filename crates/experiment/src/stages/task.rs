@@ -58,6 +58,11 @@ pub trait StageTask: CopyTask {
         false
     }
 
+    /// Tells whether it makes a file system old.
+    fn is_ageing(&self) -> bool {
+        false
+    }
+
     /// Returns every load that it drives.
     fn loads_mut(&mut self) -> Vec<&mut LoadSpec> {
         Vec::new()

@@ -90,9 +90,10 @@ impl Subject {
         let of_stage = |stage: &Stage| {
             of.loads && !stage.task.operations().is_empty()
                 || (of.trees || of.tree_operations) && stage.task.is_of_tree()
+                || of.ageings && stage.task.is_ageing()
                 || of.commands && (stage.task.picked().is_some() || timed(stage))
         };
-        let of_stages = of.loads || of.trees || of.tree_operations || of.commands;
+        let of_stages = of.loads || of.trees || of.tree_operations || of.ageings || of.commands;
         let has = of.devices
             || layers().any(|layer| of.kinds.contains(&layer.kind.as_str()))
             || measured.any(of_stage);
@@ -253,6 +254,7 @@ fn whose(of: &layers::MetricOwners) -> String {
         (of.loads, "loads"),
         (of.trees, "loads of trees"),
         (of.tree_operations, "operations on trees"),
+        (of.ageings, "ageings"),
         (of.commands, "commands"),
         (of.devices, "devices"),
     ];

@@ -106,6 +106,20 @@ fn every_key_of_every_layer_is_told_at_its_line_with_what_it_takes() {
 }
 
 #[test]
+fn every_key_of_an_ageing_is_told_at_its_line_with_what_it_takes() {
+    let keys = "files rounds append runs_per_file bytes duration thin_out fill fill_file read";
+    for key in keys.split(' ') {
+        let line = format!("{key} = [5]");
+        let needed = ["files = 5", "rounds = 6"].into_iter().filter(|own| !own.starts_with(key));
+        let needed = Vec::from_iter(needed).join("\n");
+        let stage = format!("[[stage]]\ndo = \"age\"\n{needed}\n{line}");
+        refused(&text(DEVICE, LAYER, LOAD, &stage), &line, key);
+    }
+    let none = "[[stage]]\ndo = \"age\"\nfiles = 0\nrounds = 6";
+    refused(&text(DEVICE, LAYER, LOAD, none), "files = 0", "files");
+}
+
+#[test]
 fn a_threshold_that_decides_nothing_is_refused_with_what_to_write() {
     for share in ["0%", "100%", "0.03"] {
         let more = format!("[[question]]\nmetric = \"iops\"\nthreshold = \"{share}\"");

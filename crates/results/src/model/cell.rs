@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CommandFigures, DeviceLatency, FillFigures, LoadSummary, MachineFacts, MachineLoad,
-    StageTraits, StateFigures,
+    AgeingFigures, CommandFigures, DeviceLatency, FillFigures, LoadSummary, MachineFacts,
+    MachineLoad, StageTraits, StateFigures,
 };
 
 /// The state of a cell.
@@ -116,6 +116,9 @@ pub struct StageRecord {
     /// The figures of its fill.
     #[serde(default)]
     pub fill: Option<FillFigures>,
+    /// The figures of its ageing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ageing: Option<AgeingFigures>,
     /// The outcome of bringing a layer to a state, where the stage had to.
     #[serde(default)]
     pub state: Option<StateFigures>,

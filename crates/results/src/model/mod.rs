@@ -1,5 +1,6 @@
 //! The parts of a result as plain data: facts, rows, summaries, findings.
 
+mod age;
 mod cell;
 mod command;
 mod content;
@@ -23,6 +24,7 @@ mod tree;
 mod verify;
 mod written;
 
+pub use age::{Age, AgeingFigures, Fragmented, FreeSpace, SizeClass, TreeAge};
 pub use cell::{CellRecord, CellState, LayerFigures, StageRecord, StepRecord};
 pub use command::CommandFigures;
 pub use content::{

@@ -8,6 +8,7 @@ use units::Nanos;
 use super::fill_stage::OnStack;
 use super::{Running, StageOutcome};
 use crate::Event;
+use crate::ageing::{self, AgeingOutcome};
 use crate::command::{self, CommandOutcome};
 use crate::fill;
 use crate::loader::Loader;
@@ -32,6 +33,12 @@ impl Running<'_> {
             Task::Command(planned) => {
                 loader.worked_on(stage);
                 self.command(stage, planned)
+            }
+            Task::Age(planned) => {
+                loader.worked_on(stage);
+                let done = ageing::run(self.scene, self.plan, (index, planned), self.executor);
+                let AgeingOutcome { figures, stop } = done;
+                Ok(StageOutcome { ageing: figures, stop, ..StageOutcome::default() })
             }
             Task::Fill(planned) => Ok(self.fill(index, planned, loader, watch)),
             Task::Load(_) | Task::Tree(_) | Task::Copy(_) => {

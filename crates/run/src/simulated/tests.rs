@@ -42,7 +42,7 @@ fn simulated(text: &str) -> Vec<CellRecord> {
         match &mut stage.task {
             Task::Load(load) => load.ios = Some(1000),
             Task::Fill(fill) => fill.by.ios = Some(1000),
-            Task::Tree(_) | Task::Copy(_) | Task::Command(_) | Task::Steps(_) => {}
+            Task::Tree(_) | Task::Age(_) | Task::Copy(_) | Task::Command(_) | Task::Steps(_) => {}
         }
     }
     let kept = Kept::default();
