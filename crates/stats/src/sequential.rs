@@ -12,7 +12,7 @@ pub const LOOKS: [u32; 5] = [5, 8, 12, 18, 27];
 
 /// The error of each look, the same at all of them (Pocock 1977), so small that all together are wrong in 5 % at these numbers of
 /// repeats (Jennison and Turnbull 1999, 2.4 and 7.2). Fewer looks are wrong less often.
-const LOOK_ERROR: f64 = 0.0135;
+pub(crate) const LOOK_ERROR: f64 = 0.0135;
 
 /// The question about two variants in one metric while repeats come in.
 #[derive(Debug, Clone, Copy)]
