@@ -173,7 +173,7 @@ impl Rules {
     }
 
     /// Pairs that are missing until the next look.
-    fn missing(&self, there: usize) -> u32 {
+    pub fn missing(&self, there: usize) -> u32 {
         let next = self.looks().find(|look| *look as usize > there);
         next.map_or(0, |look| look - there as u32)
     }
