@@ -43,7 +43,7 @@ pub struct Step {
 /// What a step says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Word {
+pub enum Decision {
     /// More pairs are needed.
     Open,
     /// As the good end is; of the good end beside itself: nothing differs that should not.
@@ -62,7 +62,7 @@ pub enum Word {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reading {
     /// What it says.
-    pub word: Word,
+    pub word: Decision,
     /// The candidate's value over the good end's, the mean of logarithms; `None` without a pair.
     pub ratio: Option<f64>,
     /// The interval of the ratio that leaves out a look's part of the error, 1.35 %; `None` below two pairs.
@@ -151,13 +151,13 @@ impl Rules {
     }
 
     /// Goes through the looks that are due, and says what the first one says that decides.
-    fn at_looks(&self, pairs: &[Pair], decide: impl Fn(f64, f64) -> Option<Word>) -> Reading {
+    fn at_looks(&self, pairs: &[Pair], decide: impl Fn(f64, f64) -> Option<Decision>) -> Reading {
         let mut reading = reading(&logarithms(pairs));
         for look in self.looks().take_while(|look| *look as usize <= pairs.len()) {
             let so_far = logarithms(pairs.get(..look as usize).unwrap_or(pairs));
             if so_far.is_empty() {
                 // A candidate that cannot run has no values later either.
-                reading.word = Word::Unclear;
+                reading.word = Decision::Unclear;
                 break;
             }
             let bounds = bounds(&so_far).filter(|_| so_far.len() >= LEAST_REPEATS);
@@ -166,7 +166,7 @@ impl Rules {
                 break;
             }
             if look as usize >= self.most.max(LEAST_REPEATS as u32) as usize {
-                reading.word = Word::Unclear;
+                reading.word = Decision::Unclear;
             }
         }
         reading
@@ -202,21 +202,21 @@ impl Side {
     }
 }
 
-fn one_sided(low: f64, high: f64, border: f64) -> Option<Word> {
+fn one_sided(low: f64, high: f64, border: f64) -> Option<Decision> {
     if low > border {
-        Some(Word::Bad)
+        Some(Decision::Bad)
     } else if high < border {
-        Some(Word::Good)
+        Some(Decision::Good)
     } else {
         None
     }
 }
 
-fn within(low: f64, high: f64, border: f64) -> Option<Word> {
+fn within(low: f64, high: f64, border: f64) -> Option<Decision> {
     if low > border || high < -border {
-        Some(Word::Bad)
+        Some(Decision::Bad)
     } else if -border < low && high < border {
-        Some(Word::Good)
+        Some(Decision::Good)
     } else {
         None
     }
@@ -241,7 +241,7 @@ fn bounds(logs: &[f64]) -> Option<(f64, f64)> {
 
 fn reading(logs: &[f64]) -> Reading {
     Reading {
-        word: Word::Open,
+        word: Decision::Open,
         ratio: (!logs.is_empty()).then(|| mean(logs).exp()),
         interval: bounds(logs).map(|(low, high)| (low.exp(), high.exp())),
         pairs: logs.len(),
@@ -302,11 +302,11 @@ impl Bisection {
             let (low, high) = side.worse(low, high);
             let half = (low + high) / 4.0;
             if low > zone && low > half {
-                Some(Word::Bad)
+                Some(Decision::Bad)
             } else if high < -zone {
-                Some(Word::Reversed)
+                Some(Decision::Reversed)
             } else if -zone < low && high < zone {
-                Some(Word::Alike)
+                Some(Decision::Alike)
             } else {
                 None
             }
@@ -317,7 +317,7 @@ impl Bisection {
     /// to differ.
     pub fn border(&self) -> Option<f64> {
         let ends = self.read_ends();
-        let decided = ends.after.filter(|_| ends.word == Word::Bad)?;
+        let decided = ends.after.filter(|_| ends.word == Decision::Bad)?;
         let pairs = self.pairs(Beside::BadEnd);
         let logs = logarithms(pairs.get(..decided as usize).unwrap_or(pairs));
         Some(mean(&logs).abs() / 2.0)
@@ -329,18 +329,18 @@ impl Bisection {
             let pairs = self.pairs(beside);
             let reading = self.read(beside);
             let outcome = match (beside, reading.word) {
-                (_, Word::Open) => return self.measure(beside),
-                (_, Word::Unclear) if logarithms(pairs).is_empty() => Outcome::NoValues(beside),
-                (Beside::BadEnd, Word::Alike | Word::Good) => Outcome::Alike,
-                (Beside::BadEnd, Word::Reversed) => Outcome::Reversed,
-                (Beside::BadEnd, Word::Unclear) => Outcome::Overlap,
-                (Beside::BadEnd, Word::Bad) | (_, Word::Good) => continue,
+                (_, Decision::Open) => return self.measure(beside),
+                (_, Decision::Unclear) if logarithms(pairs).is_empty() => Outcome::NoValues(beside),
+                (Beside::BadEnd, Decision::Alike | Decision::Good) => Outcome::Alike,
+                (Beside::BadEnd, Decision::Reversed) => Outcome::Reversed,
+                (Beside::BadEnd, Decision::Unclear) => Outcome::Overlap,
+                (Beside::BadEnd, Decision::Bad) | (_, Decision::Good) => continue,
                 _ => Outcome::Unsteady,
             };
             return Next::Ended(outcome);
         }
         let Range { start: good, end: bad } = self.between();
-        let open = |place: &usize| self.read(Beside::Candidate(*place)).word != Word::Unclear;
+        let open = |place: &usize| self.read(Beside::Candidate(*place)).word != Decision::Unclear;
         let middle = |place: &usize| (2 * place).abs_diff(good + bad);
         match (good + 1..bad).filter(open).min_by_key(middle) {
             Some(place) => self.measure(Beside::Candidate(place)),
@@ -362,8 +362,8 @@ impl Bisection {
         for step in &self.steps {
             let Beside::Candidate(place) = step.beside else { continue };
             match self.read(step.beside).word {
-                Word::Good => between.start = between.start.max(place),
-                Word::Bad => between.end = between.end.min(place),
+                Decision::Good => between.start = between.start.max(place),
+                Decision::Bad => between.end = between.end.min(place),
                 _ => {}
             }
         }

@@ -137,14 +137,14 @@ fn a_step_on_the_border_itself_errs_in_no_more_than_five_of_a_hundred() {
         let mut bad = [0; 3];
         for _ in 0..2_000 {
             let mut pairs: Vec<Pair> = Vec::new();
-            while RULES.read(&pairs, 0.1).word == Word::Open {
+            while RULES.read(&pairs, 0.1).word == Decision::Open {
                 let more = RULES.missing(pairs.len());
                 let pair = |_| Some((1.0, (-place - 0.07 * standard_normal(&mut rng)).exp()));
                 pairs.extend((0..more).map(pair));
             }
             match RULES.read(&pairs, 0.1).word {
-                Word::Good => bad[0] += 1,
-                Word::Bad => bad[1] += 1,
+                Decision::Good => bad[0] += 1,
+                Decision::Bad => bad[1] += 1,
                 _ => bad[2] += 1,
             }
         }
@@ -249,10 +249,10 @@ fn counts_that_never_change_are_decided_by_the_first_five_pairs() {
 fn a_step_that_lost_a_pair_waits_for_the_next_look() {
     let mut pairs: Vec<Pair> = vec![Some((100.0, 50.0)); 8];
     pairs[2] = None;
-    assert_eq!(RULES.read(&pairs[..5], 0.1).word, Word::Open);
+    assert_eq!(RULES.read(&pairs[..5], 0.1).word, Decision::Open);
     let all = RULES.read(&pairs, 0.1);
-    assert_eq!((all.word, all.after, all.pairs), (Word::Bad, Some(8), 7));
+    assert_eq!((all.word, all.after, all.pairs), (Decision::Bad, Some(8), 7));
     // With fewer allowed than the next look it cannot be decided.
     let five = Rules { most: 5, ..RULES };
-    assert_eq!(five.read(&pairs[..5], 0.1).word, Word::Unclear);
+    assert_eq!(five.read(&pairs[..5], 0.1).word, Decision::Unclear);
 }
