@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod architecture;
 #[cfg(test)]
+mod bisect;
+#[cfg(test)]
 mod by_hand;
 #[cfg(test)]
 mod caches;
