@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use experiment::Plan;
-use run::{ExperimentSource, RunRequest};
+use run::ExperimentSource;
 use stats::bisect::{Beside, Bisection, Next, Outcome, Pair};
 use sys::interrupt::{Interrupt, Level};
 use units::{Nanos, Percent};
@@ -18,7 +18,7 @@ use units::{Nanos, Percent};
 use crate::args::{BisectArgs, BisectListArgs};
 use crate::failure::Failure;
 use crate::terminal::{answer, json, say, say_text};
-use measure::{Bench, rules};
+use measure::{Bench, default_out, rules};
 use state::{Asked, Part, State};
 
 /// The share by which the ends differ at least, unless told otherwise.
@@ -123,12 +123,6 @@ fn begin(args: &BisectListArgs) -> Result<(Bench, State, PathBuf), Failure> {
     Ok((bench, state, out))
 }
 
-/// A directory named after the experiment and the time.
-fn default_out(experiment: &str) -> PathBuf {
-    let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
-    PathBuf::from(format!("{experiment}-bisect-{now}"))
-}
-
 /// Says how much there is to do, by the plan of one pair.
 fn plan_said(state: &State, pair: &Plan, out: &Path) {
     let Bisection { candidates, rules, .. } = state.bisection;
@@ -161,9 +155,4 @@ fn add(
     state.bisection.add(beside, pairs);
     state.parts.push(Part { beside, folder, repeats });
     Ok(())
-}
-
-/// What is asked of the experiment for its list.
-fn listed(only: &[String], scale: Option<&String>) -> RunRequest {
-    RunRequest { only: only.to_vec(), scale: scale.cloned(), ..RunRequest::once() }
 }

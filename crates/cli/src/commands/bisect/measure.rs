@@ -1,6 +1,6 @@
 //! The pairs of a step: a normal result of two variants, in the lab, on devices or simulated.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use analysis::{Analysis, Scope, analyse};
 use experiment::{Plan, Repeat, Trial};
@@ -9,7 +9,6 @@ use run::{Earlier, ExperimentSource, FULL, LAB, RunOutcome, RunRequest};
 use stats::bisect::{Pair, Rules};
 use units::{Better, Seed};
 
-use super::listed;
 use crate::args::{BisectFigureArgs, Common, Gates, LabRunArgs, RunArgs};
 use crate::choices::say_notes;
 use crate::commands::{lab, run as local};
@@ -239,6 +238,17 @@ impl Bench {
             }
         }
     }
+}
+
+/// A directory named after the experiment and the time.
+pub fn default_out(experiment: &str) -> PathBuf {
+    let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+    PathBuf::from(format!("{experiment}-bisect-{now}"))
+}
+
+/// What is asked of the experiment for its list.
+fn listed(only: &[String], scale: Option<&String>) -> RunRequest {
+    RunRequest { only: only.to_vec(), scale: scale.cloned(), ..RunRequest::once() }
 }
 
 /// Returns the experiment with the figure as a question, where it is none yet and there is room for one.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use analysis::{Unmoved, analyse};
 use serde_json::{Value, json as object};
-use stats::bisect::{Beside, Outcome, Pair, Reading, Word};
+use stats::bisect::{Beside, Decision, Outcome, Pair, Reading};
 use units::show::significant;
 
 use super::state::State;
@@ -53,14 +53,14 @@ pub fn shown(read: &Reading) -> String {
     format!("{}, {figure}, {pairs}", word(read.word))
 }
 
-fn word(word: Word) -> &'static str {
+fn word(word: Decision) -> &'static str {
     match word {
-        Word::Open => "open",
-        Word::Good => "good",
-        Word::Bad => "bad",
-        Word::Unclear => "cannot be decided",
-        Word::Alike => "alike",
-        Word::Reversed => "the bad end is the better one",
+        Decision::Open => "open",
+        Decision::Good => "good",
+        Decision::Bad => "bad",
+        Decision::Unclear => "cannot be decided",
+        Decision::Alike => "alike",
+        Decision::Reversed => "the bad end is the better one",
     }
 }
 

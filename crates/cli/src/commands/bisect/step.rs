@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use run::ExperimentSource;
 use serde_json::json as object;
-use stats::bisect::{Pair, Reading, Word};
+use stats::bisect::{Decision, Pair, Reading};
 use sys::interrupt::{Interrupt, Level};
 use units::Better;
 
-use super::measure::{Bench, rules};
+use super::measure::{Bench, default_out, rules};
 use super::said::{reading_of, shown};
 use crate::args::BisectStepArgs;
 use crate::failure::Failure;
@@ -47,7 +47,7 @@ fn decide(args: &BisectStepArgs) -> Result<u8, Failure> {
     bench.seed = figure.seed.unwrap_or(bench.seed);
     let rules = rules(figure, 0.0);
     let border = border(args.worse_by.fraction(), rules.better)?;
-    let out = args.out.clone().unwrap_or_else(|| super::default_out(&bench.facts().experiment));
+    let out = args.out.clone().unwrap_or_else(|| default_out(&bench.facts().experiment));
     std::fs::create_dir_all(&out).map_err(|error| {
         let message = format!("--out {} cannot be made: {error}", out.display());
         Failure::usage(message).with_help("name a directory that can be written")
@@ -58,7 +58,7 @@ fn decide(args: &BisectStepArgs) -> Result<u8, Failure> {
     let (mut pairs, mut folders): (Vec<Pair>, Vec<PathBuf>) = Default::default();
     let read = loop {
         let read = rules.read(&pairs, border);
-        if read.word != Word::Open {
+        if read.word != Decision::Open {
             break read;
         }
         let more = rules.missing(pairs.len());
@@ -78,8 +78,8 @@ fn decide(args: &BisectStepArgs) -> Result<u8, Failure> {
         json(&serde_json::to_string_pretty(&document).map_err(Failure::data)?);
     }
     Ok(match read.word {
-        Word::Good => 0,
-        Word::Bad => 1,
+        Decision::Good => 0,
+        Decision::Bad => 1,
         _ => SKIP,
     })
 }
