@@ -39,7 +39,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
 pub fn finish(done: Result<Result<ExitCode, Failure>, clap::Error>) -> ExitCode {
     let code = match done {
         Ok(done) => done.unwrap_or_else(|failure| failure.report()),
-        Err(error) => failure::command_line(&error),
+        Err(error) => commands::bisect::code_of(&error, failure::command_line(&error)),
     };
     // What went wrong otherwise says more than that nobody could read of it.
     match Failure::lost_output().map(|failure| failure.report()) {
@@ -80,6 +80,7 @@ fn command(command: &Command) -> Result<ExitCode, Failure> {
         Command::Unpack(args) => commands::pack::unpack(args),
         Command::Export(args) => commands::export::run(args),
         Command::Trend(args) => commands::trend::run(args),
+        Command::Bisect(args) => commands::bisect::run(args),
         Command::Doctor(args) => commands::doctor::run(args),
         Command::Explain(args) => commands::explain::run(args),
         Command::Catalogue(args) => commands::catalogue::run(args),

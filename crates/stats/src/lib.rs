@@ -8,6 +8,7 @@
 
 mod apart;
 mod autocorrelation;
+pub mod bisect;
 mod bootstrap;
 mod brunner_munzel;
 mod change_point;

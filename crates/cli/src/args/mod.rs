@@ -1,6 +1,7 @@
 //! What can be typed. Values are checked here as far as they can be checked alone.
 
 mod age;
+mod bisect;
 mod catalogue;
 mod clean;
 mod content;
@@ -24,6 +25,7 @@ use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
 pub use age::AgeArgs;
+pub use bisect::{BisectArgs, BisectFigureArgs, BisectListArgs, BisectStepArgs};
 pub use catalogue::CatalogueArgs;
 pub use clean::{CleanArgs, LayersArgs};
 pub use disk::{
@@ -51,7 +53,7 @@ pub use uvdo::{
 /// Exit codes, as `--help` shows them.
 const EXIT_CODES: &str = "\
 Exit codes: 0 ok; 1 a gate that was asked for did not hold (--strict, --fail-on); 2 usage; 3 the environment \
-lacks something (fathom doctor says what); 4 refused, to keep data safe; 5 incomplete data; 6 teardown failed; 130 interrupted.";
+lacks something (fathom doctor says what); 4 refused, to keep data safe; 5 incomplete data; 6 teardown failed; 7 nothing to bisect, 8 not decided (fathom bisect); 130 interrupted.";
 
 /// A performance laboratory for Linux storage layers that deduplicate, compress, thin-provision and cache.
 #[derive(Debug, Parser)]
@@ -87,6 +89,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Say what changed between results of one experiment, and between which: the same test on every release.
     Trend(TrendArgs),
+    /// Find what made a figure worse in a list of variants or kernels, or what mended it, and name it.
+    Bisect(Box<BisectArgs>),
     /// Pack a result into one file, which is read as it is.
     Pack(PackArgs),
     /// Make a directory of a packed result.

@@ -87,7 +87,7 @@ pub fn setting(text: &str) -> Result<(String, String), String> {
 }
 
 /// Reads `role=path`.
-fn role(text: &str) -> Result<(String, PathBuf), String> {
+pub fn role(text: &str) -> Result<(String, PathBuf), String> {
     match text.split_once('=') {
         Some((role, path)) if !role.is_empty() && !path.is_empty() => {
             Ok((role.to_owned(), path.into()))

@@ -1,6 +1,7 @@
 //! The commands, one file each: from arguments to calls of the libraries, and from their answers to text.
 
 pub mod age;
+pub mod bisect;
 pub mod catalogue;
 pub mod clean;
 pub mod compare;

@@ -7,7 +7,9 @@ use std::sync::{Arc, Mutex};
 use experiment::Plan;
 use results::model::Accelerator;
 use run::local::{self, LocalMachine};
-use run::{AdmissionError, DeviceOffer, ExperimentSource, FULL, RunRequest, Start};
+use run::{
+    AdmissionError, DeviceOffer, Earlier, ExperimentSource, FULL, RunOutcome, RunRequest, Start,
+};
 use sys::interrupt::Interrupt;
 
 use super::lab::with;
@@ -20,15 +22,32 @@ use crate::terminal::say;
 pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let source = ExperimentSource::find(&args.common.experiment)?.with(&args.common.set);
     let earlier = earlier(&args.common)?;
+    let asked = asked(&args.common, earlier.as_ref());
     // Composed once without devices, so that a mistake in the file is found before any device is looked at.
-    let mut paper = asked(&args.common, earlier.as_ref()).plan(&source, FULL)?;
-    say_notes(args.common.scale.as_deref(), &paper);
+    let mut paper = asked.clone().plan(&source, FULL)?;
+    say_about(args.common.scale.as_deref(), &mut paper);
+    let (outcome, out) = execute(args, &source, (asked, paper), earlier)?;
+    super::ends::conclude(outcome, &out, &args.common)
+}
+
+/// Says what is to be known of the experiment on this machine, and leaves out of its plan what has no effect here.
+pub fn say_about(scale: Option<&str>, paper: &mut Plan) {
+    say_notes(scale, paper);
     for (role, keys) in paper.on_own_devices() {
         let keys = keys.join(", ");
         say(&format!(
             "note: {role} is a device of its own here, where these keys have no effect: {keys}; fathom lab run makes disks as they say"
         ));
     }
+}
+
+/// Runs what is asked of the experiment in `source`, as planned on `paper`, without devices; how it ended, and where the result is.
+pub fn execute(
+    args: &RunArgs,
+    source: &ExperimentSource,
+    (asked, paper): (RunRequest, Plan),
+    earlier: Option<Earlier>,
+) -> Result<(RunOutcome, PathBuf), Failure> {
     let out = result_directory(&args.common, &paper)?;
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
@@ -37,20 +56,18 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let (plan, machine, claimed) = if args.simulate {
         (paper, LocalMachine::Simulated { pace: args.pace }, run::ClaimedDevices::default())
     } else {
-        let claimed =
-            admit(args, &source, &paper).map_err(|failure| match &args.common.resume {
-                // What holds a device may be what the killed run made on it.
-                Some(dir) => failure.or(&format!("fathom clean {}", dir.display())),
-                None => failure,
-            })?;
-        let asked = asked(&args.common, earlier.as_ref());
+        let claimed = admit(args, source, &paper).map_err(|failure| match &args.common.resume {
+            // What holds a device may be what the killed run made on it.
+            Some(dir) => failure.or(&format!("fathom clean {}", dir.display())),
+            None => failure,
+        })?;
         let asked = RunRequest { seed: Some(paper.seed), sizes: claimed.sizes.clone(), ..asked };
         let corpora = crate::corpora::made(&paper.needs, &interrupt)?;
         let made = corpora.iter().map(|(name, held)| (name.clone(), held.path.clone())).collect();
         held = corpora;
         let (devices, claims) = (claimed.devices.clone(), claimed.claimed());
         let machine = LocalMachine::Real { devices, claimed: claims, made };
-        let mut plan = asked.plan(&source, FULL)?;
+        let mut plan = asked.plan(source, FULL)?;
         plan.on_own_devices();
         (plan, machine, claimed)
     };
@@ -77,7 +94,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let outcome = local::run(&plan, &machine, &args.common.inject, ledger, quiet, &interrupt);
     drop(held);
     with(&view, |v| v.close());
-    super::ends::conclude(outcome?, &out, &args.common)
+    Ok((outcome?, out))
 }
 
 /// The devices of the plan, ours until they are dropped; prints whole identities.

@@ -5,6 +5,8 @@ mod age;
 #[cfg(test)]
 mod architecture;
 #[cfg(test)]
+mod bisect;
+#[cfg(test)]
 mod by_hand;
 #[cfg(test)]
 mod caches;

@@ -1,0 +1,158 @@
+//! `fathom bisect`: which variant or kernel of a list made a figure worse, or mended it.
+
+mod list;
+mod measure;
+mod said;
+mod state;
+mod step;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use experiment::Plan;
+use run::ExperimentSource;
+use stats::bisect::{Beside, Bisection, Next, Outcome, Pair};
+use sys::interrupt::{Interrupt, Level};
+use units::{Nanos, Percent};
+
+use crate::args::{BisectArgs, BisectListArgs};
+use crate::failure::Failure;
+use crate::terminal::{answer, json, say, say_text};
+use measure::{Bench, default_out, rules};
+use state::{Asked, Part, State};
+
+/// The share by which the ends differ at least, unless told otherwise.
+const THRESHOLD: f64 = 0.03;
+/// Exit code where there is nothing to bisect.
+const NOTHING: u8 = 7;
+/// Exit code where several are left that could not be decided.
+const UNDECIDED: u8 = 8;
+
+pub fn run(args: &BisectArgs) -> Result<ExitCode, Failure> {
+    match args {
+        BisectArgs::Step(step) => Ok(step::run(step)),
+        BisectArgs::List(list) => hunt(list),
+    }
+}
+
+/// The exit code of a command line that is wrong: `git bisect run` takes 2 of a step for a bad candidate.
+pub fn code_of(error: &clap::Error, code: ExitCode) -> ExitCode {
+    let words = crate::args::words();
+    let step = words.windows(2).any(|two| two[0] == "bisect" && two[1] == "step");
+    if step && error.use_stderr() { ExitCode::from(step::STOP) } else { code }
+}
+
+/// Measures until the list is decided, or somebody wishes to stop.
+fn hunt(args: &BisectListArgs) -> Result<ExitCode, Failure> {
+    let (bench, mut state, out) = begin(args)?;
+    let interrupt = Interrupt::new();
+    interrupt.on_signals().map_err(Failure::environment)?;
+    let outcome = loop {
+        let (beside, pairs) = match state.bisection.next() {
+            Next::Ended(outcome) => break Some(outcome),
+            Next::Measure { beside, pairs } => (beside, pairs),
+        };
+        if interrupt.level() != Level::None {
+            break None;
+        }
+        let folder = state.folder(beside);
+        say(&said::announced(&state, beside, pairs));
+        let other = state.other(beside);
+        let measured = bench.measure(other, pairs, &folder, &out)?;
+        let Some(measured) = measured else { break None };
+        add(&mut state, &bench, (beside, folder, pairs), &measured)?;
+        state.write(&out)?;
+        say(&said::read(&state, beside));
+    };
+    let unmoved = said::unmoved(&state, &out);
+    if args.figure.json {
+        let document = said::document(&state, outcome.as_ref(), &unmoved, &out);
+        say_text(&said::text(&state, outcome.as_ref(), &unmoved, &out));
+        json(&serde_json::to_string_pretty(&document).map_err(Failure::data)?);
+    } else {
+        answer(&said::text(&state, outcome.as_ref(), &unmoved, &out));
+    }
+    Ok(ExitCode::from(match outcome {
+        Some(Outcome::Named(_)) => 0,
+        Some(Outcome::OneOf(_)) => UNDECIDED,
+        Some(Outcome::NoValues(_)) => 5,
+        Some(_) => NOTHING,
+        None => 130,
+    }))
+}
+
+/// Finds the experiment, the list and how far an earlier call of the same command came; says what is about to happen.
+fn begin(args: &BisectListArgs) -> Result<(Bench, State, PathBuf), Failure> {
+    let figure = &args.figure;
+    if args.kernels.len() == 1 {
+        let help = "name two kernels at least, with commas between them, the oldest first";
+        return Err(Failure::usage("--kernels names one kernel").with_help(help));
+    }
+    let lab = figure.lab || !args.kernels.is_empty();
+    let source = ExperimentSource::find(&figure.experiment)?;
+    let allowed = figure.allow_commands || source.is_shipped();
+    let source = source.on(&args.kernels, &figure.set);
+    let mut bench = Bench::new(figure, source, lab, allowed, &args.only)?;
+    let candidates = list::candidates(&bench.facts().variants, args)?;
+    bench.good = candidates.first().cloned().unwrap_or_default();
+    let asked = Asked {
+        experiment: bench.source.text.clone(),
+        measured: bench.place().to_owned(),
+        scale: figure.scale.clone(),
+        figure: bench.asked.clone(),
+        candidates,
+        fixed: args.fixed,
+        rules: rules(figure, args.threshold.map_or(THRESHOLD, Percent::fraction)),
+    };
+    let out = args.out.clone().unwrap_or_else(|| default_out(&bench.facts().experiment));
+    let state = match State::open(&out, &asked, figure.seed)? {
+        Some(state) => state,
+        None => {
+            let bisection = Bisection::new(asked.candidates.len(), asked.fixed, asked.rules);
+            let seed = figure.seed.unwrap_or_else(run::fresh_seed).0;
+            State { fathom_bisection: state::SCHEMA, asked, seed, bisection, parts: Vec::new() }
+        }
+    };
+    bench.seed = units::Seed(state.seed);
+    let pair = bench.plan_beside(state.other(Beside::BadEnd), 1)?;
+    plan_said(&state, &pair, &out);
+    std::fs::create_dir_all(&out).map_err(|error| {
+        let message = format!("--out {} cannot be made: {error}", out.display());
+        Failure::usage(message).with_help("name a directory that can be written")
+    })?;
+    Ok((bench, state, out))
+}
+
+/// Says how much there is to do, by the plan of one pair.
+fn plan_said(state: &State, pair: &Plan, out: &Path) {
+    let Bisection { candidates, rules, .. } = state.bisection;
+    let steps = 2 + u64::from(Bisection::new(candidates, false, rules).steps_left());
+    let all = |pairs: u32| Nanos(pair.takes().1.0.saturating_mul(steps * u64::from(pairs)));
+    let commands = if pair.has_commands() { ", and the time of the commands" } else { "" };
+    say(&format!(
+        "{}: {candidates} candidates, about {steps} measurements (both ends, the good end beside itself, the steps) of 5 to {} pairs, {} to {}{commands}; \
+         seed {}; results in {}",
+        pair.facts.experiment,
+        rules.most,
+        all(5),
+        all(rules.most),
+        units::Seed(state.seed),
+        out.display(),
+    ));
+    if !state.parts.is_empty() {
+        say(&format!("{} results of an earlier call are kept", state.parts.len()));
+    }
+}
+
+/// Adds the pairs of a result to what is known.
+fn add(
+    state: &mut State,
+    bench: &Bench,
+    (beside, folder, repeats): (Beside, String, u32),
+    measured: &measure::Measured,
+) -> Result<(), Failure> {
+    let pairs: Vec<Pair> = bench.pairs(measured, repeats)?;
+    state.bisection.add(beside, pairs);
+    state.parts.push(Part { beside, folder, repeats });
+    Ok(())
+}

@@ -1,0 +1,310 @@
+//! The pairs of a step: a normal result of two variants, in the lab, on devices or simulated.
+
+use std::path::{Path, PathBuf};
+
+use analysis::{Analysis, Scope, analyse};
+use experiment::{Plan, Repeat, Trial};
+use results::model::{AskedMetric, CellState, PlanFacts};
+use run::{Earlier, ExperimentSource, FULL, LAB, RunOutcome, RunRequest};
+use stats::bisect::{Pair, Rules};
+use units::{Better, Seed};
+
+use crate::args::{BisectFigureArgs, Common, Gates, LabRunArgs, RunArgs};
+use crate::choices::say_notes;
+use crate::commands::{lab, run as local};
+use crate::failure::Failure;
+
+/// Names of the good one beside itself: the experiment may use the first itself.
+const AGAIN: [&str; 2] = ["again", "again-beside-itself"];
+/// The most questions of an experiment.
+const MOST_QUESTIONS: usize = 6;
+
+/// The experiment, the figure, and where pairs are measured.
+pub struct Bench {
+    figure: BisectFigureArgs,
+    lab: bool,
+    allowed: bool,
+    paper: Plan,
+    pub source: ExperimentSource,
+    /// The figure that tells good from bad.
+    pub asked: AskedMetric,
+    /// Name of the good end.
+    pub good: String,
+    pub seed: Seed,
+}
+
+/// A result, with the names of its two variants.
+pub struct Measured {
+    analysis: Analysis,
+    names: [String; 2],
+}
+
+/// How steps are judged by this figure.
+pub fn rules(figure: &BisectFigureArgs, threshold: f64) -> Rules {
+    let better = layers::metric(&figure.metric).map_or(Better::Neither, |metric| metric.better);
+    Rules { better, threshold, most: figure.repeat }
+}
+
+impl Bench {
+    /// Plans the list, with the figure as a question; a mistake in either is found here.
+    pub fn new(
+        figure: &BisectFigureArgs,
+        source: ExperimentSource,
+        lab: bool,
+        allowed: bool,
+        only: &[String],
+    ) -> Result<Self, Failure> {
+        let usual = if lab { LAB } else { FULL };
+        let plan =
+            |source: &ExperimentSource| listed(only, figure.scale.as_ref()).plan(source, usual);
+        if !lab && !figure.simulate && figure.device.is_empty() && figure.destroy_data.is_empty() {
+            let message = "Nothing says where to measure";
+            return Err(Failure::usage(message).with_help(
+                "add --device ROLE=PATH or --destroy-data ROLE=PATH for each device of the experiment, --lab for the lab, or --simulate",
+            ));
+        }
+        let mut paper = plan(&source)?;
+        let source = with_question(source, figure, &paper);
+        // What is wrong with the figure is told as of a question of the file.
+        plan(&source)?;
+        if lab {
+            say_notes(figure.scale.as_deref(), &paper);
+        } else {
+            local::say_about(figure.scale.as_deref(), &mut paper);
+        }
+        let BisectFigureArgs { metric, stage, operation, layer, .. } = figure.clone();
+        let asked = AskedMetric { metric, stage, operation, layer, threshold: 0.0 };
+        let (figure, good, seed) = (figure.clone(), String::new(), paper.seed);
+        Ok(Self { figure, lab, allowed, paper, source, asked, good, seed })
+    }
+
+    /// The plan's facts of the whole list.
+    pub fn facts(&self) -> &PlanFacts {
+        &self.paper.facts
+    }
+
+    /// The word for where it is measured.
+    pub fn place(&self) -> &'static str {
+        match (self.lab, self.figure.simulate) {
+            (true, _) => "lab",
+            (_, true) => "simulated",
+            _ => "devices",
+        }
+    }
+
+    /// The name of what is beside the good end.
+    fn beside(&self, other: Option<&str>) -> String {
+        let taken = |name: &&&str| !self.facts().variants.iter().any(|v| v.name == **name);
+        let again = || (*AGAIN.iter().find(taken).unwrap_or(&AGAIN[0])).to_owned();
+        other.map_or_else(again, str::to_owned)
+    }
+
+    /// What is asked of the experiment: the good end and `other` so often; `None` for the good end once more.
+    fn request(&self, other: Option<&str>, repeats: u32, seed: Seed) -> RunRequest {
+        let name = self.beside(other);
+        let stage = self.asked.stage.clone();
+        let first = || self.facts().measured_stages().first().map(|name| (*name).to_owned());
+        let stage = stage.or_else(first).unwrap_or_default();
+        let of = self.good.clone();
+        let (trial, only) = match other {
+            None => (Some(Trial { of, name, set: String::new(), stage }), Vec::new()),
+            Some(_) => (None, vec![of, name]),
+        };
+        let (seed, repeat) = (Some(seed), Some(Repeat::Fixed(repeats)));
+        RunRequest {
+            seed,
+            repeat,
+            scale: self.figure.scale.clone(),
+            only,
+            trial,
+            ..RunRequest::default()
+        }
+    }
+
+    /// The plan of so many repeats.
+    pub fn plan_beside(&self, other: Option<&str>, repeats: u32) -> Result<Plan, Failure> {
+        let usual = if self.lab { LAB } else { FULL };
+        Ok(self.request(other, repeats, self.seed).plan(&self.source, usual)?)
+    }
+
+    /// Measures so many pairs into a folder of `out`, or goes on with one that was cut off there; `None` when somebody wished to stop.
+    pub fn measure(
+        &self,
+        other: Option<&str>,
+        repeats: u32,
+        folder: &str,
+        out: &Path,
+    ) -> Result<Option<Measured>, Failure> {
+        let dir = out.join(folder);
+        let names = [self.good.clone(), self.beside(other)];
+        let begun = match found(&dir)? {
+            Found::Ended(set) => {
+                if set.experiment_toml.as_deref() != Some(self.source.text.as_str()) {
+                    let message = format!("{} is a result of another experiment", dir.display());
+                    return Err(Failure::usage(message)
+                        .with_help("name another directory with --out, or remove that result"));
+                }
+                return Ok(Some(Measured { analysis: analyse(&set), names }));
+            }
+            Found::Begun => true,
+            Found::Nothing => false,
+        };
+        let earlier = begun.then(|| Earlier::open(&dir)).transpose()?;
+        let asked = self.request(other, repeats, self.seed.derive(folder));
+        let outcome = match self.execute(asked.going_on(earlier.as_ref()), earlier, &dir) {
+            Err(failure) if failure.is_interrupt() => return Ok(None),
+            ended => ended?,
+        };
+        match outcome {
+            RunOutcome::Interrupted => Ok(None),
+            RunOutcome::TeardownFailed => {
+                let message = format!("The run in {} left something behind", dir.display());
+                Err(Failure::teardown(message).with_help(format!(
+                    "fathom clean {} says what, and takes it down",
+                    dir.display()
+                )))
+            }
+            RunOutcome::Complete | RunOutcome::Incomplete => {
+                let analysis = analyse(&results::open(&dir)?);
+                Ok(Some(Measured { analysis, names }))
+            }
+        }
+    }
+
+    fn execute(
+        &self,
+        asked: RunRequest,
+        earlier: Option<Earlier>,
+        dir: &Path,
+    ) -> Result<RunOutcome, Failure> {
+        let figure = &self.figure;
+        let place = |wanted: bool| wanted.then(|| dir.to_owned());
+        let common = Common {
+            experiment: figure.experiment.clone(),
+            out: place(earlier.is_none()),
+            resume: place(earlier.is_some()),
+            repeat: None,
+            quiet: figure.quiet,
+            scale: figure.scale.clone(),
+            only: Vec::new(),
+            set: Vec::new(),
+            seed: None,
+            json: false,
+            gates: Gates::default(),
+            inject: Vec::new(),
+        };
+        if self.lab {
+            let machine = figure.machine.clone();
+            let args = LabRunArgs {
+                common,
+                machine,
+                kernel: Vec::new(),
+                keep_disks: None,
+                deadline: None,
+            };
+            let plan = asked.plan(&self.source, LAB)?;
+            return Ok(lab::execute_plan(&args, &self.source, &plan, earlier)?.0);
+        }
+        let args = RunArgs {
+            common,
+            device: figure.device.clone(),
+            destroy_data: figure.destroy_data.clone(),
+            simulate: figure.simulate,
+            allow_commands: self.allowed,
+            pace: figure.pace,
+        };
+        let mut paper = asked.clone().plan(&self.source, FULL)?;
+        paper.on_own_devices();
+        Ok(local::execute(&args, &self.source, (asked, paper), earlier)?.0)
+    }
+
+    /// The pairs of a result, in the figure that was asked for.
+    pub fn pairs(&self, measured: &Measured, repeats: u32) -> Result<Vec<Pair>, Failure> {
+        let Measured { analysis, names: [good, other] } = measured;
+        let names = [good.as_str(), other.as_str()];
+        let scopes = analysis::scopes(analysis, names, &self.asked);
+        let mut scopes = scopes.iter();
+        match (scopes.next(), scopes.next()) {
+            (None, _) => Ok(vec![None; repeats as usize]),
+            (Some(scope), None) => {
+                Ok(analysis::beside(analysis, names, (scope, &self.asked.metric), repeats))
+            }
+            (Some(one), Some(other)) => {
+                let all: Vec<String> =
+                    [one, other].into_iter().chain(scopes).map(Scope::name).collect();
+                let message = format!("{} is of several: {}", self.asked.metric, all.join(", "));
+                Err(Failure::usage(message)
+                    .with_help("name the one that is meant with --stage, --operation or --layer"))
+            }
+        }
+    }
+}
+
+/// A directory named after the experiment and the time.
+pub fn default_out(experiment: &str) -> PathBuf {
+    let now = jiff::Timestamp::now().strftime("%Y%m%dT%H%M%SZ");
+    PathBuf::from(format!("{experiment}-bisect-{now}"))
+}
+
+/// What is asked of the experiment for its list.
+fn listed(only: &[String], scale: Option<&String>) -> RunRequest {
+    RunRequest { only: only.to_vec(), scale: scale.cloned(), ..RunRequest::once() }
+}
+
+/// Returns the experiment with the figure as a question, where it is none yet and there is room for one.
+fn with_question(
+    source: ExperimentSource,
+    figure: &BisectFigureArgs,
+    plan: &Plan,
+) -> ExperimentSource {
+    let questions = &plan.facts.questions;
+    let same = |asked: &AskedMetric| {
+        asked.metric == figure.metric
+            && asked.stage == figure.stage
+            && asked.operation == figure.operation
+            && asked.layer == figure.layer
+    };
+    let inline = source.text.lines().any(|line| {
+        line.trim_start()
+            .strip_prefix("question")
+            .is_some_and(|rest| rest.trim_start().starts_with('='))
+    });
+    if inline || questions.len() >= MOST_QUESTIONS || questions.iter().any(same) {
+        return source;
+    }
+    let keys = [
+        ("metric", Some(&figure.metric)),
+        ("stage", figure.stage.as_ref()),
+        ("operation", figure.operation.as_ref()),
+        ("layer", figure.layer.as_ref()),
+    ];
+    let line = |(key, value): (&str, Option<&String>)| {
+        value.map(|value| format!("{key} = {}\n", toml::Value::from(value.as_str())))
+    };
+    let lines: String = keys.into_iter().filter_map(line).collect();
+    ExperimentSource { text: format!("{}\n[[question]]\n{lines}", source.text), ..source }
+}
+
+/// What is in the directory of a result.
+enum Found {
+    Nothing,
+    /// A result that was cut off.
+    Begun,
+    /// One whose cells have all ended, some of them badly perhaps.
+    Ended(Box<results::ResultSet>),
+}
+
+fn found(dir: &Path) -> Result<Found, Failure> {
+    // An empty one was cut off before anything was written.
+    if !dir.exists() || std::fs::remove_dir(dir).is_ok() {
+        return Ok(Found::Nothing);
+    }
+    let set = results::open(dir)?;
+    if let Some(wrong) = set.seal.broken() {
+        let message = format!("{} is not as its run left it: {wrong}", dir.display());
+        return Err(Failure::data(message).with_help("remove it: the step is measured again"));
+    }
+    let ended = |state| matches!(state, CellState::Done | CellState::Failed | CellState::Skipped);
+    let all = set.cells.iter().all(|cell| ended(cell.state()));
+    Ok(if all { Found::Ended(Box::new(set)) } else { Found::Begun })
+}

@@ -1,0 +1,250 @@
+//! What is said of a bisection: while it goes on, at its end, and as JSON.
+
+use std::path::Path;
+
+use analysis::{Unmoved, analyse};
+use serde_json::{Value, json as object};
+use stats::bisect::{Beside, Decision, Outcome, Pair, Reading};
+use units::show::significant;
+
+use super::state::State;
+use crate::terminal::{Style, Text};
+
+/// The most figures that are named on the terminal because they decide at once.
+const NAMED: usize = 8;
+
+/// `step 3: v08 beside v01, 5 pairs`.
+pub fn announced(state: &State, beside: Beside, pairs: u32) -> String {
+    let good = state.asked.candidates.first().map_or("", String::as_str);
+    let what = match beside {
+        Beside::BadEnd => "the ends: ",
+        Beside::Itself => "the good end beside itself: ",
+        Beside::Candidate(_) => "",
+    };
+    let other = state.other(beside).unwrap_or(good);
+    let there = state.parts_of(beside).map(|part| part.repeats).sum::<u32>();
+    let left = match beside {
+        Beside::Candidate(_) => {
+            format!("; at most {} steps are left with it", state.bisection.steps_left())
+        }
+        _ => String::new(),
+    };
+    format!("{what}{other} beside {good}, pairs {} to {}{left}", there + 1, there + pairs)
+}
+
+/// What the pairs of a step say so far.
+pub fn read(state: &State, beside: Beside) -> String {
+    let name = state.other(beside).unwrap_or("itself");
+    format!("{name}: {}", shown(&state.bisection.read(beside)))
+}
+
+/// `bad, 0.71× the good one (0.66 to 0.76), 8 pairs`.
+pub fn shown(read: &Reading) -> String {
+    let figure = read.ratio.map_or_else(
+        || "no pair has both values".to_owned(),
+        |ratio| {
+            let interval = read.interval.map_or_else(String::new, |(low, high)| {
+                format!(" ({} to {})", significant(low, 3), significant(high, 3))
+            });
+            format!("{}× the good one{interval}", significant(ratio, 3))
+        },
+    );
+    let pairs = if read.pairs == 1 { "1 pair".to_owned() } else { format!("{} pairs", read.pairs) };
+    format!("{}, {figure}, {pairs}", word(read.word))
+}
+
+fn word(word: Decision) -> &'static str {
+    match word {
+        Decision::Open => "open",
+        Decision::Good => "good",
+        Decision::Bad => "bad",
+        Decision::Unclear => "cannot be decided",
+        Decision::Alike => "alike",
+        Decision::Reversed => "the bad end is the better one",
+    }
+}
+
+/// The figures that decide at once, by the first results of both ends and of the good end beside itself.
+pub fn unmoved(state: &State, out: &Path) -> Vec<Unmoved> {
+    let first = |beside: Beside| {
+        let part = state.parts_of(beside).next()?;
+        results::open(&out.join(&part.folder)).ok()
+    };
+    let (Some(ends), Some(itself)) = (first(Beside::BadEnd), first(Beside::Itself)) else {
+        return Vec::new();
+    };
+    let names = |set: &results::ResultSet| -> Vec<String> {
+        let variants = set.manifest.plan.variants.iter();
+        let mut names: Vec<String> = variants.map(|variant| variant.name.clone()).collect();
+        // The good end first: the file has it last where the mend is hunted.
+        names.sort_by_key(|name| Some(name) != state.asked.candidates.first());
+        names
+    };
+    let (of_ends, of_itself) = (names(&ends), names(&itself));
+    let ([good, bad], [one, again]) = (&of_ends[..], &of_itself[..]) else { return Vec::new() };
+    analysis::unmoved(
+        (&analyse(&itself), [one, again]),
+        (&analyse(&ends), [good, bad]),
+        state.asked.rules.threshold,
+    )
+}
+
+/// The outcome in a sentence.
+fn sentence(state: &State, outcome: Option<&Outcome>) -> String {
+    let name = |place: usize| state.asked.candidates.get(place).map_or("", String::as_str);
+    let (first, kind) = if state.asked.fixed { ("good again", "mend") } else { ("bad", "change") };
+    match outcome {
+        None => "stopped before it was decided; the same command with the same --out goes on".into(),
+        Some(Outcome::Named(place)) => format!("{} is the first that is {first}", name(*place)),
+        Some(Outcome::OneOf(places)) => {
+            let names: Vec<_> = places.clone().map(name).collect();
+            format!("the {kind} is one of these, and which cannot be decided: {}", names.join(", "))
+        }
+        Some(Outcome::Alike) => format!(
+            "the ends do not differ by more than {} %: there is nothing to bisect",
+            significant(100.0 * state.asked.rules.threshold, 3)
+        ),
+        Some(Outcome::Overlap) => {
+            "the ends overlap: their pairs spread too far for what they lie apart; take a figure that spreads less, longer loads, or a quieter machine".into()
+        }
+        Some(Outcome::Reversed) => "the bad end is better than the good one: exchange them".into(),
+        Some(Outcome::Unsteady) => {
+            "the good end beside itself differs as the ends do, or spreads as far: this machine does not tell good from bad by this figure".into()
+        }
+        Some(Outcome::NoValues(_)) => format!(
+            "no repeat has a {} above zero on both sides: a step's result says why (fathom show)",
+            state.asked.figure.metric
+        ),
+    }
+}
+
+/// All that is known, for people.
+pub fn text(state: &State, outcome: Option<&Outcome>, unmoved: &[Unmoved], out: &Path) -> Text {
+    let style = Style::of_stdout();
+    let bisection = &state.bisection;
+    let mut text = Text::default();
+    let label = layers::metric(&state.asked.figure.metric);
+    let label = label.map_or(state.asked.figure.metric.as_str(), |metric| metric.name);
+    text.line(format!("{label}: {}", sentence(state, outcome)));
+    text.line(format!("  both ends: {}", shown(&bisection.read(Beside::BadEnd))));
+    if let Some(border) = border(state) {
+        text.line(format!("  a candidate beyond {}× the good one is bad", significant(border, 3)));
+        let itself = bisection.read(Beside::Itself);
+        text.line(format!("  the good end beside itself: {}", shown(&itself)));
+    }
+    text += "  the list:";
+    let width = state.asked.candidates.iter().map(|name| name.chars().count()).max();
+    let width = width.unwrap_or_default();
+    for place in order(state) {
+        let name = state.asked.candidates.get(place).map_or("", String::as_str);
+        text.line(format!("    {name:<width$}  {}", said_of(state, place)));
+    }
+    if !unmoved.is_empty() {
+        let named = unmoved.iter().take(NAMED).map(|one| {
+            let label =
+                layers::metric(&one.metric).map_or(one.metric.as_str(), |metric| metric.name);
+            format!("{label} of {} ({}×)", one.scope.name(), significant(one.ratio, 3))
+        });
+        let named: Vec<String> = named.collect();
+        let more = match unmoved.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            n => format!("; and {n} more"),
+        };
+        let why = "equal in every pair of the good end beside itself, and not between the ends, so that five pairs decide by it:";
+        text.line(style.dim("  ").and(format!("{why} {}{more}", named.join(", "))));
+    }
+    text.line(format!(
+        "  each result is in {0}; fathom show and fathom report take them",
+        out.display()
+    ));
+    text
+}
+
+/// The places of the list in the order of the file.
+fn order(state: &State) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..state.asked.candidates.len()).collect();
+    if state.asked.fixed {
+        places.reverse();
+    }
+    places
+}
+
+fn said_of(state: &State, place: usize) -> String {
+    let last = state.asked.candidates.len().saturating_sub(1);
+    let beside = Beside::Candidate(place);
+    if place == 0 || place == last {
+        return if place == 0 { "the good end" } else { "the bad end" }.to_owned();
+    }
+    let folders: Vec<_> = state.parts_of(beside).map(|part| part.folder.as_str()).collect();
+    if folders.is_empty() {
+        return "not measured".to_owned();
+    }
+    format!("{}: {}", shown(&state.bisection.read(beside)), folders.join(", "))
+}
+
+/// The border as a ratio to the good end, on the side on which the bad end lies.
+fn border(state: &State) -> Option<f64> {
+    let border = state.bisection.border()?;
+    let below = state.bisection.read(Beside::BadEnd).ratio? < 1.0;
+    Some(if below { (-border).exp() } else { border.exp() })
+}
+
+/// A step for programs.
+pub fn reading_of(read: &Reading, pairs: &[Pair], results: &[String]) -> Value {
+    object!({
+        "word": read.word, "ratio": read.ratio,
+        "low": read.interval.map(|(low, _)| low), "high": read.interval.map(|(_, high)| high),
+        "decided_after": read.after, "pairs": pairs, "results": results,
+    })
+}
+
+fn step_of(state: &State, beside: Beside, out: &Path) -> Value {
+    let step = state.bisection.steps.iter().find(|step| step.beside == beside);
+    let Some(step) = step else { return Value::Null };
+    let folders = state.parts_of(beside).map(|part| out.join(&part.folder).display().to_string());
+    let folders: Vec<String> = folders.collect();
+    reading_of(&state.bisection.read(beside), &step.pairs, &folders)
+}
+
+/// All that is known, for programs.
+pub fn document(
+    state: &State,
+    outcome: Option<&Outcome>,
+    unmoved: &[Unmoved],
+    out: &Path,
+) -> Value {
+    let name = |place: usize| state.asked.candidates.get(place).cloned();
+    let (word, named) = match outcome {
+        None => ("open", Vec::new()),
+        Some(Outcome::Named(place)) => ("named", vec![name(*place)]),
+        Some(Outcome::OneOf(places)) => ("one_of", places.clone().map(name).collect()),
+        Some(Outcome::Alike) => ("alike", Vec::new()),
+        Some(Outcome::Overlap) => ("overlap", Vec::new()),
+        Some(Outcome::Reversed) => ("reversed", Vec::new()),
+        Some(Outcome::Unsteady) => ("unsteady", Vec::new()),
+        Some(Outcome::NoValues(_)) => ("no_values", Vec::new()),
+    };
+    let last = state.asked.candidates.len().saturating_sub(1);
+    let candidate = |place: usize| {
+        let step = step_of(state, Beside::Candidate(place), out);
+        let end = if place == 0 { Some("good") } else { (place == last).then_some("bad") };
+        object!({ "name": name(place), "end": end, "step": step })
+    };
+    let unmoved = unmoved.iter().map(|one| {
+        object!({
+            "metric": one.metric, "stage": one.scope.stage, "operation": one.scope.as_operation(),
+            "layer": one.scope.as_layer(), "ratio": one.ratio,
+        })
+    });
+    let asked = &state.asked.figure;
+    object!({
+        "schema": 1, "outcome": word, "named": named, "text": sentence(state, outcome),
+        "metric": asked.metric, "stage": asked.stage, "operation": asked.operation, "layer": asked.layer,
+        "measured": state.asked.measured, "fixed": state.asked.fixed, "seed": units::Seed(state.seed).to_string(),
+        "threshold_percent": 100.0 * state.asked.rules.threshold, "most_pairs": state.asked.rules.most,
+        "border": border(state), "ends": step_of(state, Beside::BadEnd, out),
+        "itself": step_of(state, Beside::Itself, out),
+        "candidates": order(state).into_iter().map(candidate).collect::<Vec<_>>(),
+        "unmoved": unmoved.collect::<Vec<_>>(), "directory": out.display().to_string(),
+    })
+}

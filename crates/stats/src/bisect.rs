@@ -1,0 +1,381 @@
+//! Bisection of a list that becomes worse somewhere: which candidate is to be measured next, and what the measurements say.
+//!
+//! A machine is another one an hour later, so nothing is held against a figure from before: each step measures the good end *beside* the
+//! candidate, and compares them in pairs. The logarithms of the ratios are held against one border, half of what the two ends lie apart, at
+//! the looks of a run that takes as many repeats as are needed ([`LOOKS`]): a step says `good` or `bad` where Student's interval that leaves
+//! out the look's part of the error lies wholly on one side. All looks together err in 5 % of steps where the candidate lies on the border
+//! itself, and far more seldom elsewhere.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use units::Better;
+
+use crate::sequential::{LOOK_ERROR, LOOKS};
+use crate::spread::mean;
+use crate::student::critical;
+use crate::verdict::LEAST_REPEATS;
+
+/// What is measured beside the good end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Beside {
+    /// The bad end: do the ends differ at all?
+    BadEnd,
+    /// The good end once more: does the machine make a difference where there is none?
+    Itself,
+    /// The candidate at this place, the good end being at 0.
+    Candidate(usize),
+}
+
+/// Values of one repeat: of the good end, and of what was measured beside it; `None` where either has none.
+pub type Pair = Option<(f64, f64)>;
+
+/// A measurement as far as it went.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Step {
+    /// What was measured beside the good end.
+    pub beside: Beside,
+    /// All repeats so far, in order.
+    pub pairs: Vec<Pair>,
+}
+
+/// What a step says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Decision {
+    /// More pairs are needed.
+    Open,
+    /// As the good end is; of the good end beside itself: nothing differs that should not.
+    Good,
+    /// As the bad end is; of the good end beside itself: it differs where nothing should.
+    Bad,
+    /// No number of pairs that was allowed decides; a candidate is passed over then.
+    Unclear,
+    /// The bad end is as the good end, or differs by less than matters.
+    Alike,
+    /// The bad end is the better one.
+    Reversed,
+}
+
+/// A step as it is read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Reading {
+    /// What it says.
+    pub word: Decision,
+    /// The candidate's value over the good end's, the mean of logarithms; `None` without a pair.
+    pub ratio: Option<f64>,
+    /// The interval of the ratio that leaves out a look's part of the error, 1.35 %; `None` below two pairs.
+    pub interval: Option<(f64, f64)>,
+    /// Repeats that have both values.
+    pub pairs: usize,
+    /// Repeats after which it was decided.
+    pub after: Option<u32>,
+}
+
+/// How steps are judged.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Rules {
+    /// Which direction of the figure is good; of neither, the direction in which the bad end lies is the bad one.
+    pub better: Better,
+    /// The share by which the ends must differ at least.
+    pub threshold: f64,
+    /// The most pairs of a step, 5 to 27.
+    pub most: u32,
+}
+
+/// The outcome of a bisection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// The first candidate that is bad; of a hunt for the mend the first that is good again.
+    Named(usize),
+    /// One of these is: those between could not be decided.
+    OneOf(Range<usize>),
+    /// The ends do not differ by what matters.
+    Alike,
+    /// The ends lie too near for how far their pairs spread.
+    Overlap,
+    /// The bad end is the better one.
+    Reversed,
+    /// The good end beside itself differs, or spreads so far that nobody can tell.
+    Unsteady,
+    /// No repeat of this measurement has both values, above zero.
+    NoValues(Beside),
+}
+
+/// What is to be done now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    /// So many more pairs.
+    Measure {
+        /// What is measured beside the good end.
+        beside: Beside,
+        /// How many repeats, until the next look.
+        pairs: u32,
+    },
+    /// It has ended.
+    Ended(Outcome),
+}
+
+/// A bisection: the rules, and all that was measured so far. It is a value that can be stored and gone on with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Bisection {
+    /// The candidates, both ends among them: the good end is at 0, the bad one at the last place. At least two.
+    pub candidates: usize,
+    /// Tells whether the mend is hunted: the list goes from bad to good then, and the good neighbour is what is named.
+    pub fixed: bool,
+    /// How steps are judged.
+    pub rules: Rules,
+    /// What was measured, in order.
+    pub steps: Vec<Step>,
+}
+
+impl Rules {
+    /// After how many pairs a step is looked at.
+    fn looks(&self) -> impl Iterator<Item = u32> {
+        let most = self.most.max(LEAST_REPEATS as u32);
+        LOOKS.into_iter().filter(move |look| *look < most).chain([most])
+    }
+
+    /// Reads a step of a candidate: bad where it is worse than the good end by more than `border`, a positive difference of logarithms.
+    /// Where neither direction is good a difference either way is bad.
+    pub fn read(&self, pairs: &[Pair], border: f64) -> Reading {
+        let side = Side::of(self.better);
+        self.at_looks(pairs, |low, high| match side {
+            Side::Up | Side::Down => {
+                let (low, high) = side.worse(low, high);
+                one_sided(low, high, border)
+            }
+            Side::Either => within(low, high, border),
+        })
+    }
+
+    /// Goes through the looks that are due, and says what the first one says that decides.
+    fn at_looks(&self, pairs: &[Pair], decide: impl Fn(f64, f64) -> Option<Decision>) -> Reading {
+        let mut reading = reading(&logarithms(pairs));
+        for look in self.looks().take_while(|look| *look as usize <= pairs.len()) {
+            let so_far = logarithms(pairs.get(..look as usize).unwrap_or(pairs));
+            if so_far.is_empty() {
+                // A candidate that cannot run has no values later either.
+                reading.word = Decision::Unclear;
+                break;
+            }
+            let bounds = bounds(&so_far).filter(|_| so_far.len() >= LEAST_REPEATS);
+            if let Some(word) = bounds.and_then(|(low, high)| decide(low, high)) {
+                (reading.word, reading.after) = (word, Some(look));
+                break;
+            }
+            if look as usize >= self.most.max(LEAST_REPEATS as u32) as usize {
+                reading.word = Decision::Unclear;
+            }
+        }
+        reading
+    }
+
+    /// Pairs that are missing until the next look.
+    pub fn missing(&self, there: usize) -> u32 {
+        let next = self.looks().find(|look| *look as usize > there);
+        next.map_or(0, |look| look - there as u32)
+    }
+}
+
+/// The direction in which a difference is bad.
+#[derive(Clone, Copy, PartialEq)]
+enum Side {
+    Up,
+    Down,
+    Either,
+}
+
+impl Side {
+    fn of(better: Better) -> Self {
+        match better {
+            Better::Higher => Self::Down,
+            Better::Lower => Self::Up,
+            Better::Neither => Self::Either,
+        }
+    }
+
+    /// The bounds as how much worse the candidate is.
+    fn worse(self, low: f64, high: f64) -> (f64, f64) {
+        if self == Self::Down { (-high, -low) } else { (low, high) }
+    }
+}
+
+fn one_sided(low: f64, high: f64, border: f64) -> Option<Decision> {
+    if low > border {
+        Some(Decision::Bad)
+    } else if high < border {
+        Some(Decision::Good)
+    } else {
+        None
+    }
+}
+
+fn within(low: f64, high: f64, border: f64) -> Option<Decision> {
+    if low > border || high < -border {
+        Some(Decision::Bad)
+    } else if -border < low && high < border {
+        Some(Decision::Good)
+    } else {
+        None
+    }
+}
+
+/// The logarithms of new over base of the pairs that have one.
+fn logarithms(pairs: &[Pair]) -> Vec<f64> {
+    let ratio = |(base, new): &(f64, f64)| (new / base).ln();
+    pairs.iter().flatten().map(ratio).filter(|log| log.is_finite()).collect()
+}
+
+/// Student's interval of the mean that leaves out a look's part of the error; `None` below two values.
+fn bounds(logs: &[f64]) -> Option<(f64, f64)> {
+    let (n, centre) = (logs.len(), mean(logs));
+    if n < 2 {
+        return None;
+    }
+    let squares: f64 = logs.iter().map(|v| (v - centre).powi(2)).sum();
+    let half = critical(LOOK_ERROR, n - 1) * (squares / (n - 1) as f64 / n as f64).sqrt();
+    Some((centre - half, centre + half))
+}
+
+fn reading(logs: &[f64]) -> Reading {
+    Reading {
+        word: Decision::Open,
+        ratio: (!logs.is_empty()).then(|| mean(logs).exp()),
+        interval: bounds(logs).map(|(low, high)| (low.exp(), high.exp())),
+        pairs: logs.len(),
+        after: None,
+    }
+}
+
+impl Bisection {
+    /// Begins one of so many candidates, both ends among them.
+    pub fn new(candidates: usize, fixed: bool, rules: Rules) -> Self {
+        Self { candidates, fixed, rules, steps: Vec::new() }
+    }
+
+    /// Adds what was measured.
+    pub fn add(&mut self, beside: Beside, pairs: impl IntoIterator<Item = Pair>) {
+        match self.steps.iter_mut().find(|step| step.beside == beside) {
+            Some(step) => step.pairs.extend(pairs),
+            None => self.steps.push(Step { beside, pairs: pairs.into_iter().collect() }),
+        }
+    }
+
+    fn pairs(&self, beside: Beside) -> &[Pair] {
+        let step = self.steps.iter().find(|step| step.beside == beside);
+        step.map_or(&[], |step| &step.pairs)
+    }
+
+    /// Reads the step of `beside` as far as it went.
+    pub fn read(&self, beside: Beside) -> Reading {
+        let pairs = self.pairs(beside);
+        match (beside, self.border()) {
+            (Beside::BadEnd, _) | (_, None) => self.read_ends(),
+            (Beside::Itself, Some(border)) => {
+                self.rules.at_looks(pairs, |low, high| within(low, high, border))
+            }
+            (Beside::Candidate(_), Some(border)) => {
+                let side = self.side();
+                self.rules.at_looks(pairs, |low, high| {
+                    let (low, high) = side.worse(low, high);
+                    one_sided(low, high, border)
+                })
+            }
+        }
+    }
+
+    /// The direction in which the bad end lies.
+    fn side(&self) -> Side {
+        match Side::of(self.rules.better) {
+            Side::Either if mean(&logarithms(self.pairs(Beside::BadEnd))) < 0.0 => Side::Down,
+            Side::Either => Side::Up,
+            known => known,
+        }
+    }
+
+    /// Ends differ where the bad one is worse by more than the threshold, and lies surely beyond the border itself.
+    fn read_ends(&self) -> Reading {
+        let (side, zone) = (self.side(), self.rules.threshold.max(0.0).ln_1p());
+        self.rules.at_looks(self.pairs(Beside::BadEnd), |low, high| {
+            let (low, high) = side.worse(low, high);
+            let half = (low + high) / 4.0;
+            if low > zone && low > half {
+                Some(Decision::Bad)
+            } else if high < -zone {
+                Some(Decision::Reversed)
+            } else if -zone < low && high < zone {
+                Some(Decision::Alike)
+            } else {
+                None
+            }
+        })
+    }
+
+    /// The border between good and bad: half of what the ends lie apart, a positive difference of logarithms; `None` until the ends are known
+    /// to differ.
+    pub fn border(&self) -> Option<f64> {
+        let ends = self.read_ends();
+        let decided = ends.after.filter(|_| ends.word == Decision::Bad)?;
+        let pairs = self.pairs(Beside::BadEnd);
+        let logs = logarithms(pairs.get(..decided as usize).unwrap_or(pairs));
+        Some(mean(&logs).abs() / 2.0)
+    }
+
+    /// Says what is to be measured now, or how it ended.
+    pub fn next(&self) -> Next {
+        for beside in [Beside::BadEnd, Beside::Itself] {
+            let pairs = self.pairs(beside);
+            let reading = self.read(beside);
+            let outcome = match (beside, reading.word) {
+                (_, Decision::Open) => return self.measure(beside),
+                (_, Decision::Unclear) if logarithms(pairs).is_empty() => Outcome::NoValues(beside),
+                (Beside::BadEnd, Decision::Alike | Decision::Good) => Outcome::Alike,
+                (Beside::BadEnd, Decision::Reversed) => Outcome::Reversed,
+                (Beside::BadEnd, Decision::Unclear) => Outcome::Overlap,
+                (Beside::BadEnd, Decision::Bad) | (_, Decision::Good) => continue,
+                _ => Outcome::Unsteady,
+            };
+            return Next::Ended(outcome);
+        }
+        let Range { start: good, end: bad } = self.between();
+        let open = |place: &usize| self.read(Beside::Candidate(*place)).word != Decision::Unclear;
+        let middle = |place: &usize| (2 * place).abs_diff(good + bad);
+        match (good + 1..bad).filter(open).min_by_key(middle) {
+            Some(place) => self.measure(Beside::Candidate(place)),
+            None if bad - good == 1 => {
+                Next::Ended(Outcome::Named(if self.fixed { good } else { bad }))
+            }
+            None if self.fixed => Next::Ended(Outcome::OneOf(good..bad)),
+            None => Next::Ended(Outcome::OneOf(good + 1..bad + 1)),
+        }
+    }
+
+    fn measure(&self, beside: Beside) -> Next {
+        Next::Measure { beside, pairs: self.rules.missing(self.pairs(beside).len()) }
+    }
+
+    /// The last place that is known to be good, and the first that is known to be bad.
+    pub fn between(&self) -> Range<usize> {
+        let mut between = 0..self.candidates.saturating_sub(1);
+        for step in &self.steps {
+            let Beside::Candidate(place) = step.beside else { continue };
+            match self.read(step.beside).word {
+                Decision::Good => between.start = between.start.max(place),
+                Decision::Bad => between.end = between.end.min(place),
+                _ => {}
+            }
+        }
+        between
+    }
+
+    /// The most steps that can follow, the one that goes on among them.
+    pub fn steps_left(&self) -> u32 {
+        let between = self.between();
+        (between.end - between.start).next_power_of_two().trailing_zeros()
+    }
+}
+
+#[cfg(test)]
+mod tests;
