@@ -35,7 +35,6 @@ impl OpCounts {
 pub struct Pattern {
     ops: [OpCounts; Op::ALL.len()],
     ends: [[u64; STREAMS]; Op::ALL.len()],
-    next: [usize; Op::ALL.len()],
     end: u64,
 }
 
@@ -54,11 +53,11 @@ impl Pattern {
         // The first I/O of all goes on nowhere, also where it begins at 0.
         let stream = ends.iter().position(|end| *end == access.offset && *end > 0);
         counts.sequential += u64::from(stream.is_some());
-        let stream = stream.unwrap_or_else(|| {
-            self.next[at] = (self.next[at] + 1) % STREAMS;
-            self.next[at]
-        });
-        ends[stream] = access.end();
+        // The stream that went on last stands first; the one that did not for the longest time makes room.
+        if let Some(before) = ends.get_mut(..=stream.unwrap_or(STREAMS - 1)) {
+            before.rotate_right(1);
+        }
+        ends[0] = access.end();
         self.end = self.end.max(access.end());
     }
 
@@ -76,6 +75,18 @@ impl Pattern {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_stream_among_jumps_is_sequential() {
+        let mut pattern = Pattern::default();
+        let mut add =
+            |offset| pattern.add(&Access { at_ns: 0, op: Op::Write, offset, bytes: 4096 });
+        for step in 0..100u64 {
+            add(step * 4096);
+            (0..25).for_each(|jump| add((step * 25 + jump + 1) << 30));
+        }
+        assert_eq!(pattern.of(Op::Write).sequential, 99);
+    }
 
     #[test]
     fn streams_side_by_side_are_sequential_and_jumps_are_not() {

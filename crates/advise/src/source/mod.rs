@@ -32,7 +32,8 @@ pub enum FileKind {
 /// Contents of a file, known before its I/Os are taken.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FileSummary {
-    /// The file.
+    /// The file; its name may be no text.
+    #[serde(serialize_with = "shown")]
     pub path: PathBuf,
     /// Its kind.
     pub kind: FileKind,
@@ -54,6 +55,10 @@ pub struct FileSummary {
     first_ns: u64,
     #[serde(skip)]
     last_ns: u64,
+}
+
+fn shown<S: serde::Serializer>(path: &Path, out: S) -> Result<S::Ok, S::Error> {
+    out.collect_str(&path.display())
 }
 
 impl FileSummary {

@@ -1,5 +1,6 @@
 //! What can be typed. Values are checked here as far as they can be checked alone.
 
+mod advise;
 mod catalogue;
 mod clean;
 mod content;
@@ -22,6 +23,7 @@ use std::path::PathBuf;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
+pub use advise::AdviseArgs;
 pub use catalogue::CatalogueArgs;
 pub use clean::{CleanArgs, LayersArgs};
 pub use disk::{
@@ -112,6 +114,8 @@ pub enum Command {
     Clean(CleanArgs),
     /// Say what a deduplicating, compressing volume would save on data, and how large it has to be.
     Estimate(Box<EstimateArgs>),
+    /// Say of what was recorded of a device which cache pays and where it stops, and what VDO would need.
+    Advise(AdviseArgs),
     /// Say where the benches of Fathom itself are.
     #[command(hide = true, disable_help_flag = true)]
     Bench(BenchArgs),
