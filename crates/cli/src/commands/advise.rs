@@ -81,7 +81,7 @@ fn document(args: &AdviseArgs, trace: &Trace, analysis: &Analysis, advice: &Advi
         .map(|(touched, new)| object!({ "touched_bytes": touched, "new_bytes": new }))
         .collect();
     let cost = |bytes: f64| {
-        args.price.iter().map(|price| object!({ "medium": price.medium, "price": price.of(bytes) }))
+        args.price.iter().map(move |price| object!({ "medium": price.medium, "price": price.of(bytes) }))
     };
     let cache = advice.cache.as_ref();
     let prices: Vec<_> = cache.into_iter().flat_map(|c| cost(c.stops_paying_bytes)).collect();
