@@ -26,10 +26,26 @@ pub enum Cli {
     Content(ContentArgs),
     /// Modelled disks in a guest beside their models.
     Disks(DisksArgs),
+    /// The sampled curve of `fathom advise` beside the whole one, and how fast it is made.
+    Curve(CurveArgs),
     /// Verdicts beside the truth, in simulated experiments.
     Verdicts(VerdictsArgs),
     /// A comparison that `engine` left, on the terminal.
     Show(ShowArgs),
+}
+
+/// `fathom-bench curve`
+#[derive(Debug, Args)]
+pub struct CurveArgs {
+    /// I/Os of each load; all are in memory.
+    #[arg(long, default_value_t = 40_000_000, value_parser = clap::value_parser!(u64).range(1000..=1_000_000_000))]
+    pub ios: u64,
+    /// Chunks that they go to.
+    #[arg(long, default_value_t = 16 << 20, value_parser = clap::value_parser!(u64).range(100..=1 << 30))]
+    pub chunks: u64,
+    /// JSON on standard output.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `fathom-bench show`

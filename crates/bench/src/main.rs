@@ -60,6 +60,7 @@ fn execute(cli: &Cli) -> Result<ExitCode, Failure> {
         Cli::Floor(args) => commands::floor::floor(args),
         Cli::Turns(args) => commands::turns::turns(args),
         Cli::Estimate(args) => commands::estimate::estimate(args),
+        Cli::Curve(args) => commands::curve::curve(args),
         Cli::Verdicts(args) => commands::verdicts::verdicts(args),
         Cli::Content(args) => commands::content::content(args),
         Cli::Disks(args) => commands::disks::disks(args),

@@ -101,6 +101,7 @@ fn command(command: &Command) -> Result<ExitCode, Failure> {
         Command::Uvdo(UvdoCommand::Rebuild(args)) => commands::uvdo::rebuild(args),
         Command::Uvdo(UvdoCommand::Check(args)) => commands::uvdo::check(args),
         Command::Clean(args) => commands::clean::run(args),
+        Command::Advise(args) => commands::advise::run(args),
         Command::Bench(_) => Err(Failure::usage(BENCH)),
     }
 }

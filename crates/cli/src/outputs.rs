@@ -283,6 +283,7 @@ mod tests {
     /// Options and arguments that name files, by command: `>` before those that are written.
     const FILES: &[&str] = &[
         "fathom >log",
+        "advise files",
         "bench >trace",
         "estimate >output",
         "estimate >profile",

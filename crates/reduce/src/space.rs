@@ -107,6 +107,11 @@ pub fn leaf_pages(logical_blocks: u64) -> u64 {
     logical_blocks.div_ceil(MAP_ENTRIES)
 }
 
+/// Returns the block map cache that holds so many pages, in whole MiB as it is set.
+pub fn block_map_cache_mib(pages: u64) -> u64 {
+    pages.div_ceil((1 << 20) / crate::BLOCK as u64)
+}
+
 /// Pages of the block map between its roots and its leaves: three levels of at least 60 pages.
 pub fn interior_pages(logical_blocks: u64) -> u64 {
     let mut level = leaf_pages(logical_blocks);

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub mod content;
+pub mod curve;
 pub mod disks;
 pub mod engine;
 mod engine_record;

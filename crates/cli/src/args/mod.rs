@@ -1,5 +1,6 @@
 //! What can be typed. Values are checked here as far as they can be checked alone.
 
+mod advise;
 mod age;
 mod bisect;
 mod catalogue;
@@ -24,6 +25,7 @@ use std::path::PathBuf;
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
 
+pub use advise::AdviseArgs;
 pub use age::AgeArgs;
 pub use bisect::{BisectArgs, BisectFigureArgs, BisectListArgs, BisectStepArgs};
 pub use catalogue::CatalogueArgs;
@@ -120,6 +122,8 @@ pub enum Command {
     Estimate(Box<EstimateArgs>),
     /// Say how far the files of a directory, and the free space of its file system, are in pieces.
     Age(AgeArgs),
+    /// Say of what was recorded of a device which cache pays and where it stops, and what VDO would need.
+    Advise(AdviseArgs),
     /// Say where the benches of Fathom itself are.
     #[command(hide = true, disable_help_flag = true)]
     Bench(BenchArgs),

@@ -1,5 +1,6 @@
 //! The commands, one file each: from arguments to calls of the libraries, and from their answers to text.
 
+pub mod advise;
 pub mod age;
 pub mod bisect;
 pub mod catalogue;

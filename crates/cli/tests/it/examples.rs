@@ -6,13 +6,14 @@ use std::process::{Command, Stdio};
 use crate::program::expect;
 
 /// Commands whose examples are run, in this order: what one makes the next may read.
-const COMMANDS: [&[&str]; 9] = [
+const COMMANDS: [&[&str]; 10] = [
     &["load"],
     &["estimate"],
     &["disk", "show"],
     &["disk", "bench"],
     &["disk", "replay"],
     &["trace", "show"],
+    &["advise"],
     &["catalogue"],
     &["layers"],
     &["uvdo", "create"],

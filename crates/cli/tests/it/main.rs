@@ -1,6 +1,8 @@
 //! Tests of the whole program. What needs the lab, a browser or root says so when it cannot run.
 
 #[cfg(test)]
+mod advise;
+#[cfg(test)]
 mod age;
 #[cfg(test)]
 mod architecture;

@@ -4,7 +4,7 @@ mod bench;
 mod replay;
 mod serve;
 mod show;
-mod table;
+pub mod table;
 mod trace;
 mod trace_text;
 

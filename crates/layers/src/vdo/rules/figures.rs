@@ -34,5 +34,5 @@ pub(super) fn least_slab_mib(settings: &BTreeMap<String, String>) -> u64 {
 /// The block map cache that holds so many leaves, in whole MiB as it is written: lvm takes none below 128 MiB, a table none below 16.
 pub(super) fn cache_for(leaves: u64, settings: &BTreeMap<String, String>) -> String {
     let table = settings.get("via").is_some_and(|via| via == "table");
-    format!("{}M", leaves.div_ceil(PAGES_OF_A_MIB).max(if table { 16 } else { 128 }))
+    format!("{}M", reduce::space::block_map_cache_mib(leaves).max(if table { 16 } else { 128 }))
 }

@@ -1,0 +1,106 @@
+//! A trace taken apart, I/O by I/O: what it consists of, what it touches, the curve of each chunk size.
+
+use disk::Op;
+use serde::Serialize;
+
+use crate::access::Access;
+use crate::pattern::Pattern;
+use crate::shards::Shards;
+
+/// Windows of time that the working set is told of.
+pub const MOST_WINDOWS: u16 = 60;
+/// Chunks that are followed at most, of each size: the curve is then within some hundredths of a point of the whole one.
+const MOST_FOLLOWED: usize = 1 << 18;
+/// The unit in which touched and written data are counted: a block of VDO.
+pub(crate) const BLOCK: u64 = reduce::BLOCK as u64;
+/// Data that a leaf page of VDO's block map maps, bytes.
+pub(crate) const LEAF: u64 = reduce::space::MAP_ENTRIES * BLOCK;
+
+/// Data that a trace touches.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Touched {
+    /// All of it, bytes in whole blocks of 4 KiB.
+    pub bytes: f64,
+    /// The part that was read.
+    pub read_bytes: f64,
+    /// The part that was written.
+    pub written_bytes: f64,
+    /// The share of the written blocks that were written for the first time; `null` without writes.
+    pub first_writes_percent: Option<f64>,
+}
+
+/// Takes a trace apart.
+#[derive(Debug)]
+pub struct Analysis {
+    pattern: Pattern,
+    blocks: Shards,
+    leaves: Shards,
+    /// Chunk sizes with their chunks.
+    chunks: Vec<(u64, Shards)>,
+    first_ns: u64,
+    window_ns: u64,
+}
+
+impl Analysis {
+    /// Begins with chunk sizes in bytes (whole blocks of 4 KiB) and the times of the first and the last I/O.
+    pub fn new(chunk_sizes: &[u64], (first_ns, last_ns): (u64, u64)) -> Self {
+        let shards = || Shards::new(0, MOST_FOLLOWED);
+        Self {
+            pattern: Pattern::default(),
+            blocks: shards(),
+            leaves: shards(),
+            chunks: chunk_sizes.iter().map(|bytes| ((*bytes).max(BLOCK), shards())).collect(),
+            first_ns,
+            window_ns: last_ns.saturating_sub(first_ns) / u64::from(MOST_WINDOWS) + 1,
+        }
+    }
+
+    /// Takes the next I/O.
+    pub fn take(&mut self, access: &Access) {
+        self.pattern.add(access);
+        let write = match access.op {
+            Op::Read => false,
+            Op::Write => true,
+            Op::Flush | Op::Discard => return,
+        };
+        let window = access.at_ns.saturating_sub(self.first_ns) / self.window_ns;
+        self.blocks.begin_window(window.min(u64::from(MOST_WINDOWS) - 1) as u16);
+        let touch = |bytes: u64, shards: &mut Shards| {
+            access.chunks(bytes).for_each(|chunk| shards.touch(chunk, write));
+        };
+        touch(BLOCK, &mut self.blocks);
+        touch(LEAF, &mut self.leaves);
+        self.chunks.iter_mut().for_each(|(bytes, shards)| touch(*bytes, shards));
+    }
+
+    /// Returns what the trace consists of.
+    pub fn pattern(&self) -> &Pattern {
+        &self.pattern
+    }
+
+    /// Returns what it touches.
+    pub fn touched(&self) -> Touched {
+        let [bytes, read_bytes, written_bytes] = self.blocks.distinct().map(|n| n * BLOCK as f64);
+        let written = self.blocks.touches()[1];
+        let first = 100.0 * self.blocks.first_writes() / written as f64;
+        let first_writes_percent = (written > 0).then_some(first.min(100.0));
+        Touched { bytes, read_bytes, written_bytes, first_writes_percent }
+    }
+
+    /// Returns the working set over time: the length of a window in nanoseconds, and of each the bytes that were touched in it and those
+    /// of them that were for the first time.
+    pub fn working_set(&self) -> (u64, Vec<(f64, f64)>) {
+        let bytes = |(all, new)| (all * BLOCK as f64, new * BLOCK as f64);
+        (self.window_ns, self.blocks.windows().map(bytes).collect())
+    }
+
+    /// Returns the chunk sizes in bytes, each with its chunks.
+    pub fn chunks(&self) -> &[(u64, Shards)] {
+        &self.chunks
+    }
+
+    /// Returns the leaf pages of VDO's block map that it touches.
+    pub fn leaves(&self) -> &Shards {
+        &self.leaves
+    }
+}

@@ -1,0 +1,88 @@
+//! Errors of this crate. Each says what cannot be done, and what to do about it.
+
+use std::path::PathBuf;
+
+/// The result of what can fail here.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The reason that traces cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The kernel's error.
+        source: std::io::Error,
+    },
+    /// A file is none of the kinds that are known.
+    #[error("{} is no trace that is known here", path.display())]
+    Unknown {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file is damaged, or of a version that is not known.
+    #[error("{}: {why}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The place, and what is wrong.
+        why: String,
+    },
+    /// A log of fio's does not say where its I/Os went.
+    #[error("{} does not say where its I/Os went", path.display())]
+    NoOffsets {
+        /// The log.
+        path: PathBuf,
+    },
+    /// Files that do not go together.
+    #[error("{why}")]
+    Apart {
+        /// The things that they are of.
+        why: String,
+        /// Those to name.
+        help: &'static str,
+    },
+    /// There is no I/O in all the files.
+    #[error("there is no read and no write in {}", names(paths))]
+    Empty {
+        /// The files.
+        paths: Vec<PathBuf>,
+    },
+}
+
+fn names(paths: &[PathBuf]) -> String {
+    let names: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+    units::show::names(&names)
+}
+
+impl Error {
+    /// Returns what to do about it.
+    pub fn help(&self) -> &'static str {
+        match self {
+            Self::Io { .. } => "name files that are there and can be read",
+            Self::Unknown { .. } => {
+                "name blktrace's files (NAME.blktrace.0 ...), a log of fio's with log_offset=1, a log of I/Os (fathom load --io-log), or the trace of a modelled disk"
+            }
+            Self::Damaged { .. } => "record it again, or copy it again from where it was recorded",
+            Self::NoOffsets { .. } => {
+                "run fio with log_offset=1 and without log_avg_msec, so that each I/O has its line"
+            }
+            Self::Apart { help, .. } => help,
+            Self::Empty { .. } => {
+                "record while the load runs: blktrace -d DEVICE -w 600 writes ten minutes of it"
+            }
+        }
+    }
+
+    /// Tells whether what was asked for is wrong, and not a file.
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Self::Apart { .. } => true,
+            Self::Io { source, .. } => source.kind() == std::io::ErrorKind::NotFound,
+            _ => false,
+        }
+    }
+}

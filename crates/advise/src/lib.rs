@@ -1,0 +1,25 @@
+//! Traces of block I/O: what a cache before the device would hit, by its size, and what VDO would need for them.
+//!
+//! [`Trace`] reads files; [`Analysis`] takes their I/Os one by one, in memory that does not grow with the trace; [`Advice`] says what follows.
+#![forbid(unsafe_code)]
+
+mod access;
+mod advice;
+mod analysis;
+mod curve;
+mod error;
+mod fenwick;
+mod pattern;
+mod price;
+mod shards;
+mod source;
+
+pub use access::Access;
+pub use advice::{Advice, BlockMapAdvice, CacheAdvice, ChunkPoint, NEAR_POINTS, Point, Verdict};
+pub use analysis::{Analysis, MOST_WINDOWS, Touched};
+pub use curve::Curve;
+pub use error::{Error, Result};
+pub use pattern::{OpCounts, Pattern};
+pub use price::Price;
+pub use shards::Shards;
+pub use source::{FileKind, FileSummary, Trace};

@@ -1,0 +1,60 @@
+//! Several streams of I/Os as one, in the order of their times.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::Accesses;
+use crate::access::Access;
+use crate::error::Result;
+
+/// I/Os that are kept back until none that came earlier can follow: many record an I/O when it ends.
+const KEPT: usize = 1 << 16;
+
+/// Hands out all I/Os of the streams, the earliest first; those that came at one instant as their streams have them. Of a stream that is
+/// out of order by more than [`KEPT`] I/Os some come late.
+pub(super) fn merge(mut streams: Vec<Accesses>, mut take: impl FnMut(&Access)) -> Result<()> {
+    let mut next = BinaryHeap::new();
+    let mut heads: Vec<Option<Access>> = Vec::new();
+    for (at, stream) in streams.iter_mut().enumerate() {
+        let head = stream.next().transpose()?;
+        next.extend(head.map(|head| Reverse((head.at_ns, at))));
+        heads.push(head);
+    }
+    let mut kept = Kept::default();
+    while let Some(Reverse((_, at))) = next.pop() {
+        let (Some(stream), Some(head)) = (streams.get_mut(at), heads.get_mut(at)) else { continue };
+        let Some(access) = std::mem::replace(head, stream.next().transpose()?) else { continue };
+        next.extend(head.map(|head| Reverse((head.at_ns, at))));
+        if let Some(first) = kept.exchange(access) {
+            take(&first);
+        }
+    }
+    while let Some(first) = kept.first() {
+        take(&first);
+    }
+    Ok(())
+}
+
+/// I/Os that are kept back, with their number: those of one instant stay in order.
+#[derive(Default)]
+struct Kept {
+    order: BinaryHeap<Reverse<(u64, u64, [u64; 3])>>,
+    number: u64,
+}
+
+impl Kept {
+    /// Keeps an I/O, and returns the earliest one where that are too many.
+    fn exchange(&mut self, access: Access) -> Option<Access> {
+        self.number += 1;
+        let op = disk::Op::ALL.iter().position(|op| *op == access.op).unwrap_or(0) as u64;
+        let rest = [op, access.offset, access.bytes];
+        self.order.push(Reverse((access.at_ns, self.number, rest)));
+        (self.order.len() > KEPT).then(|| self.first()).flatten()
+    }
+
+    fn first(&mut self) -> Option<Access> {
+        let Reverse((at_ns, _, [op, offset, bytes])) = self.order.pop()?;
+        let op = *disk::Op::ALL.get(op as usize)?;
+        Some(Access { at_ns, op, offset, bytes })
+    }
+}

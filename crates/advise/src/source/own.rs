@@ -1,0 +1,103 @@
+//! Traces that Fathom wrote: of modelled disks, and logs of I/Os of its own loads.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use disk::Op;
+use disk::trace::{Record, Trace};
+use results::iolog::{Header, IoLogError, IoRecord, Reader};
+
+use super::{Accesses, FileKind, FileSummary, can_be, failed, open};
+use crate::access::Access;
+use crate::error::{Error, Result};
+
+fn whole(path: &Path) -> Result<Trace> {
+    Trace::read(open(path)?).map_err(|why| Error::Damaged { path: path.to_path_buf(), why })
+}
+
+fn of_record(record: &Record) -> Access {
+    let Record { arrival_ns, op, offset, length, .. } = *record;
+    Access { at_ns: arrival_ns, op, offset, bytes: length.into() }
+}
+
+/// Looks through the trace of a modelled disk.
+pub(super) fn scan_disk_trace(path: &Path) -> Result<FileSummary> {
+    let trace = whole(path)?;
+    let mut summary = FileSummary::new(path, FileKind::DiskTrace);
+    summary.of = Some(format!("{}, a disk like {}", trace.header.role, trace.header.like));
+    summary.cut = trace.dropped.is_none();
+    summary.dropped = trace.dropped.unwrap_or(0);
+    for record in &trace.records {
+        let access = of_record(record);
+        match (record.failed, can_be(&access)) {
+            (true, _) => summary.failed += 1,
+            (_, false) => summary.damaged += 1,
+            _ => summary.count(&access),
+        }
+    }
+    Ok(summary)
+}
+
+/// Returns the I/Os of the trace of a modelled disk.
+pub(super) fn disk_trace(path: &Path) -> Result<Accesses> {
+    let good = whole(path)?.records.into_iter().filter(|record| !record.failed);
+    Ok(Box::new(good.map(|record| of_record(&record)).filter(can_be).map(Ok)))
+}
+
+fn log(path: &Path) -> Result<Reader<BufReader<File>>> {
+    Reader::new(open(path)?).map_err(|error| match error {
+        IoLogError::Io(source) => failed(path, source),
+        other => Error::Damaged { path: path.to_path_buf(), why: other.to_string() },
+    })
+}
+
+/// Returns the I/O of a record; `None` of an operation that touches no data.
+fn of_log(record: &IoRecord, header: &Header) -> Option<Access> {
+    let op = match header.operations.get(usize::from(record.operation))?.as_str() {
+        "read" | "randread" => Op::Read,
+        "write" | "randwrite" | "writezeroes" | "randwritezeroes" => Op::Write,
+        "discard" | "randdiscard" => Op::Discard,
+        "flush" => Op::Flush,
+        _ => return None,
+    };
+    let (offset, bytes) = (record.offset, record.length.into());
+    Some(Access { at_ns: record.start_ns, op, offset, bytes }).filter(can_be)
+}
+
+/// Looks through a log of I/Os.
+pub(super) fn scan_io_log(path: &Path) -> Result<FileSummary> {
+    let mut reader = log(path)?;
+    let header = reader.header().clone();
+    if header.targets.len() > 1 {
+        return Err(Error::Apart {
+            why: format!("{} is of {} targets", path.display(), header.targets.len()),
+            help: "log a load of one target: a cache stands before one",
+        });
+    }
+    let mut summary = FileSummary::new(path, FileKind::IoLog);
+    summary.of = header.targets.first().cloned();
+    for record in reader.by_ref() {
+        let record = record.map_err(|source| failed(path, source))?;
+        match of_log(&record, &header) {
+            None => summary.damaged += 1,
+            Some(_) if record.error != 0 => summary.failed += 1,
+            Some(access) => summary.count(&access),
+        }
+    }
+    summary.damaged += reader.damaged();
+    summary.cut = reader.closing().is_none();
+    summary.dropped = reader.closing().map_or(0, |closing| closing.dropped);
+    Ok(summary)
+}
+
+/// Returns the I/Os of a log.
+pub(super) fn io_log(path: &Path) -> Result<Accesses> {
+    let reader = log(path)?;
+    let (header, at) = (reader.header().clone(), path.to_path_buf());
+    Ok(Box::new(reader.filter_map(move |record| match record {
+        Ok(record) if record.error == 0 => of_log(&record, &header).map(Ok),
+        Ok(_) => None,
+        Err(source) => Some(Err(failed(&at, source))),
+    })))
+}

@@ -1,0 +1,51 @@
+//! `fathom advise`
+
+use std::path::PathBuf;
+
+use advise::Price;
+use clap::Args;
+use units::Bytes;
+
+/// Chunk sizes that a cache can have here, bytes: from a block of VDO and bcache to the largest of dm-cache.
+const CHUNKS: std::ops::RangeInclusive<u64> = 4 << 10..=1 << 30;
+
+fn chunk(text: &str) -> Result<Bytes, String> {
+    let chunk = text.parse::<Bytes>().map_err(|error| error.to_string())?;
+    if CHUNKS.contains(&chunk.0) && chunk.0.is_multiple_of(*CHUNKS.start()) {
+        return Ok(chunk);
+    }
+    Err("a chunk is 4 KiB to 1 GiB, in whole blocks of 4 KiB".into())
+}
+
+/// `fathom advise`
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Reads what was recorded of one device and writes nothing. Files are known by what is in them: blktrace's (all of one device, one of each \
+processor), logs of fio's with offsets (one of each job), a log of I/Os of `fathom load`, or the trace of a modelled disk.
+
+The cache of the curve throws out what was not used for the longest time, and is empty at the start; dm-cache and bcache choose otherwise. \
+A trace has no content: whether VDO saves anything, `fathom estimate` says of the data.
+
+Ten minutes of a device are recorded with `blktrace -d /dev/vg/lv -o lv -w 600`; fio does it with --write_lat_log=NAME --log_offset=1.
+
+Examples:
+  fathom load work.img --size 1G --ops randread=70,randwrite=30 --pattern zipf:1.1 --duration 5s --io-log work.iolog
+  fathom advise work.iolog
+  fathom advise work.iolog --chunk 32k --price ssd=0.1/GiB
+  fathom advise work.iolog --json
+
+docs/advise.md says how the figures come about and how exact they are.")]
+pub struct AdviseArgs {
+    /// Files with what was recorded of one device; several files are of its processors or of one job each.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// A chunk of the cache: what it takes in and throws out at a time. dm-cache's default is 64 KiB, bcache's 4 KiB.
+    #[arg(long, value_name = "SIZE", default_value = "64k", value_parser = chunk)]
+    pub chunk: Bytes,
+    /// The price of a medium for the cache, in any money; can be given several times.
+    #[arg(long, value_name = "MEDIUM=PRICE/SIZE")]
+    pub price: Vec<Price>,
+    /// JSON on standard output (docs/json.md).
+    #[arg(long)]
+    pub json: bool,
+}

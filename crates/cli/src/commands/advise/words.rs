@@ -1,0 +1,241 @@
+//! The advice in words, with the curve drawn as bars.
+
+use advise::{Advice, Analysis, BlockMapAdvice, CacheAdvice, NEAR_POINTS, Trace, Verdict};
+use disk::Op;
+use units::show::{bytes, grouped, nanos, significant};
+
+use crate::args::AdviseArgs;
+use crate::commands::disk::table;
+use crate::terminal::{Style, Text};
+
+/// Columns of a bar of 100 %.
+const BAR: f64 = 25.0;
+/// A trace that is shorter is said to be short, nanoseconds: ten minutes.
+const SHORT_NS: u64 = 600_000_000_000;
+/// Levels of a row of small bars.
+const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+
+fn percent(value: f64) -> String {
+    format!("{} %", significant(value, if value < 1.0 { 2 } else { 3 }))
+}
+
+fn or_none(value: Option<f64>) -> String {
+    value.map_or_else(|| "–".into(), percent)
+}
+
+/// All of it.
+pub(super) fn text(args: &AdviseArgs, trace: &Trace, analysis: &Analysis, advice: &Advice) -> Text {
+    let style = Style::of_stdout();
+    let mut text = recorded(trace, analysis);
+    if let Some(cache) = &advice.cache {
+        text.line("");
+        text.append(&curve(args, cache));
+        text.line("");
+        text.line(style.good("cache:").and(verdict(cache)));
+        if cache.verdict != Verdict::DoesNotPay {
+            for price in &args.price {
+                let (medium, costs) = (&price.medium, price.of(cache.stops_paying_bytes));
+                text.line(format!("  That size of {medium} costs {}.", significant(costs, 3)));
+            }
+            text.append(&chunks(cache));
+        }
+    }
+    text.line("");
+    for (at, line) in vdo(&advice.vdo, analysis).into_iter().enumerate() {
+        let lead = if at == 0 { style.good("VDO:").and(line) } else { format!("  {line}").into() };
+        text.line(lead);
+    }
+    if neither(analysis, advice) {
+        text.line(style.note("Neither pays").and(
+            "for what was recorded: nothing that it reads comes again, and nothing is written.",
+        ));
+    }
+    text.line("");
+    text.line("Not known from this:");
+    for line in not_known(trace, analysis, advice) {
+        text.line(format!("  {line}"));
+    }
+    text
+}
+
+/// Lines about the trace itself.
+fn recorded(trace: &Trace, analysis: &Analysis) -> Text {
+    let (first, last) = trace.times_ns();
+    let files = trace.files();
+    let of = files.iter().find_map(|file| file.of.as_deref()).unwrap_or("one device");
+    let event = files.iter().find_map(|file| file.event);
+    let event = event.map_or_else(String::new, |event| format!(", each when it was {event}"));
+    let taken = files.iter().map(|file| file.ios).sum::<u64>();
+    let span = nanos(last.saturating_sub(first) as f64);
+    let mut text = Text::from(format!("{} I/Os to {of} in {span}{event}", grouped(taken)));
+    let shown = Op::ALL.iter().filter(|op| analysis.pattern().of(**op).ios > 0);
+    let row = |op: &Op| {
+        let counts = analysis.pattern().of(*op);
+        vec![
+            op.name().to_owned(),
+            grouped(counts.ios),
+            bytes(counts.bytes as f64),
+            or_none(counts.sequential_percent()),
+        ]
+    };
+    let rows: Vec<_> = shown.map(row).collect();
+    text.append(&table::table(&["", "I/Os", "data", "sequential"], &rows));
+    let touched = analysis.touched();
+    let [all, read, written] =
+        [touched.bytes, touched.read_bytes, touched.written_bytes].map(bytes);
+    let first = touched.first_writes_percent.map_or_else(String::new, |share| {
+        format!("; {} of the written blocks for the first time", percent(share))
+    });
+    let end = bytes(analysis.pattern().end() as f64);
+    text.line(format!("touched: {all} of {end}; read {read}, written {written}{first}"));
+    text.append(&working_set(analysis));
+    text
+}
+
+/// Rows of small bars: what was touched in each window, and what of it for the first time.
+fn working_set(analysis: &Analysis) -> Text {
+    let (window_ns, windows) = analysis.working_set();
+    let most = windows.iter().map(|(all, _)| *all).fold(0.0, f64::max);
+    let mut text = Text::new();
+    if windows.len() < 2 || most <= 0.0 {
+        return text;
+    }
+    let row = |value: fn(&(f64, f64)) -> f64| {
+        let level = |window| (value(window) / most * LEVELS.len() as f64).ceil() as usize;
+        let bar = |window| level(window).checked_sub(1).map_or(' ', |at| LEVELS[at.min(7)]);
+        windows.iter().map(bar).collect::<String>()
+    };
+    let each = nanos(window_ns as f64);
+    text.line(format!(
+        "touched in each {each}, at most {}; below it the part for the first time",
+        bytes(most)
+    ));
+    text.append(&Text::as_it_is(&format!("  {}\n  {}", row(|one| one.0), row(|one| one.1))));
+    text
+}
+
+fn curve(args: &AdviseArgs, cache: &CacheAdvice) -> Text {
+    let chunk = bytes(cache.chunk_bytes as f64);
+    let mut text = Text::from(format!(
+        "What a cache hits with chunks of {chunk}; it keeps what was used last, and is empty at the start:"
+    ));
+    let mut head = vec!["size", "reads", "writes"];
+    head.extend(args.price.iter().map(|price| price.medium.as_str()));
+    head.push("");
+    let mut rows = Vec::new();
+    for point in &cache.points {
+        let mut row =
+            vec![bytes(point.bytes), or_none(point.reads_percent), or_none(point.writes_percent)];
+        row.extend(args.price.iter().map(|price| significant(price.of(point.bytes), 3)));
+        let shown =
+            if cache.decided_by == "reads" { point.reads_percent } else { point.writes_percent };
+        let length = (shown.unwrap_or(0.0) / 100.0 * BAR).round() as usize;
+        row.push(format!("{}{}", "█".repeat(length), " ".repeat(BAR as usize - length)));
+        rows.push(row);
+    }
+    text.append(&table::table(&head, &rows));
+    text
+}
+
+fn verdict(cache: &CacheAdvice) -> String {
+    let CacheAdvice { decided_by: what, .. } = cache;
+    let [there, most] = [cache.hits_there_percent, cache.most_percent].map(percent);
+    let stop = bytes(cache.stops_paying_bytes);
+    match cache.verdict {
+        Verdict::Pays => format!(
+            "{stop} pay, and there it stops: they hit {there} of the {what}, one of any size {most}."
+        ),
+        Verdict::OnlyWhole => format!(
+            "pays when it holds nearly all that is touched: {stop} hit {there} of the {what}. What it hits grows with its size to the end; a small one pays in proportion, or not at all (the bars)."
+        ),
+        Verdict::DoesNotPay => format!(
+            "does not pay: one of any size hits {most} of the {what}, all others are the first of their chunk."
+        ),
+    }
+}
+
+fn chunks(cache: &CacheAdvice) -> Text {
+    let rows: Vec<_> = cache
+        .chunks
+        .iter()
+        .map(|one| {
+            vec![bytes(one.chunk_bytes as f64), percent(one.percent), bytes(one.copied_bytes)]
+        })
+        .collect();
+    let best = bytes(cache.best_chunk_bytes as f64);
+    let mut text = Text::from(format!(
+        "  Chunks of {best} copy least of those that hit as much (within {NEAR_POINTS} points). With other chunks, where every miss brings in its chunk:"
+    ));
+    text.append(&table::table(&["chunk", cache.decided_by, "copied in"], &rows));
+    text
+}
+
+/// Returns what VDO would need, a line each.
+fn vdo(vdo: &BlockMapAdvice, analysis: &Analysis) -> Vec<String> {
+    let [logical, maps] = [vdo.logical_bytes, BlockMapAdvice::page_maps()].map(|n| bytes(n as f64));
+    let pages = grouped(vdo.touched_pages.round() as u64);
+    let mut lines = vec![format!(
+        "a logical size of {logical} or more; it looks into {pages} pages of the block map, which map {maps} each."
+    )];
+    let [default, least] = [vdo.default_misses_percent, vdo.least_misses_percent].map(percent);
+    lines.push(match vdo.cache_mib {
+        128 => format!("The block map cache that lvm gives, 128 MiB, is enough: it misses {default} of the looks, one of any size {least}."),
+        mib => format!("Its block map cache should be {mib} MiB (vdo_block_map_cache_size_mb={mib}): lvm's 128 MiB miss {default} of the looks, which costs a read and a write of a page each; one of any size misses {least}."),
+    });
+    lines.push(format!("For all of the logical size it would be {} MiB.", vdo.whole_cache_mib));
+    if analysis.pattern().of(Op::Write).ios == 0 {
+        lines.push("Nothing was written: VDO saves only where something is.".into());
+    } else {
+        let written = bytes(vdo.written_bytes);
+        lines.push(format!("What was written takes {written} where nothing is saved."));
+    }
+    if let Some(share) = vdo.unaligned_writes_percent.filter(|share| *share > 0.0) {
+        let share = percent(share);
+        lines.push(format!(
+            "{share} of the writes are not whole blocks of 4 KiB: VDO reads before each of them."
+        ));
+    }
+    lines
+}
+
+/// Tells whether neither a cache nor VDO pays for what was recorded.
+fn neither(analysis: &Analysis, advice: &Advice) -> bool {
+    let cache = advice.cache.as_ref().is_some_and(|one| one.verdict == Verdict::DoesNotPay);
+    cache && analysis.pattern().of(Op::Write).ios == 0
+}
+
+/// Returns what cannot be told from a trace, and how much of it was used; a sentence each.
+pub(super) fn not_known(trace: &Trace, analysis: &Analysis, advice: &Advice) -> Vec<String> {
+    let mut lines = vec![
+        "whether the data dedupe or compress, as a trace has no content: fathom estimate PATH reads them.".to_owned(),
+        "what dm-cache or bcache hits: the curve is of a cache that keeps what was used last. dm-cache takes in late what it has seen often; bcache passes by what is sequential.".to_owned(),
+    ];
+    let (first, last) = trace.times_ns();
+    let span = last.saturating_sub(first);
+    if span < SHORT_NS {
+        let span = nanos(span as f64);
+        lines.push(format!(
+            "what a day touches: {span} were recorded; ten minutes of the busiest hour say more."
+        ));
+    }
+    if let Some(cache) = &advice.cache {
+        let firsts = percent(100.0 - cache.most_percent);
+        let what = cache.decided_by;
+        lines.push(format!("what a cache that was warm before would hit of the {firsts} of the {what} that are the first of their chunk here."));
+        lines.push(match cache.sample_rate {
+            rate if rate < 1.0 => format!("the curve to the last hundredths of a point: of {} chunks in all one in {} was followed.", bytes(cache.chunk_bytes as f64), grouped((1.0 / rate).round() as u64)),
+            _ => "nothing more of this trace: all its chunks were followed.".into(),
+        });
+    }
+    if trace.files().iter().any(|file| file.event.is_some()) {
+        lines.push(
+            "what the kernel dropped while it recorded: blktrace said it then (dropped events)."
+                .into(),
+        );
+    }
+    let left = [Op::Flush, Op::Discard].map(|op| analysis.pattern().of(op).ios);
+    if left != [0, 0] {
+        lines.push("what flushes and discards do to a cache: they are in no curve.".into());
+    }
+    lines
+}
