@@ -107,7 +107,7 @@ fn measure(
     let bare = fastest(&|| {
         chunks.iter().for_each(|chunk| {
             black_box(*chunk);
-        })
+        });
     });
     let sample = fastest(&|| drop(black_box(followed(HALVINGS))));
     let begun = Instant::now();

@@ -45,7 +45,7 @@ pub fn in_lab(args: &EngineArgs, interrupt: &Interrupt) -> Result<ExitCode, Fail
         memory: guest_comparison::MEMORY,
         ..Needs::default()
     });
-    let view = RunView::new(false);
+    let mut view = RunView::new(false);
     let prepared =
         prepare(&plan.needs, &machine, &Interrupt::new(), &mut |event| view.lab(&event))?;
     view.close();

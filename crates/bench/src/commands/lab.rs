@@ -28,7 +28,7 @@ struct GuestKind {
 
 impl GuestKind {
     fn new(name: &'static str, plan: Plan, args: &LabArgs) -> Result<Self, Failure> {
-        let view = RunView::new(false);
+        let mut view = RunView::new(false);
         // Builds what is missing, so that the starts that count find it.
         let prepared =
             prepare(&plan.needs, &args.machine, &Interrupt::new(), &mut |event| view.lab(&event));

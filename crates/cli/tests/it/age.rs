@@ -87,7 +87,7 @@ fn on(kind: &str) {
     let old = of("old");
     let files = &old["files"];
     assert_eq!((&old["file_system"], &files["files"]), (&kind.into(), &50.into()), "{old}");
-    assert_eq!(files["run_bytes"], 50 * 160 << 10, "{old}");
+    assert_eq!(files["run_bytes"], (50 * 160) << 10, "{old}");
     let runs = files["runs"].as_u64().unwrap();
     // XFS sets space aside behind files that grow.
     let least = if kind == "xfs" { 100 } else { 400 };
@@ -97,7 +97,7 @@ fn on(kind: &str) {
     );
     assert_eq!(files["discontinuities"], runs - 50);
     assert_eq!(sums(&files["files_by_runs"]).0, 50);
-    assert_eq!(sums(&files["runs_by_bytes"]), (runs, 50 * 160 << 10));
+    assert_eq!(sums(&files["runs_by_bytes"]), (runs, (50 * 160) << 10));
     assert_eq!(files["most_fragmented"].as_array().unwrap().len(), 10);
     let new = of("new");
     let files = &new["files"];
