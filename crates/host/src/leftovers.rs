@@ -284,8 +284,13 @@ mod tests {
     fn a_mount_at_a_place_of_the_run_is_removed_only_when_it_is_of_the_run() {
         let ours = "fathom_0badcafe";
         let mount = |source: &str, named| {
-            let what =
-                Mounted { id: 0, number: "0:0".into(), source: source.into(), at: "/run/x".into() };
+            let what = Mounted {
+                id: 0,
+                kind: String::new(),
+                number: "0:0".into(),
+                source: source.into(),
+                at: "/run/x".into(),
+            };
             Leftover::Mount { at: format!("/run/{ours}_fs"), what, named }
         };
         let owned = BTreeSet::from(["/dev/null".to_owned()]);
@@ -297,7 +302,16 @@ mod tests {
     fn a_loop_device_goes_before_the_mount_that_its_file_lies_in_and_behind_what_is_mounted_of_it()
     {
         let mount = |source: &str, at: &str| {
-            (true, Mounted { id: 0, number: "7:1".into(), source: source.into(), at: at.into() })
+            (
+                true,
+                Mounted {
+                    id: 0,
+                    kind: String::new(),
+                    number: "7:1".into(),
+                    source: source.into(),
+                    at: at.into(),
+                },
+            )
         };
         let mounts =
             vec![mount("/dev/loop3", "/mnt"), mount("/dev/mapper/v", "/run/fathom_0badcafe_fs")];
@@ -315,7 +329,13 @@ mod tests {
         assert_eq!(rest.len(), 1, "one elsewhere may be what the stack stands on");
         // Somebody else's mount at a place of the run, and what lies in it, are left.
         let at = "/run/fathom_0badcafe_fs";
-        let what = Mounted { id: 0, number: "0:50".into(), source: "tmpfs".into(), at: at.into() };
+        let what = Mounted {
+            id: 0,
+            kind: String::new(),
+            number: "0:50".into(),
+            source: "tmpfs".into(),
+            at: at.into(),
+        };
         let foreign = vec![("/dev/loop3".to_owned(), format!("{at}/i"))];
         let (left, _) = mounts_and_loops(vec![(false, what)], foreign);
         assert_eq!(left.len(), 2);
@@ -339,8 +359,13 @@ mod tests {
             let removal = removal(&left);
             assert!(!removal.above && removal.actions == (of.remove)("fathom_0badcafe_v"));
         }
-        let what =
-            Mounted { id: 0, number: "7:7".into(), source: device.clone(), at: "/mnt".into() };
+        let what = Mounted {
+            id: 0,
+            kind: String::new(),
+            number: "7:7".into(),
+            source: device.clone(),
+            at: "/mnt".into(),
+        };
         let mount = removal(&Leftover::Mount { at: "/mnt".into(), what, named: true });
         assert!(mount.above && mount.actions[0].show() == "umount /mnt");
     }
