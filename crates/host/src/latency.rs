@@ -21,7 +21,7 @@ use rustix::time::{ClockId, clock_gettime};
 use sys::block::Number;
 
 use ends::{Edge, Happened, Traced};
-use ring::Format;
+use ring::{Format, kernel_number};
 
 use crate::dm_stats::Region;
 use crate::trace;
@@ -68,11 +68,6 @@ impl By {
             _ => format!("dev == {}", kernel_number(disk.major, disk.minor)),
         }
     }
-}
-
-/// Returns a device number in the kernel's own form (MKDEV in linux/kdev_t.h).
-fn kernel_number(major: u32, minor: u32) -> u32 {
-    major << 20 | minor
 }
 
 /// Measures the latency of devices from when it is made until it is dropped.

@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn a_rate_of_one_in_three_seconds_is_not_nothing() {
         let shown = [1.0 / 3.0, 0.0, 9.96, 8123.4].map(per_second);
-        assert_eq!(shown, ["0.333/s", "0/s", "9.96/s", "8123/s"]);
+        assert_eq!(shown, ["0.333/s", "0/s", "9.96/s", "8,123/s"]);
     }
 
     #[test]

@@ -56,7 +56,7 @@ fn advice_says_what_was_recorded_what_pays_and_what_it_cannot_know() {
     );
     let said = expect(0, &["advise", &trace, "--chunk", "1M", "--price", "ssd=0.1/GiB"]).out;
     for phrase in [
-        "data, a disk like ssd",
+        "to ssd, a disk like ssd",
         "chunks of 1 MiB",
         "holds nearly all",
         "VDO:",

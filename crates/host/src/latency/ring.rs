@@ -80,12 +80,17 @@ impl Format {
         let (dev, sector) = match self.device {
             DeviceAt::Whole(at) => (u32_at(record, at)?, sector),
             DeviceAt::Above { major, minor, further } => {
-                let dev = super::kernel_number(u32_at(record, major)?, u32_at(record, minor)?);
+                let dev = kernel_number(u32_at(record, major)?, u32_at(record, minor)?);
                 (dev, sector.checked_sub(further)?)
             }
         };
         Some(Record { dev, sector, sectors: u64::from(u32_at(record, self.sectors)?), write })
     }
+}
+
+/// Returns a device number in the kernel's own form (MKDEV in linux/kdev_t.h).
+pub(super) fn kernel_number(major: u32, minor: u32) -> u32 {
+    major << 20 | minor
 }
 
 /// Returns the number that a record begins with.

@@ -169,14 +169,14 @@ mod tests {
         };
         board.wait(&waiting);
         let lines = board.lines(80);
-        assert!(lines[2].contains(" 0") && !lines[2].contains("8123"), "{lines:#?}");
+        assert!(lines[2].contains(" 0") && !lines[2].contains("8,123"), "{lines:#?}");
         assert!(lines[4].contains("32 in flight") && lines[4].contains("12 s ago"), "{lines:#?}");
         board.update(&[row("randread", 0)], &progress);
         assert!(!board.lines(80).iter().any(|line| line.contains("in flight")));
         // Where others go on, what the operations did is not known: the figures stay, and the line tells.
         board.wait(&Waiting { ios: 500, ..waiting });
         let lines = board.lines(80);
-        assert!(lines[2].contains("8123") && lines[4].contains("waiting: 500/s"), "{lines:#?}");
+        assert!(lines[2].contains("8,123") && lines[4].contains("waiting: 500/s"), "{lines:#?}");
     }
 
     #[test]
@@ -184,7 +184,7 @@ mod tests {
         let lines = board().lines(80);
         assert_eq!(lines.len(), 5, "{lines:#?}");
         assert!(lines[0].contains("42 %") && lines[0].contains("38 s left"), "{lines:#?}");
-        for part in ["randwritezeroes", "8123", "31.7 MiB", "610 µs", "1.4 ms"] {
+        for part in ["randwritezeroes", "8,123", "31.7 MiB", "610 µs", "1.4 ms"] {
             assert!(lines[3].contains(part), "{part}: {lines:#?}");
         }
         assert!(lines[3].ends_with(" 7") && lines[2].ends_with(" 0"), "errors add up: {lines:#?}");
