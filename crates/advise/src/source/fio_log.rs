@@ -7,7 +7,7 @@ use std::path::Path;
 
 use disk::Op;
 
-use super::{Accesses, FileKind, FileSummary, can_be, failed, open};
+use super::file::{Accesses, FileKind, FileSummary, can_be, failed, open};
 use crate::access::Access;
 use crate::error::{Error, Result};
 

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::Accesses;
+use super::file::Accesses;
 use crate::access::Access;
 use crate::error::Result;
 

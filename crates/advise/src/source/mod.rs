@@ -1,93 +1,19 @@
 //! Files with traces, read as one stream of I/Os in the order of their times.
 
 mod blktrace;
+mod file;
 mod fio_log;
 mod merge;
 mod own;
 
-use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
-
-use disk::Op;
-use serde::Serialize;
 
 use crate::access::Access;
 use crate::error::{Error, Result};
 
-/// The kinds of files that are read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FileKind {
-    /// The trace of a modelled disk.
-    DiskTrace,
-    /// A log of I/Os of `fathom load`.
-    IoLog,
-    /// A file that blktrace wrote.
-    Blktrace,
-    /// A log of fio's with the offset of each I/O.
-    FioLog,
-}
-
-/// Contents of a file, known before its I/Os are taken.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct FileSummary {
-    /// The file; its name may be no text.
-    #[serde(serialize_with = "shown")]
-    pub path: PathBuf,
-    /// Its kind.
-    pub kind: FileKind,
-    /// The device, disk or target that its I/Os went to, as the file calls it.
-    pub of: Option<String>,
-    /// The event of an I/O that counts: queued, issued or completed (blktrace).
-    pub event: Option<&'static str>,
-    /// I/Os that are taken: reads, writes, flushes, discards.
-    pub ios: u64,
-    /// I/Os that failed, and are left out.
-    pub failed: u64,
-    /// I/Os that whoever recorded it left out, as far as the file says so.
-    pub dropped: u64,
-    /// Records that can be no I/O, and are left out.
-    pub damaged: u64,
-    /// Tells whether the file ends in the midst of a record, or without its end.
-    pub cut: bool,
-    #[serde(skip)]
-    first_ns: u64,
-    #[serde(skip)]
-    last_ns: u64,
-}
-
-fn shown<S: serde::Serializer>(path: &Path, out: S) -> Result<S::Ok, S::Error> {
-    out.collect_str(&path.display())
-}
-
-impl FileSummary {
-    fn new(path: &Path, kind: FileKind) -> Self {
-        let (of, event) = (None, None);
-        Self {
-            path: path.to_path_buf(),
-            kind,
-            of,
-            event,
-            ios: 0,
-            failed: 0,
-            dropped: 0,
-            damaged: 0,
-            cut: false,
-            first_ns: u64::MAX,
-            last_ns: 0,
-        }
-    }
-
-    fn count(&mut self, access: &Access) {
-        self.ios += 1;
-        self.first_ns = self.first_ns.min(access.at_ns);
-        self.last_ns = self.last_ns.max(access.at_ns);
-    }
-}
-
-/// The I/Os of a file.
-type Accesses = Box<dyn Iterator<Item = Result<Access>>>;
+pub use file::{FileKind, FileSummary};
+use file::{failed, open};
 
 /// One or several files, which are of one device.
 #[derive(Debug)]
@@ -174,15 +100,6 @@ impl Trace {
     }
 }
 
-fn open(path: &Path) -> Result<BufReader<File>> {
-    let file = sys::input::open(path).map_err(|source| failed(path, source))?;
-    Ok(BufReader::with_capacity(1 << 18, file))
-}
-
-fn failed(path: &Path, source: std::io::Error) -> Error {
-    Error::Io { path: path.to_path_buf(), source }
-}
-
 /// Tells by its first bytes what a file is.
 fn kind(path: &Path) -> Result<FileKind> {
     let mut start = Vec::new();
@@ -198,12 +115,6 @@ fn kind(path: &Path) -> Result<FileKind> {
     } else {
         Err(Error::Unknown { path: path.to_path_buf() })
     }
-}
-
-/// Tells whether an I/O can be: it has a length, unless it is a flush, and an end.
-fn can_be(access: &Access) -> bool {
-    let ends = access.offset.checked_add(access.bytes).is_some_and(|end| end < 1 << 63);
-    ends && (access.bytes > 0 || access.op == Op::Flush)
 }
 
 #[cfg(test)]

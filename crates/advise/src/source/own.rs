@@ -8,7 +8,7 @@ use disk::Op;
 use disk::trace::{Record, Trace};
 use results::iolog::{Header, IoLogError, IoRecord, Reader};
 
-use super::{Accesses, FileKind, FileSummary, can_be, failed, open};
+use super::file::{Accesses, FileKind, FileSummary, can_be, failed, open};
 use crate::access::Access;
 use crate::error::{Error, Result};
 

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use disk::Op;
+
 use super::*;
 
 /// A record of blktrace: `wide` is version 8, `big` of a machine with the other byte order.

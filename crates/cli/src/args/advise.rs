@@ -29,7 +29,7 @@ A trace has no content: whether VDO saves anything, `fathom estimate` says of th
 Ten minutes of a device are recorded with `blktrace -d /dev/vg/lv -o lv -w 600`; fio does it with --write_lat_log=NAME --log_offset=1.
 
 Examples:
-  fathom load work.img --size 1G --ops randread=7,randwrite=3 --duration 5s --io-log work.log
+  fathom load work.img --size 1G --ops randread=70,randwrite=30 --duration 5s --io-log work.log
   fathom advise work.log
   fathom advise work.log --chunk 32k --price ssd=0.1/GiB
   fathom advise work.log --json

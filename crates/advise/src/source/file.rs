@@ -1,0 +1,100 @@
+//! A file with a trace: its kind, what is in it, and how it is opened.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+
+use disk::Op;
+use serde::Serialize;
+
+use crate::access::Access;
+use crate::error::{Error, Result};
+
+/// The kinds of files that are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileKind {
+    /// The trace of a modelled disk.
+    DiskTrace,
+    /// A log of I/Os of `fathom load`.
+    IoLog,
+    /// A file that blktrace wrote.
+    Blktrace,
+    /// A log of fio's with the offset of each I/O.
+    FioLog,
+}
+
+/// Contents of a file, known before its I/Os are taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FileSummary {
+    /// The file; its name may be no text.
+    #[serde(serialize_with = "shown")]
+    pub path: PathBuf,
+    /// Its kind.
+    pub kind: FileKind,
+    /// The device, disk or target that its I/Os went to, as the file calls it.
+    pub of: Option<String>,
+    /// The event of an I/O that counts: queued, issued or completed (blktrace).
+    pub event: Option<&'static str>,
+    /// I/Os that are taken: reads, writes, flushes, discards.
+    pub ios: u64,
+    /// I/Os that failed, and are left out.
+    pub failed: u64,
+    /// I/Os that whoever recorded it left out, as far as the file says so.
+    pub dropped: u64,
+    /// Records that can be no I/O, and are left out.
+    pub damaged: u64,
+    /// Tells whether the file ends in the midst of a record, or without its end.
+    pub cut: bool,
+    #[serde(skip)]
+    pub(super) first_ns: u64,
+    #[serde(skip)]
+    pub(super) last_ns: u64,
+}
+
+fn shown<S: serde::Serializer>(path: &Path, out: S) -> Result<S::Ok, S::Error> {
+    out.collect_str(&path.display())
+}
+
+impl FileSummary {
+    pub(super) fn new(path: &Path, kind: FileKind) -> Self {
+        let (of, event) = (None, None);
+        Self {
+            path: path.to_path_buf(),
+            kind,
+            of,
+            event,
+            ios: 0,
+            failed: 0,
+            dropped: 0,
+            damaged: 0,
+            cut: false,
+            first_ns: u64::MAX,
+            last_ns: 0,
+        }
+    }
+
+    pub(super) fn count(&mut self, access: &Access) {
+        self.ios += 1;
+        self.first_ns = self.first_ns.min(access.at_ns);
+        self.last_ns = self.last_ns.max(access.at_ns);
+    }
+}
+
+/// The I/Os of a file.
+pub(super) type Accesses = Box<dyn Iterator<Item = Result<Access>>>;
+
+pub(super) fn open(path: &Path) -> Result<BufReader<File>> {
+    let file = sys::input::open(path).map_err(|source| failed(path, source))?;
+    Ok(BufReader::with_capacity(1 << 18, file))
+}
+
+pub(super) fn failed(path: &Path, source: std::io::Error) -> Error {
+    Error::Io { path: path.to_path_buf(), source }
+}
+
+/// Tells whether an I/O can be: it has a length, unless it is a flush, and an end.
+pub(super) fn can_be(access: &Access) -> bool {
+    let ends = access.offset.checked_add(access.bytes).is_some_and(|end| end < 1 << 63);
+    ends && (access.bytes > 0 || access.op == Op::Flush)
+}
