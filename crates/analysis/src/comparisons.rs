@@ -307,7 +307,14 @@ fn least_base(base: &VariantFigures, scope: &Scope, metric: &str) -> f64 {
     if is_rate(metric) && few_beyond(&[base], scope, metric) {
         return f64::INFINITY;
     }
-    layers::metric(metric).map_or(0.0, |metric| metric.unit.least_base())
+    least_of(metric)
+}
+
+/// Returns the least value of a metric that a ratio is made to. A mean size is small by nature: any has a meaning.
+pub(crate) fn least_of(metric: &str) -> f64 {
+    const MEAN_SIZES: [&str; 2] = [layers::machine::WRITE_BYTES, layers::machine::RUN_BYTES];
+    let counted = layers::metric(metric).filter(|_| !MEAN_SIZES.contains(&metric));
+    counted.map_or(0.0, |metric| metric.unit.least_base())
 }
 
 /// Tells whether a metric is a rate of I/Os, of which all count.

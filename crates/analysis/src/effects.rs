@@ -7,7 +7,7 @@ use stats::Verdict;
 use stats::factorial::{self, Effects, Factor, Trial};
 use units::Better;
 
-use crate::comparisons::{asks, described, few_beyond};
+use crate::comparisons::{asks, described, few_beyond, least_of};
 use crate::scope::Scope;
 use crate::variant::VariantFigures;
 
@@ -100,7 +100,7 @@ pub(crate) fn effects(plan: &PlanFacts, variants: &[VariantFigures]) -> Vec<Effe
         }
         let trials = trials(plan, variants, &factors, (&asked.metric, &scope));
         // An effect is a ratio, and to nearly nothing there is none.
-        let least = layers::metric(&asked.metric).map_or(0.0, |metric| metric.unit.least_base());
+        let least = least_of(&asked.metric);
         if trials.iter().any(|trial| trial.value < least) {
             continue;
         }

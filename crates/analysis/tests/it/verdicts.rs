@@ -62,6 +62,10 @@ fn no_ratio_is_made_to_a_count_or_a_rate_of_nearly_nothing() {
             let flushes = if vdo { 16_602.0 } else { 1.0 };
             let data = stage.layers.entry("data".to_owned()).or_default();
             data.insert("device_flushes".to_owned(), Some(flushes));
+            data.insert(
+                "device_write_size_bytes".to_owned(),
+                Some(if vdo { 4096.0 } else { 2048.0 }),
+            );
             let operations = stage.load.iter_mut().flat_map(|load| load.operations.values_mut());
             operations.filter(|_| !vdo).for_each(|operation| operation.ios = 9);
         }
@@ -73,6 +77,11 @@ fn no_ratio_is_made_to_a_count_or_a_rate_of_nearly_nothing() {
         assert_eq!((c.ratio, c.low, c.high), (None, None, None), "{c:?}");
         assert!(c.difference.is_some() && c.method.contains("nearly nothing"), "{}", c.method);
     }
+    let size = of("device_write_size_bytes");
+    assert!(
+        size.ratio.is_some_and(|ratio| (ratio - 2.0).abs() < 1e-9),
+        "small by nature: {size:?}"
+    );
     assert_eq!(of("device_flushes").difference.map(|of| of.value), Some(16_601.0));
     assert_eq!(
         of("iops").verdict,
