@@ -93,8 +93,16 @@ pub(super) fn failed(path: &Path, source: std::io::Error) -> Error {
     Error::Io { path: path.to_path_buf(), source }
 }
 
-/// Tells whether an I/O can be: it has a length, unless it is a flush, and an end.
+/// The longest read or write, bytes: the kernel counts those of one I/O in 32 bits.
+const LONGEST: u64 = 1 << 32;
+
+/// Tells whether an I/O can be: it has an end, and a length, unless it is a flush.
 pub(super) fn can_be(access: &Access) -> bool {
     let ends = access.offset.checked_add(access.bytes).is_some_and(|end| end < 1 << 63);
-    ends && (access.bytes > 0 || access.op == Op::Flush)
+    let length = match access.op {
+        Op::Read | Op::Write => (1..LONGEST).contains(&access.bytes),
+        Op::Discard => access.bytes > 0,
+        Op::Flush => true,
+    };
+    ends && length
 }

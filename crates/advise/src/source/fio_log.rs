@@ -108,7 +108,10 @@ pub(super) fn scan(path: &Path) -> Result<FileSummary> {
         match can_be(&line.access) {
             true => summary.count(&line.access),
             // A line of averages has no size.
-            false => return Err(Error::NoOffsets { path: path.to_path_buf() }),
+            false if line.access.bytes == 0 => {
+                return Err(Error::NoOffsets { path: path.to_path_buf() });
+            }
+            false => summary.damaged += 1,
         }
     }
     summary.cut = lines.cut;

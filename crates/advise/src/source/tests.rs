@@ -202,6 +202,14 @@ fn logs_of_fio_are_read_where_they_have_offsets() {
 }
 
 #[test]
+fn an_io_that_is_longer_than_the_kernel_counts_is_damage_and_none() {
+    let log = "1, 5, 0, 4096, 8192\n2, 5, 1, 4611686018427387904, 0\n3, 5, 0, 4294967296, 0\n";
+    let (_dir, paths) = files(&[("j_lat.1.log", log.into())]);
+    let trace = Trace::open(&paths).unwrap();
+    assert_eq!((trace.files()[0].ios, trace.files()[0].damaged, taken(&trace).len()), (1, 2, 1));
+}
+
+#[test]
 fn traces_of_its_own_are_read_in_the_order_of_arrival() {
     use disk::trace::{Header, Record, Writer};
     use results::iolog::{self, Closing, IoRecord};
