@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use units::{Percent, Seed};
 
-use super::{GuestArgs, run::role, run::setting};
+use super::{GuestArgs, HostArgs, run::setting};
 
 /// `fathom bisect`: a list, or one step of it.
 #[derive(Debug)]
@@ -83,18 +83,8 @@ pub struct BisectFigureArgs {
     pub lab: bool,
     #[command(flatten)]
     pub machine: GuestArgs,
-    /// Device for a role of the experiment; refused when it is in use or carries a signature.
-    #[arg(long, value_name = "ROLE=PATH", value_parser = role, conflicts_with = "simulate")]
-    pub device: Vec<(String, PathBuf)>,
-    /// Device for a role, whatever is on it: its data may be destroyed. Still refused when it is in use.
-    #[arg(long, value_name = "ROLE=PATH", value_parser = role, conflicts_with = "simulate")]
-    pub destroy_data: Vec<(String, PathBuf)>,
-    /// Use simulated layers and virtual time: nothing is touched and no figure is real.
-    #[arg(long)]
-    pub simulate: bool,
-    /// Execute the commands of an experiment that is not one of Fathom's own.
-    #[arg(long)]
-    pub allow_commands: bool,
+    #[command(flatten)]
+    pub host: HostArgs,
     /// Before each cell wait until others take less than this share of the CPUs, as in fathom run.
     #[arg(long, value_name = "SHARE[:TIME]")]
     pub quiet: Option<::run::QuietMachine>,

@@ -45,7 +45,7 @@ pub use results::{
     BetterArg, CompareArgs, DoctorArgs, ExportArgs, ExportFormat, PackArgs, ReportArgs, ShowArgs,
     TrendArgs, UnpackArgs,
 };
-pub use run::{Common, RunArgs, setting};
+pub use run::{Common, HostArgs, RunArgs, setting};
 pub use tree::mix;
 pub use uvdo::{
     CreateArgs, DiscardArg, GrowArgs, PolicyArg, PolicyArgs, StartArgs, StatsArgs, UvdoCheckArgs,

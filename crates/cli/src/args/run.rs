@@ -50,14 +50,9 @@ pub struct Common {
     pub inject: Vec<::run::Injection>,
 }
 
-/// `fathom run`
-#[derive(Debug, Args)]
-#[command(
-    after_help = "Example: fathom run vdo-vs-plain --device data=/dev/disk/by-id/nvme-scratch"
-)]
-pub struct RunArgs {
-    #[command(flatten)]
-    pub common: Common,
+/// The devices of this machine that an experiment may use, or none: then it is simulated.
+#[derive(Debug, Clone, Args)]
+pub struct HostArgs {
     /// Device for a role of the experiment; refused when it is in use or carries a signature.
     #[arg(long, value_name = "ROLE=PATH", value_parser = role, conflicts_with = "simulate")]
     pub device: Vec<(String, PathBuf)>,
@@ -70,6 +65,18 @@ pub struct RunArgs {
     /// Execute the commands of an experiment that is not one of Fathom's own.
     #[arg(long)]
     pub allow_commands: bool,
+}
+
+/// `fathom run`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example: fathom run vdo-vs-plain --device data=/dev/disk/by-id/nvme-scratch"
+)]
+pub struct RunArgs {
+    #[command(flatten)]
+    pub common: Common,
+    #[command(flatten)]
+    pub host: HostArgs,
     /// Slow the simulation down to this many real seconds for each simulated one.
     #[cfg_attr(feature = "faults", arg(long, hide = true, value_name = "FACTOR"))]
     #[cfg_attr(not(feature = "faults"), arg(skip))]

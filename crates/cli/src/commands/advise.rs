@@ -59,7 +59,10 @@ fn incomplete(trace: &Trace) -> ExitCode {
         }
         if file.damaged > 0 {
             code = ExitCode::from(5);
-            note(format!("{name}: {} records can be no I/O, and are left out", file.damaged));
+            note(format!(
+                "{name}: left out as no I/O that can be: {} of its records",
+                file.damaged
+            ));
         }
         if file.dropped > 0 {
             let what = if file.event.is_some() { "records" } else { "I/Os" };

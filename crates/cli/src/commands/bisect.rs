@@ -90,7 +90,7 @@ fn begin(args: &BisectListArgs) -> Result<(Bench, State, PathBuf), Failure> {
     }
     let lab = figure.lab || !args.kernels.is_empty();
     let source = ExperimentSource::find(&figure.experiment)?;
-    let allowed = figure.allow_commands || source.is_shipped();
+    let allowed = figure.host.allow_commands || source.is_shipped();
     let source = source.on(&args.kernels, &figure.set);
     let mut bench = Bench::new(figure, source, lab, allowed, &args.only)?;
     let candidates = list::candidates(&bench.facts().variants, args)?;

@@ -53,7 +53,7 @@ pub fn execute(
     interrupt.on_signals().map_err(Failure::environment)?;
     // Nobody removes them from the cache until the run has ended.
     let mut held = crate::corpora::HeldCorpora::new();
-    let (plan, machine, claimed) = if args.simulate {
+    let (plan, machine, claimed) = if args.host.simulate {
         (paper, LocalMachine::Simulated { pace: args.pace }, run::ClaimedDevices::default())
     } else {
         let claimed = admit(args, source, &paper).map_err(|failure| match &args.common.resume {
@@ -76,7 +76,7 @@ pub fn execute(
         tool_version: env!("CARGO_PKG_VERSION").into(),
         accelerator: Accelerator::None,
         accelerator_reason: None,
-        simulated: args.simulate,
+        simulated: args.host.simulate,
         host: host::facts(),
         devices: claimed.facts.clone(),
         experiment_text: source.text.clone(),
@@ -87,8 +87,8 @@ pub fn execute(
     let shown = Arc::clone(&view);
     let on = Box::new(move |e: &run::Event| with(&shown, |v| v.event(e)));
     let ledger = ledger(&out, &plan, start, earlier, on)?;
-    let quiet = args.common.quiet.filter(|_| !args.simulate);
-    if args.simulate && args.common.quiet.is_some() {
+    let quiet = args.common.quiet.filter(|_| !args.host.simulate);
+    if args.host.simulate && args.common.quiet.is_some() {
         say("note: --quiet has no effect with --simulate: nothing is measured");
     }
     let outcome = local::run(&plan, &machine, &args.common.inject, ledger, quiet, &interrupt);
@@ -107,8 +107,9 @@ fn admit(
         let offered = given.iter().cloned();
         offered.map(|(role, path)| DeviceOffer { role, path, destroy }).collect::<Vec<_>>()
     };
-    let offered = [offered(&args.device, false), offered(&args.destroy_data, true)].concat();
-    let allowed = args.allow_commands || source.is_shipped();
+    let offered =
+        [offered(&args.host.device, false), offered(&args.host.destroy_data, true)].concat();
+    let allowed = args.host.allow_commands || source.is_shipped();
     run::check_commands(plan, &source.name, allowed)
         .and_then(|()| run::check_machine(plan))
         .and_then(|()| run::check_apart(plan, &offered))

@@ -9,7 +9,7 @@ use run::{Earlier, ExperimentSource, FULL, LAB, RunOutcome, RunRequest};
 use stats::bisect::{Pair, Rules};
 use units::{Better, Seed};
 
-use crate::args::{BisectFigureArgs, Common, Gates, LabRunArgs, RunArgs};
+use crate::args::{BisectFigureArgs, Common, Gates, HostArgs, LabRunArgs, RunArgs};
 use crate::choices::say_notes;
 use crate::commands::{lab, run as local};
 use crate::failure::Failure;
@@ -57,7 +57,11 @@ impl Bench {
         let usual = if lab { LAB } else { FULL };
         let plan =
             |source: &ExperimentSource| listed(only, figure.scale.as_ref()).plan(source, usual);
-        if !lab && !figure.simulate && figure.device.is_empty() && figure.destroy_data.is_empty() {
+        if !lab
+            && !figure.host.simulate
+            && figure.host.device.is_empty()
+            && figure.host.destroy_data.is_empty()
+        {
             let message = "Nothing says where to measure";
             return Err(Failure::usage(message).with_help(
                 "add --device ROLE=PATH or --destroy-data ROLE=PATH for each device of the experiment, --lab for the lab, or --simulate",
@@ -85,7 +89,7 @@ impl Bench {
 
     /// The word for where it is measured.
     pub fn place(&self) -> &'static str {
-        match (self.lab, self.figure.simulate) {
+        match (self.lab, self.figure.host.simulate) {
             (true, _) => "lab",
             (_, true) => "simulated",
             _ => "devices",
@@ -207,10 +211,7 @@ impl Bench {
         }
         let args = RunArgs {
             common,
-            device: figure.device.clone(),
-            destroy_data: figure.destroy_data.clone(),
-            simulate: figure.simulate,
-            allow_commands: self.allowed,
+            host: HostArgs { allow_commands: self.allowed, ..figure.host.clone() },
             pace: figure.pace,
         };
         let mut paper = asked.clone().plan(&self.source, FULL)?;

@@ -35,7 +35,7 @@ pub fn run(args: &BisectStepArgs) -> ExitCode {
 fn decide(args: &BisectStepArgs) -> Result<u8, Failure> {
     let figure = &args.figure;
     let source = ExperimentSource::find(&figure.experiment)?;
-    let allowed = figure.allow_commands || source.is_shipped();
+    let allowed = figure.host.allow_commands || source.is_shipped();
     let source = source.with(&figure.set);
     if args.good == args.candidate {
         return Err(Failure::usage(format!("--good and --candidate both name '{}'", args.good))
