@@ -18,6 +18,7 @@ mod looks;
 mod places;
 mod reported;
 mod scope;
+mod splits;
 mod trends;
 mod unanswered;
 mod values;
@@ -44,6 +45,7 @@ pub use ladders::StageLadder;
 pub use looks::looks;
 pub use reported::{Reported, ReportedRow};
 pub use scope::{Of, Scope};
+pub use splits::{Split, SplitAnswer, SplitPoint};
 pub use trends::{
     LeftOut, TrendKind, TrendName, TrendResult, TrendRun, TrendSeries, Trends, are_relative,
     trend_of, trends,
@@ -77,6 +79,8 @@ pub struct Analysis {
     pub comparisons: Vec<MetricComparison>,
     /// Effects of each factor in what is asked, where factors were crossed.
     pub effects: Vec<FactorEffects>,
+    /// The better way to have an amount of bytes in flight, of each sweep by outstanding bytes.
+    pub splits: Vec<Split>,
     /// The course of each cache over time.
     pub caches: Vec<CacheCourse>,
     /// Latency by layer, where it was asked for.
@@ -116,6 +120,7 @@ pub fn analyse(result: &ResultSet) -> Analysis {
         changed: result.seal.broken(),
         comparisons,
         effects,
+        splits: splits::splits(plan, &variants),
         caches: cache_courses::courses(result),
         ladders: ladders::ladders(result),
         expectations: expectations::check_expectations(plan, &variants),

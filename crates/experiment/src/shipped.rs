@@ -47,10 +47,7 @@ pub const SHIPPED: &[Shipped] = &[
         text: include_str!("../../../experiments/kernel-compare.toml"),
     },
     Shipped { name: "power-cut", text: include_str!("../../../experiments/power-cut.toml") },
-    Shipped {
-        name: "request-splitting",
-        text: include_str!("../../../experiments/request-splitting.toml"),
-    },
+    Shipped { name: "request-size", text: include_str!("../../../experiments/request-size.toml") },
     Shipped { name: "slow-member", text: include_str!("../../../experiments/slow-member.toml") },
     Shipped { name: "tar-trap", text: include_str!("../../../experiments/tar-trap.toml") },
     Shipped { name: "thin-states", text: include_str!("../../../experiments/thin-states.toml") },

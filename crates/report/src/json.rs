@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{
     CacheSpell, Evidence, Expectation, FactorEffect, FactorEffects, LevelChange, MetricComparison,
-    Reported, ReportedRow, RunCourse,
+    Reported, ReportedRow, RunCourse, Split, SplitPoint,
 };
 use results::model::{
     AskedContent, CONTENT_SHARES, ContentFigure, ExpectedFigure, VerifyFigures, WrongKind,
@@ -39,6 +39,7 @@ pub fn json(view: &View) -> Value {
         "variants": variants.map(|(index, v)| variant(view, index, v)).collect::<Vec<_>>(),
         "comparisons": comparisons.collect::<Vec<_>>(),
         "factors": view.effects.iter().map(|row| effects(&row.found)).collect::<Vec<_>>(),
+        "splits": view.splits.iter().flat_map(|row| &row.found).map(split).collect::<Vec<_>>(),
         "courses": view.courses.iter().map(|row| course(view, row)).collect::<Vec<_>>(),
         "caches": view.caches.iter().map(|row| cache(view, row)).collect::<Vec<_>>(),
         "ladders": view.ladders.iter().map(|row| ladder(view, row)).collect::<Vec<_>>(),
@@ -86,6 +87,25 @@ fn effects(found: &FactorEffects) -> Value {
         "spread": found.spread,
         "method": found.method,
         "effects": found.effects.iter().map(effect).collect::<Vec<_>>(),
+    })
+}
+
+/// Returns the better way to have an amount of bytes in flight.
+fn split(split: &Split) -> Value {
+    let point =
+        |point: SplitPoint| json!({"depth": point.depth, "throughput_bytes_per_s": point.median});
+    json!({
+        "variant": split.variant,
+        "stage": split.stage,
+        "operation": split.operation,
+        "outstanding_bytes": split.outstanding,
+        "whole": point(split.whole),
+        "best": point(split.best),
+        "ratio": split.ratio,
+        "low": split.low,
+        "high": split.high,
+        "n": split.n,
+        "answer": split.answer.word(),
     })
 }
 

@@ -87,6 +87,12 @@ fn written(
         out.push('\n');
     }
     expectations(&mut out, view, width, &ink);
+    for row in &view.splits {
+        let _ = writeln!(out, "{}", wrapped(&format!("Split or merge, {}:", row.label), width, ""));
+        for answer in &row.answers {
+            let _ = writeln!(out, "  {}", wrapped(answer, width - 2, "    "));
+        }
+    }
     for row in &view.effects {
         effects(&mut out, row, width, &ink);
     }

@@ -3,6 +3,7 @@
 mod comparisons;
 mod figures;
 mod sources;
+mod splits;
 
 use analysis::MetricComparison;
 use stats::{LEAST_REPEATS, RANGE_BELOW, Verdict};
@@ -11,6 +12,7 @@ use comparisons::equal;
 pub use comparisons::*;
 pub use figures::*;
 pub use sources::*;
+pub use splits::*;
 
 use crate::view::{GridCell, View};
 

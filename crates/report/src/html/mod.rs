@@ -17,6 +17,7 @@ mod ladders;
 mod overview;
 mod parts;
 mod plot;
+mod splits;
 mod stack;
 mod states;
 
@@ -123,6 +124,7 @@ fn result(index: usize, view: &View) -> Markup {
             (parts::findings(&id, view))
             (expected::expected(&id, view))
             (expected::reported(&id, view))
+            (splits::splits(&id, view))
             (effects::effects(&id, view))
             (figures::results(&id, view))
             (ladders::ladders(&id, view))

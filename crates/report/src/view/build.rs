@@ -10,10 +10,10 @@ use results::read::ResultSet;
 use super::idle::Idle;
 use super::sentence::Detail;
 use super::{
-    Cell, Chart, Content, FigureRow, Of, Part, Scale, Variant, View, caches, clock, commands,
-    courses, curves, driven, effects, facts, figures, glossary, grids, headline, heat, jobs,
-    ladders, latency, layers, machine, pictures, sentence, states, strips, throughput, trees,
-    trust, why,
+    Cell, Chart, Content, FigureRow, Of, Part, Scale, ThreadRow, Variant, View, caches, clock,
+    commands, courses, curves, driven, effects, facts, figures, glossary, grids, headline, heat,
+    jobs, ladders, latency, layers, machine, pictures, sentence, splits, states, strips,
+    throughput, trees, trust, why,
 };
 use crate::wording;
 use stats::Verdict;
@@ -24,15 +24,8 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
     let rows = figures::rows(analysis, plan);
     let variants = variants(set, analysis);
     let findings = gravest_first(findings);
-    let mut charts = curves::charts(plan, &rows);
-    let by_job = jobs::charts(set, None, None);
-    let each: Vec<String> = by_job.iter().map(|chart| chart.id.clone()).collect();
-    charts.extend(by_job.into_iter().chain(trees::charts(set)).chain(throughput::charts(set)));
-    charts.extend(latency::charts(set).into_iter().chain(heat::charts(set)));
-    charts.extend(strips::charts(set, analysis, &rows));
     let threads = layers::threads(set);
-    charts.extend(layers::charts(set, &threads));
-    charts.extend(machine::charts(set).into_iter().filter(|chart| !chart.is_of_a_moment(true)));
+    let (mut charts, each) = charts(set, analysis, &rows, &threads);
     let mut answers = pictures::first(set, &variants, &rows, &mut charts);
     if answers.is_empty() {
         answers.extend(pictures::of_commands(set, &rows, &mut charts));
@@ -67,6 +60,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         io_bandwidth: figures::spread(analysis, |variant| &variant.io_bandwidth),
         grids: grids::grids(plan, &rows),
         effects,
+        splits: splits::splits(&analysis.splits),
         courses: courses::courses(analysis),
         caches: caches::caches(&set.manifest.plan, analysis),
         ladders: ladders::ladders(analysis),
@@ -90,6 +84,24 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         variants,
         figures: rows,
     }
+}
+
+/// All charts, and the names of those that show each job apart.
+fn charts(
+    set: &ResultSet,
+    analysis: &Analysis,
+    rows: &[FigureRow],
+    threads: &[ThreadRow],
+) -> (Vec<Chart>, Vec<String>) {
+    let mut charts = curves::charts(&set.manifest.plan, rows);
+    let by_job = jobs::charts(set, None, None);
+    let each: Vec<String> = by_job.iter().map(|chart| chart.id.clone()).collect();
+    charts.extend(by_job.into_iter().chain(trees::charts(set)).chain(throughput::charts(set)));
+    charts.extend(latency::charts(set).into_iter().chain(heat::charts(set)));
+    charts.extend(strips::charts(set, analysis, rows));
+    charts.extend(layers::charts(set, threads));
+    charts.extend(machine::charts(set).into_iter().filter(|chart| !chart.is_of_a_moment(true)));
+    (charts, each)
 }
 
 /// Cuts time without load out of axes and reads by the logarithm what is read so alone; returns what was cut.

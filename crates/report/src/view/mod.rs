@@ -29,6 +29,7 @@ mod pictures;
 mod repeats;
 mod samples;
 mod sentence;
+mod splits;
 mod stacked;
 mod states;
 mod strips;
@@ -50,6 +51,7 @@ pub use headline::WORDS as HEADLINE_WORDS;
 pub use jobs::JobFigures;
 pub use ladders::LadderRow;
 pub use marks::marks;
+pub use splits::SplitRow;
 pub use states::StateRow;
 pub use trust::{Trust, apart};
 pub use why::{Cause, Why};
@@ -117,6 +119,8 @@ pub struct View {
     pub grids: Vec<Grid>,
     /// The effects of each factor, and of each two of them together.
     pub effects: Vec<EffectRow>,
+    /// The better way to have an amount of bytes in flight, of each sweep by outstanding bytes.
+    pub splits: Vec<SplitRow>,
     /// The course of throughput within the runs.
     pub courses: Vec<CourseRow>,
     /// The course of caches: cold, warm, full of junk, stalled.

@@ -253,6 +253,7 @@ fn document() -> Value {
     reported.source_spread = Some(ReportedSpread { q1, q3, min, max, std_dev });
     reported.spread = stats::spread(&[18.0, 20.0, 22.0]);
     view.courses = given::view(&fixture::with_a_step(5)).courses;
+    view.splits = given::view(&given::split()).splits;
     view.ladders = given::view(&crate::ladders::measured(0)).ladders;
     view.caches = vec![CacheRow {
         course: CacheCourse {

@@ -159,6 +159,16 @@ mod given {
         result
     }
 
+    /// The same as a sweep by bytes in flight: 128 KiB as one I/O, and as 32 at three times its speed.
+    pub fn split() -> ResultSet {
+        let mut result = swept();
+        let variants = result.manifest.plan.variants.iter_mut();
+        for sweep in variants.flat_map(|v| &mut v.stages).filter_map(|stage| stage.sweep.as_mut()) {
+            sweep.point.insert("outstanding".into(), "128k".into());
+        }
+        result
+    }
+
     /// One picture of every kind that the made-up result can show.
     pub fn pictures() -> Vec<PictureFacts> {
         let series = |names: &[&str], stage: Option<&str>| PictureFacts {

@@ -39,6 +39,23 @@ fn a_sweep_is_one_table_of_points_by_variants_on_the_terminal_and_the_page() {
 }
 
 #[test]
+fn a_sweep_by_bytes_in_flight_says_whether_to_split_on_the_terminal_and_the_page() {
+    let view = given::view(&given::split());
+    let (terminal, page) = told(&view);
+    for told in [&terminal, &page] {
+        assert!(told.contains("Split or merge"), "{told}");
+        for variant in ["plain", "vdo"] {
+            let answer =
+                format!("{variant}: split 128 KiB: 128 KiB as 32 of 4 KiB come at 3 times [");
+            assert!(told.contains(&answer), "{answer}: {told}");
+        }
+    }
+    // Without bytes in flight nothing is answered.
+    let (terminal, page) = told(&given::view(&given::swept()));
+    assert!(!terminal.contains("Split or merge") && !page.contains("Split or merge"));
+}
+
+#[test]
 fn a_sweep_of_one_variant_has_its_figures_side_by_side() {
     let mut alone = given::swept();
     alone.manifest.plan.variants.truncate(1);

@@ -1,0 +1,242 @@
+//! One large I/O, or as many bytes in flight as many small ones: of each sweep by outstanding bytes, the split that is fastest, and how surely.
+
+use std::collections::BTreeMap;
+
+use results::model::{PlanFacts, SweepFacts};
+use stats::{Comparison, Verdict};
+use units::{Better, Test};
+
+use crate::VariantFigures;
+use crate::effects::level_number;
+use crate::values::{MetricValues, pairs};
+
+/// The keys of a sweep by outstanding bytes.
+const OUTSTANDING: &str = "outstanding";
+const DEPTH: &str = "depth";
+/// The metric that says which split is fastest.
+const METRIC: &str = "throughput_bytes_per_s";
+/// The share of the throughput below which a difference does not matter.
+const THRESHOLD: f64 = 0.05;
+
+/// The answer for one variant with one amount of bytes in flight.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Split {
+    /// The variant.
+    pub variant: String,
+    /// The stage that sweeps.
+    pub stage: String,
+    /// The operation.
+    pub operation: String,
+    /// Bytes in flight of each job.
+    pub outstanding: u64,
+    /// The fewest I/Os that they were, the base of all comparisons: one, where that was swept.
+    pub whole: SplitPoint,
+    /// The fastest of the others.
+    pub best: SplitPoint,
+    /// The fastest over the whole; no ratio where no repeat has both.
+    pub ratio: Option<f64>,
+    /// Lower end of its 95 % interval.
+    pub low: Option<f64>,
+    /// Upper end.
+    pub high: Option<f64>,
+    /// Repeats that have both.
+    pub n: usize,
+    /// The answer.
+    pub answer: SplitAnswer,
+}
+
+/// The bytes in flight as so many I/Os.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SplitPoint {
+    /// I/Os in flight.
+    pub depth: u64,
+    /// Median of the throughput, bytes per second.
+    pub median: f64,
+}
+
+/// The better way to have an amount of bytes in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SplitAnswer {
+    /// Many small I/Os: the fastest split is surely faster than the whole.
+    Split,
+    /// One large I/O: every split is surely slower.
+    Whole,
+    /// It does not matter: no split is faster, and at least one is as fast.
+    Either,
+    /// The repeats do not decide it.
+    Open,
+}
+
+impl SplitAnswer {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Split => "split",
+            Self::Whole => "whole",
+            Self::Either => "either",
+            Self::Open => "open",
+        }
+    }
+}
+
+/// The values of one variant, stage, operation and amount, by depth.
+type Amount<'a> = BTreeMap<u64, &'a MetricValues>;
+
+/// All answers, by stage, operation, variant and amount.
+///
+/// Every split is compared with the whole of its amount, and all of a result are judged as one family (Holm), so that the fastest of many is not
+/// taken for better since there are many.
+pub(crate) fn splits(plan: &PlanFacts, variants: &[VariantFigures]) -> Vec<Split> {
+    let amounts: Vec<_> = variants
+        .iter()
+        .flat_map(|variant| amounts(plan, variant).into_iter().map(move |own| (variant, own)))
+        .collect();
+    let mut compared: Vec<_> =
+        amounts.iter().map(|(_, (_, amount))| beside_whole(amount)).collect();
+    let all = compared.iter_mut().flatten();
+    let mut family: Vec<_> = all.map(|(_, comparison)| (comparison, Better::Higher)).collect();
+    stats::judge(&mut family);
+    let mut found: Vec<Split> = amounts
+        .iter()
+        .zip(&compared)
+        .filter_map(|((variant, (named, amount)), compared)| {
+            split(&variant.name, named, amount, compared)
+        })
+        .collect();
+    let order = |split: &Split| (split.stage.clone(), split.operation.clone());
+    found.sort_by_key(order);
+    found
+}
+
+/// Every split of an amount beside its whole, by depth, not judged yet.
+fn beside_whole(amount: &Amount) -> Vec<(u64, Comparison)> {
+    let mut all = amount.iter();
+    let Some((_, whole)) = all.next() else { return Vec::new() };
+    let of = |(depth, own): (&u64, &&MetricValues)| {
+        let pairs: Vec<_> = pairs(whole, own).0.into_iter().map(|(_, pair)| pair).collect();
+        (*depth, stats::compare(&pairs, Test::Paired, Some(THRESHOLD)))
+    };
+    all.map(of).collect()
+}
+
+/// Stage, operation and bytes in flight.
+type Named = (String, String, u64);
+
+/// The amounts of a variant that were in flight at two depths at least.
+fn amounts<'a>(plan: &PlanFacts, variant: &'a VariantFigures) -> BTreeMap<Named, Amount<'a>> {
+    let facts = plan.variants.iter().find(|facts| facts.name == variant.name);
+    let points: BTreeMap<&str, (&SweepFacts, u64, u64)> = facts
+        .iter()
+        .flat_map(|facts| &facts.stages)
+        .filter_map(|stage| {
+            let sweep = stage.sweep.as_ref()?;
+            let whole = |key: &str| Some(level_number(sweep.point.get(key)?)? as u64);
+            Some((&*stage.name, (sweep, whole(OUTSTANDING)?, whole(DEPTH)?)))
+        })
+        .collect();
+    let mut found: BTreeMap<Named, Amount> = BTreeMap::new();
+    for values in variant.values.iter().filter(|values| values.metric == METRIC) {
+        let stage = values.scope.stage.as_deref();
+        let Some((sweep, outstanding, depth)) = stage.and_then(|stage| points.get(stage)) else {
+            continue;
+        };
+        let Some(operation) = values.scope.as_operation() else { continue };
+        if values.points.is_empty() {
+            continue;
+        }
+        let named = (sweep.stage.clone(), operation.to_owned(), *outstanding);
+        found.entry(named).or_default().insert(*depth, values);
+    }
+    found.retain(|_, amount| amount.len() > 1);
+    found
+}
+
+fn split(
+    variant: &str,
+    (stage, operation, outstanding): &Named,
+    amount: &Amount,
+    compared: &[(u64, Comparison)],
+) -> Option<Split> {
+    let median = |depth: u64| stats::figure(&amount.get(&depth)?.numbers()).median;
+    let (whole, _) = amount.first_key_value()?;
+    let fastest = |of: &mut dyn Iterator<Item = &'_ (u64, Comparison)>| {
+        let medians = of
+            .filter_map(|(depth, comparison)| Some((median(*depth)?, *depth, comparison.clone())));
+        medians.max_by(|(a, ..), (b, ..)| a.total_cmp(b))
+    };
+    let is = |verdict: Verdict| move |(_, c): &&(u64, Comparison)| c.verdict == Some(verdict);
+    let answer = match () {
+        () if compared.iter().any(|one| is(Verdict::Better)(&one)) => SplitAnswer::Split,
+        () if compared.iter().all(|one| is(Verdict::Worse)(&one)) => SplitAnswer::Whole,
+        () if compared.iter().any(|one| is(Verdict::Unclear)(&one)) => SplitAnswer::Open,
+        () => SplitAnswer::Either,
+    };
+    // Where some are surely faster, the answer is one of these, and no unsure one that happens to have a higher median.
+    let (best, depth, comparison) = match answer {
+        SplitAnswer::Split => fastest(&mut compared.iter().filter(is(Verdict::Better)))?,
+        _ => fastest(&mut compared.iter())?,
+    };
+    Some(Split {
+        variant: variant.to_owned(),
+        stage: stage.clone(),
+        operation: operation.clone(),
+        outstanding: *outstanding,
+        whole: SplitPoint { depth: *whole, median: median(*whole)? },
+        best: SplitPoint { depth, median: best },
+        ratio: comparison.ratio,
+        low: comparison.low,
+        high: comparison.high,
+        n: comparison.n,
+        answer,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scope::{Of, Scope};
+    use crate::values::Point;
+
+    fn values(stage: &str, values: &[f64]) -> MetricValues {
+        let point = |(repeat, value): (usize, &f64)| Point { repeat: repeat as u32, value: *value };
+        MetricValues {
+            scope: Scope {
+                stage: Some(stage.to_owned()),
+                of: Of::Operation("randread".to_owned()),
+            },
+            metric: METRIC.to_owned(),
+            points: values.iter().enumerate().map(point).collect(),
+        }
+    }
+
+    fn answer(whole: &[f64], splits: &[&[f64]]) -> Split {
+        let named = ("read".to_owned(), "randread".to_owned(), 524_288);
+        let all: Vec<MetricValues> =
+            std::iter::once(&whole).chain(splits).map(|of| values("p", of)).collect();
+        let amount: Amount = (0..).map(|at| 8_u64.pow(at)).zip(&all).collect();
+        let mut compared = beside_whole(&amount);
+        let mut family: Vec<_> =
+            compared.iter_mut().map(|(_, comparison)| (comparison, Better::Higher)).collect();
+        stats::judge(&mut family);
+        split("flash", &named, &amount, &compared).expect("two depths")
+    }
+
+    #[test]
+    fn the_fastest_split_is_named_only_where_it_is_surely_faster() {
+        let whole = [100.0, 101.0, 99.0, 100.0, 102.0, 98.0];
+        let times = |by: f64| whole.map(|value| value * by);
+        let found = answer(&whole, &[&times(1.6), &times(1.2)]);
+        assert_eq!((found.answer, found.best.depth, found.whole.depth), (SplitAnswer::Split, 8, 1));
+        assert!(found.ratio.is_some_and(|ratio| (ratio - 1.6).abs() < 1e-9), "{found:?}");
+        assert_eq!(answer(&whole, &[&times(0.3), &times(0.07)]).answer, SplitAnswer::Whole);
+        let same = [100.5, 100.4, 99.2, 99.8, 101.7, 98.3];
+        assert_eq!(answer(&whole, &[&same, &times(0.07)]).answer, SplitAnswer::Either);
+        // A median that is higher by chance, beside one that is surely higher: the sure one is the answer.
+        let wild = [400.0, 20.0, 500.0, 30.0, 600.0, 700.0];
+        let found = answer(&whole, &[&times(1.6), &wild]);
+        assert_eq!((found.answer, found.best.depth), (SplitAnswer::Split, 8));
+        assert_eq!(answer(&whole, &[&wild]).answer, SplitAnswer::Open);
+        // One run decides nothing, however far apart.
+        assert_eq!(answer(&[100.0], &[&[900.0]]).answer, SplitAnswer::Open);
+    }
+}

@@ -1,0 +1,132 @@
+//! One large I/O or as many bytes as many small ones: the answers of a sweep by outstanding bytes, in sentences.
+
+use analysis::{Split, SplitAnswer};
+use stats::LEAST_REPEATS;
+use units::show;
+
+use crate::wording::{split_parts, split_whole};
+
+/// The answers of one stage and operation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SplitRow {
+    /// The place they are of: `randread in read`.
+    pub label: String,
+    /// A sentence on each variant.
+    pub answers: Vec<String>,
+    /// The answer for each amount of bytes in flight, by variant.
+    pub found: Vec<Split>,
+}
+
+/// All answers, by stage and operation.
+pub fn splits(found: &[Split]) -> Vec<SplitRow> {
+    let same = |a: &Split, b: &Split| (&a.stage, &a.operation) == (&b.stage, &b.operation);
+    let of = |own: &[Split]| SplitRow {
+        label: format!("{} in {}", own[0].operation, own[0].stage),
+        answers: own.chunk_by(|a, b| a.variant == b.variant).map(answer).collect(),
+        found: own.to_vec(),
+    };
+    found.chunk_by(same).map(of).collect()
+}
+
+/// `hard disk: one large I/O at 32 KiB and 512 KiB; split into 8, 512 KiB come at 0.07 times its speed.`
+fn answer(own: &[Split]) -> String {
+    let of = |answer: SplitAnswer| -> Vec<&Split> {
+        own.iter().filter(|split| split.answer == answer).collect()
+    };
+    let clause = |answer: SplitAnswer| {
+        let those = of(answer);
+        (!those.is_empty()).then(|| told(answer, &those))
+    };
+    let order = [SplitAnswer::Split, SplitAnswer::Whole, SplitAnswer::Either, SplitAnswer::Open];
+    let clauses: Vec<String> = order.into_iter().filter_map(clause).collect();
+    format!("{}: {}.", own[0].variant, clauses.join("; "))
+}
+
+/// One answer and the amounts that have it.
+fn told(answer: SplitAnswer, those: &[&Split]) -> String {
+    let amounts: Vec<String> =
+        those.iter().map(|split| show::bytes(split.outstanding as f64)).collect();
+    let amounts = show::names(&amounts);
+    let far = |split: &&&Split| split.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+    let most = those.iter().max_by(|a, b| far(a).total_cmp(&far(b))).copied();
+    let ratio = |split: &Split| {
+        let ratio = show::significant(split.ratio.unwrap_or(f64::NAN), 3);
+        match (split.low, split.high) {
+            (Some(low), Some(high)) => {
+                format!("{ratio} times [{}, {}]", show::bound(low), show::bound(high))
+            }
+            _ => format!("{ratio} times"),
+        }
+    };
+    let at = |split: &Split| {
+        let amount = show::bytes(split.outstanding as f64);
+        format!(
+            "{amount} as {} come at {} the speed of {}",
+            split_parts(split),
+            ratio(split),
+            split_whole(split)
+        )
+    };
+    let most = most.filter(|split| split.ratio.is_some()).map(at);
+    let most = most.map_or_else(String::new, |most| format!(": {most}"));
+    match answer {
+        SplitAnswer::Split => format!("split {amounts}{most}"),
+        SplitAnswer::Whole => format!("do not split {amounts}{most}"),
+        SplitAnswer::Either => format!("it does not matter at {amounts}"),
+        SplitAnswer::Open => {
+            let few = those.iter().all(|split| split.n < LEAST_REPEATS);
+            let why = if few { " by fewer than 5 repeats" } else { "" };
+            format!("not decided{why} at {amounts}{most}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use analysis::SplitPoint;
+
+    fn split(outstanding: u64, ratio: f64, answer: SplitAnswer) -> Split {
+        let point = |depth| SplitPoint { depth, median: 1.0 };
+        Split {
+            variant: "flash".into(),
+            stage: "read".into(),
+            operation: "randread".into(),
+            outstanding,
+            whole: point(1),
+            best: point(8),
+            ratio: Some(ratio),
+            low: Some(ratio - 0.02),
+            high: Some(ratio + 0.02),
+            n: 5,
+            answer,
+        }
+    }
+
+    #[test]
+    fn a_variant_has_one_sentence_with_each_answer_and_the_amount_that_shows_it_best() {
+        let own = [
+            split(32 << 10, 0.62, SplitAnswer::Whole),
+            split(128 << 10, 1.2, SplitAnswer::Split),
+            split(512 << 10, 1.64, SplitAnswer::Split),
+            split(1 << 20, 1.01, SplitAnswer::Either),
+        ];
+        let [row] = &splits(&own)[..] else { panic!("one stage") };
+        assert_eq!(row.label, "randread in read");
+        assert_eq!(
+            row.answers,
+            [
+                "flash: split 128 KiB, 512 KiB: 512 KiB as 8 of 64 KiB come at 1.64 times [1.62, 1.66] the speed of one; do not split 32 KiB: \
+              32 KiB as 8 of 4 KiB come at 0.62 times [0.6, 0.64] the speed of one; it does not matter at 1 MiB."
+            ]
+        );
+        let few =
+            Split { n: 1, low: None, high: None, ..split(512 << 10, 1.64, SplitAnswer::Open) };
+        assert_eq!(
+            splits(&[few])[0].answers,
+            [
+                "flash: not decided by fewer than 5 repeats at 512 KiB: 512 KiB as 8 of 64 KiB come at 1.64 times the speed of one."
+            ]
+        );
+    }
+}
