@@ -28,8 +28,13 @@ fn a_power_cut_takes_what_was_not_flushed_and_a_lying_disk_is_found() {
                 .parse()
                 .unwrap()
         };
-        // VDO writes out its journal all the time.
-        let least = if variant == "vdo" { 0 } else { 1 << 20 };
+        // The lying disk has the 300 writes of `kept` at risk, the others what came between the start of the last load and the cut, which may be
+        // little on a busy machine; VDO writes out its journal all the time.
+        let least = match variant {
+            "lying" => 1 << 20,
+            "plain" => 1 << 16,
+            _ => 0,
+        };
         assert!(
             fact("at_risk") >= least && fact("lost") >= least / 4,
             "{variant}: {:?}",
