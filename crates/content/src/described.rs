@@ -1,12 +1,8 @@
 //! The keys of a content, with the values that each takes and an example.
 
-use units::Key;
+use units::{Key, key};
 
 use crate::ContentSpec;
-
-const fn key(name: &'static str, takes: &'static str, example: &'static str) -> Key {
-    Key { name, takes, example }
-}
 
 impl ContentSpec {
     /// Every key, described.

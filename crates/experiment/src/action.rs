@@ -5,7 +5,7 @@ use std::ops::Range;
 use layers::{ActionKind, Asked, Kind, PartEffect, Place};
 use results::model::StageData;
 use toml::{Spanned, Table as Settings};
-use units::{Key, Nanos};
+use units::{Key, Nanos, key};
 
 use crate::diagnostic::{Diagnostic, Mend, among, nearest, with_article};
 use crate::document::{Named, Table};
@@ -20,8 +20,7 @@ const FACTS: KindFacts = KindFacts {
     ..KindFacts::new("layer", "What a layer does", WorksOn::One, StageData::Nothing).timed().down()
 };
 
-const ACTION: Key =
-    Key { name: "action", takes: "the name of an action of the layer", example: "\"restart\"" };
+const ACTION: Key = key("action", "the name of an action of the layer", "\"restart\"");
 
 /// An action as written.
 #[derive(Debug, Clone)]

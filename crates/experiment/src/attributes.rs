@@ -5,15 +5,11 @@ use std::ops::Range;
 use disk::{Attributes, Destage, Limit, Throughput};
 use serde::de::DeserializeOwned;
 use toml::Spanned;
-use units::Key;
+use units::{Key, key};
 
 use crate::Plan;
 use crate::diagnostic::Diagnostic;
 use crate::document::Table;
-
-const fn key(name: &'static str, takes: &'static str, example: &'static str) -> Key {
-    Key { name, takes, example }
-}
 
 const SWITCH: &str = "true or false";
 const LIMIT: Key =

@@ -9,7 +9,7 @@ use std::ops::Range;
 use layers::Offer;
 use results::model::StageData;
 use toml::Spanned;
-use units::{Key, Nanos};
+use units::{Key, Nanos, key};
 
 use crate::corpora::Corpora;
 use crate::diagnostic::{Diagnostic, among, nearest};
@@ -26,31 +26,22 @@ pub(crate) const KIND: StageKind = StageKind {
     read: |table, _| Ok(Box::new(Command::read(table)?)),
 };
 
-const ARGV: Key = Key {
-    name: "argv",
-    takes: "a program and its arguments, each a text",
-    example: "[\"cp\", \"-r\", \"{corpus.files}\", \"{mount}/copy\"]",
-};
-const SHELL: Key = Key {
-    name: "shell",
-    takes: "a script",
-    example: "\"cd {mount} && tar cf all.tar copy && rm -r copy\"",
-};
-const INTERPRETER: Key = Key {
-    name: "interpreter",
-    takes: "the path of a shell that takes -c",
-    example: "\"/usr/bin/bash\"",
-};
-const PACKAGES: Key =
-    Key { name: "packages", takes: "names of Debian packages", example: "[\"coreutils\"]" };
-const TIME_LIMIT: Key =
-    Key { name: "time_limit", takes: "a time from 1s to 24h", example: "\"10m\"" };
-const SYNC: Key = Key { name: "sync", takes: "true or false", example: "true" };
-const FIGURES: Key = Key {
-    name: "figures",
-    takes: "tables, each under the name of its figure",
-    example: "{ files = { from = \"stdout\", pattern = '(\\d+) files' } }",
-};
+const ARGV: Key = key(
+    "argv",
+    "a program and its arguments, each a text",
+    "[\"cp\", \"-r\", \"{corpus.files}\", \"{mount}/copy\"]",
+);
+const SHELL: Key = key("shell", "a script", "\"cd {mount} && tar cf all.tar copy && rm -r copy\"");
+const INTERPRETER: Key =
+    key("interpreter", "the path of a shell that takes -c", "\"/usr/bin/bash\"");
+const PACKAGES: Key = key("packages", "names of Debian packages", "[\"coreutils\"]");
+const TIME_LIMIT: Key = key("time_limit", "a time from 1s to 24h", "\"10m\"");
+const SYNC: Key = key("sync", "true or false", "true");
+const FIGURES: Key = key(
+    "figures",
+    "tables, each under the name of its figure",
+    "{ files = { from = \"stdout\", pattern = '(\\d+) files' } }",
+);
 
 /// Time limit of a command unless said.
 const USUAL_LIMIT: Nanos = Nanos::from_secs(600);

@@ -2,7 +2,7 @@
 
 use results::model::StageData;
 use toml::Spanned;
-use units::{Bytes, Key};
+use units::{Bytes, Key, key};
 use workload::LoadSpec;
 
 use crate::devices::Devices;
@@ -25,8 +25,7 @@ const BLOCK: u64 = 4096;
 /// Bytes of one write unless said.
 const USUAL_WRITE: Bytes = Bytes(64 << 10);
 
-const FROM: Key =
-    Key { name: "from", takes: "the role of a device with a file", example: "\"corpus\"" };
+const FROM: Key = key("from", "the role of a device with a file", "\"corpus\"");
 const FROM_OFFSET: Key = size("from_offset", "\"1G\"");
 const SIZE: Key = size("size", "\"10G\"");
 const OFFSET: Key = size("offset", "\"1G\"");

@@ -9,22 +9,17 @@ use std::path::{Path, PathBuf};
 use corpus::{CorpusSpec, MOST_BYTES, MOST_ENTRIES};
 use toml::Spanned;
 use units::show::grouped;
-use units::{Bytes, Key};
+use units::{Bytes, Key, key};
 
 use crate::diagnostic::Diagnostic;
 use crate::document::{Named, Setting, Table};
 use crate::names;
 use crate::plan::Corpus;
 
-const CORPORA: Key = Key {
-    name: "corpora",
-    takes: "tables, each under its name",
-    example: "{ files = { package = \"git\" } }",
-};
-const PACKAGE: Key =
-    Key { name: "package", takes: "the name of a Debian package", example: "\"vim-runtime\"" };
-const PATH: Key =
-    Key { name: "path", takes: "the path of a directory", example: "\"/usr/share/doc\"" };
+const CORPORA: Key =
+    key("corpora", "tables, each under its name", "{ files = { package = \"git\" } }");
+const PACKAGE: Key = key("package", "the name of a Debian package", "\"vim-runtime\"");
+const PATH: Key = key("path", "the path of a directory", "\"/usr/share/doc\"");
 /// The same as files of before call it.
 const TREES: Key = Key { name: "trees", ..CORPORA };
 /// Most corpora of an experiment.

@@ -3,7 +3,7 @@
 use layers::step::MachineEnd;
 use results::model::StageData;
 use serde::Deserialize;
-use units::Key;
+use units::{Key, key};
 
 use crate::diagnostic::Diagnostic;
 use crate::plan::StagePlan;
@@ -11,17 +11,17 @@ use crate::reboot::{ABOUT, boot};
 use crate::restart::{self, Way};
 use crate::stages::{KindFacts, Planner, StageHead, StageKind, StageTask, WorksOn};
 
-const POWER: Key = Key {
-    name: "power",
-    takes: "\"kept\" (disks keep what they took) or \"cut\" (what was in volatile caches is lost in part)",
-    example: "\"cut\"",
-};
+const POWER: Key = key(
+    "power",
+    "\"kept\" (disks keep what they took) or \"cut\" (what was in volatile caches is lost in part)",
+    "\"cut\"",
+);
 
-const DURING_LOAD: Key = Key {
-    name: "during_load",
-    takes: "true (at a drawn moment of the load before it) or false (after it)",
-    example: "true",
-};
+const DURING_LOAD: Key = key(
+    "during_load",
+    "true (at a drawn moment of the load before it) or false (after it)",
+    "true",
+);
 
 pub(crate) const KIND: StageKind = StageKind {
     facts: KindFacts::new("crash", "A crash", WorksOn::Nothing, StageData::Nothing).timed().down(),

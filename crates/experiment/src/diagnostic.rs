@@ -79,7 +79,7 @@ impl Diagnostic {
     pub(crate) fn of_setting(span: Range<usize>, error: &SettingError, kind: &Kind) -> Self {
         let known = kind.keys.iter().find(|key| key.name == error.key);
         let near = error.nearest.as_deref().map(|near| Mend::Named(near.into()));
-        let instead = near.or_else(|| known.map(|key| Mend::Example(key.example.into())));
+        let instead = near.or_else(|| known.map(|key| Mend::Example(key.example().into())));
         let instead = instead.or(Some(Mend::Without));
         Self { instead, ..Self::at(span, error.to_string(), error.help.clone()) }
     }

@@ -4,15 +4,14 @@ use std::collections::BTreeMap;
 
 use layers::environment::{AskedSetting, ENVIRONMENT, EnvironmentSetting, SETTINGS, SettingPlace};
 use toml::{Spanned, Value};
-use units::Key;
+use units::{Key, key};
 
 use crate::diagnostic::Diagnostic;
 use crate::document::Table;
 use crate::plan::{Machine, Needs};
 
 /// `[environment]`.
-pub(crate) const KEY: Key =
-    Key { name: ENVIRONMENT, takes: "a table", example: "{ cpu_governor = \"performance\" }" };
+pub(crate) const KEY: Key = key(ENVIRONMENT, "a table", "{ cpu_governor = \"performance\" }");
 
 /// Reads the environment of a variant.
 pub(crate) fn read(table: &Table) -> Result<Vec<AskedSetting>, Diagnostic> {

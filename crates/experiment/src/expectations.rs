@@ -4,50 +4,41 @@ mod check;
 
 use results::model::{Bound, ExpectedFigure, Grounds};
 use toml::Spanned;
-use units::Key;
+use units::{Key, key};
 
 use crate::diagnostic::Diagnostic;
 use crate::document::Table;
 use crate::subject::Subject;
 use crate::variant_figure::{VariantFigure, name_of};
 
-const ABOVE: Key = Key { name: "above", takes: "a number", example: "1.5" };
-const BELOW: Key = Key { name: "below", takes: "a number", example: "0.2" };
-const NEAR: Key = Key { name: "near", takes: "a number", example: "74.6" };
-const TOLERANCE: Key = Key {
-    name: "tolerance",
-    takes: "percent of what is expected, or points",
-    example: "\"3 points\"",
-};
-const OF: Key = Key {
-    name: "of",
-    takes: "the figure that it is divided by, as far as it is another",
-    example: "{ variant = \"plain\" }",
-};
-const SCALE: Key =
-    Key { name: "scale", takes: "the scale at which it is expected", example: "\"full\"" };
-const BECAUSE: Key = Key {
-    name: "because",
-    takes: "why it is expected at that scale alone",
-    example: "\"two emulated CPUs show no scaling\"",
-};
-const DIFFERS: Key = Key {
-    name: "differs",
-    takes: "why it may be otherwise today, or at this scale",
-    example: "\"the source's disk was a slower one\"",
-};
-const EVIDENCE: Key = Key {
-    name: "evidence",
-    takes: "a list of figures that show why",
-    example: "[{ metric = \"journal_entries\", layer = \"vdo\" }]",
-};
-const SOURCE: Key = Key { name: "source", takes: "a text", example: "\"58 against 35 s\"" };
+const ABOVE: Key = key("above", "a number", "1.5");
+const BELOW: Key = key("below", "a number", "0.2");
+const NEAR: Key = key("near", "a number", "74.6");
+const TOLERANCE: Key = key("tolerance", "percent of what is expected, or points", "\"3 points\"");
+const OF: Key = key(
+    "of",
+    "the figure that it is divided by, as far as it is another",
+    "{ variant = \"plain\" }",
+);
+const SCALE: Key = key("scale", "the scale at which it is expected", "\"full\"");
+const BECAUSE: Key = key(
+    "because",
+    "why it is expected at that scale alone",
+    "\"two emulated CPUs show no scaling\"",
+);
+const DIFFERS: Key = key(
+    "differs",
+    "why it may be otherwise today, or at this scale",
+    "\"the source's disk was a slower one\"",
+);
+const EVIDENCE: Key = key(
+    "evidence",
+    "a list of figures that show why",
+    "[{ metric = \"journal_entries\", layer = \"vdo\" }]",
+);
+const SOURCE: Key = key("source", "a text", "\"58 against 35 s\"");
 
-const GROUNDS: Key = Key {
-    name: "grounds",
-    takes: "the kind of source that this rests on",
-    example: "\"conclusion\"",
-};
+const GROUNDS: Key = key("grounds", "the kind of source that this rests on", "\"conclusion\"");
 
 /// A figure, or its ratio to another figure, and the bound that it is expected to keep.
 pub(crate) struct Expectation {

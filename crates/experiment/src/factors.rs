@@ -5,21 +5,20 @@ use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::DeValue;
-use units::Key;
+use units::{Key, key};
 
 use crate::diagnostic::Diagnostic;
 use crate::document::{self, List, Setting, Table, Written};
 use crate::keys::SET;
 use crate::names;
 
-const NAME: Key =
-    Key { name: "name", takes: "a text of 1 to 64 characters", example: "\"dedupe\"" };
-const KEY: Key = Key { name: "key", takes: "the key that is varied", example: "\"vdo.dedupe\"" };
-const LEVELS: Key = Key {
-    name: "levels",
-    takes: "a list of values of the key, or tables with a name and what they set",
-    example: "[true, false]",
-};
+const NAME: Key = key("name", "a text of 1 to 64 characters", "\"dedupe\"");
+const KEY: Key = key("key", "the key that is varied", "\"vdo.dedupe\"");
+const LEVELS: Key = key(
+    "levels",
+    "a list of values of the key, or tables with a name and what they set",
+    "[true, false]",
+);
 /// The name by which an exclusion refers to variants of the file; no factor may have it.
 const VARIANT: &str = "variant";
 

@@ -3,7 +3,7 @@
 use disk::{Attributes, Fault, Like};
 use layers::environment::AskedSetting;
 use toml::Spanned;
-use units::{Bytes, Key};
+use units::{Bytes, Key, key};
 
 use crate::attributes;
 use crate::bounds;
@@ -13,7 +13,7 @@ use crate::document::{Named, Setting, Table};
 use crate::environment;
 use crate::expectations::Expectation;
 use crate::factors::{Exclude, Factor};
-use crate::keys::{SCALE, SET, VARIANT, key};
+use crate::keys::{SCALE, SET, VARIANT};
 use crate::machine::MACHINE;
 use crate::names;
 use crate::pictures::Picture;
@@ -42,16 +42,12 @@ pub(crate) const LIKE: Key = key(
 );
 const FAULTS: Key =
     key("faults", "a list of faults of a modelled disk", "[{ fault = \"slow\", factor = 4 }]");
-const WRITE_RUNS: Key = Key {
-    name: "write_runs",
-    takes: "true to record the length of runs of writes",
-    example: "true",
-};
-const LATENCY_BY_LAYER: Key = Key {
-    name: "latency_by_layer",
-    takes: "true to measure the latency of every block device of the stack",
-    example: "true",
-};
+const WRITE_RUNS: Key = key("write_runs", "true to record the length of runs of writes", "true");
+const LATENCY_BY_LAYER: Key = key(
+    "latency_by_layer",
+    "true to measure the latency of every block device of the stack",
+    "true",
+);
 const FILE: Key = key("file", "the path of a file that is copied from", "\"data.img\"");
 const EXPECT: Key =
     key("expect", "tables: [[expect]]", "[{ metric = \"iops\", variant = \"b\", above = 1000 }]");

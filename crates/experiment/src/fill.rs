@@ -4,7 +4,7 @@ mod goal;
 
 use results::model::StageData;
 use toml::Spanned;
-use units::{Bytes, Key, Nanos};
+use units::{Bytes, Key, Nanos, key};
 use workload::{LoadSpec, OpName, Ops, Pattern, Portion, Verify};
 
 use crate::diagnostic::Diagnostic;
@@ -24,11 +24,11 @@ pub(crate) const KIND: StageKind = StageKind {
     read: |table, around| Ok(Box::new(Fill::read(table, around.file)?)),
 };
 
-const BY: Key = Key {
-    name: "by",
-    takes: "keys of a load that has no end of its own; writes in order unless said",
-    example: "{ ops = { randread = 100 }, depth = 8 }",
-};
+const BY: Key = key(
+    "by",
+    "keys of a load that has no end of its own; writes in order unless said",
+    "{ ops = { randread = 100 }, depth = 8 }",
+);
 /// Parts of the range that a load in order fills, one in each round.
 const PARTS: u64 = 64;
 /// The least of a part.

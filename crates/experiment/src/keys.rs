@@ -1,10 +1,6 @@
 //! Keys that several parts of an experiment file have.
 
-use units::Key;
-
-pub(crate) const fn key(name: &'static str, takes: &'static str, example: &'static str) -> Key {
-    Key { name, takes, example }
-}
+use units::{Key, key};
 
 /// `[[variant]]`; of a scale `[scale.NAME.variant."V"]`.
 pub(crate) const VARIANT: Key = key("variant", "tables: [[variant]]", "[{ name = \"plain\" }]");

@@ -2,7 +2,7 @@
 
 use results::model::StageData;
 use toml::Spanned;
-use units::{Bytes, Key};
+use units::{Bytes, Key, key};
 use workload::{LoadSpec, OpName, Ops};
 
 use crate::diagnostic::Diagnostic;
@@ -19,8 +19,8 @@ pub(crate) const KIND: StageKind = StageKind {
     read: |table, around| Ok(Box::new(Layout::read(table, around.file)?)),
 };
 
-const FILES: Key = Key { name: "files", takes: "how many, from 1 to 1000", example: "4" };
-const SIZE: Key = Key { name: "size", takes: "the size of each file", example: "\"256M\"" };
+const FILES: Key = key("files", "how many, from 1 to 1000", "4");
+const SIZE: Key = key("size", "the size of each file", "\"256M\"");
 
 /// Most files of a layout: each is open while a load drives it.
 const MOST: u64 = 1000;

@@ -1,24 +1,22 @@
 //! `[machine]`: the machine of the lab that a cell runs in. A variant may have another one: `set."machine.memory"`.
 
 use toml::Spanned;
-use units::{Bytes, Key};
+use units::{Bytes, Key, key};
 
 use crate::diagnostic::Diagnostic;
 use crate::document::Table;
 use crate::plan::Machine;
 
 /// `[machine]`.
-pub(crate) const MACHINE: Key =
-    Key { name: "machine", takes: "a table", example: "{ memory = \"2G\", cpus = 2 }" };
-const MEMORY: Key =
-    Key { name: "memory", takes: "a size from 256M on, in whole MiB", example: "\"2G\"" };
-const CPUS: Key = Key { name: "cpus", takes: "a whole number from 1 to 256", example: "2" };
+pub(crate) const MACHINE: Key = key("machine", "a table", "{ memory = \"2G\", cpus = 2 }");
+const MEMORY: Key = key("memory", "a size from 256M on, in whole MiB", "\"2G\"");
+const CPUS: Key = key("cpus", "a whole number from 1 to 256", "2");
 /// The kernel of a machine.
-pub(crate) const KERNEL: Key = Key {
-    name: "kernel",
-    takes: "a version or release that fathom lab kernels lists, or the path of a kernel with its modules",
-    example: "\"6.1\"",
-};
+pub(crate) const KERNEL: Key = key(
+    "kernel",
+    "a version or release that fathom lab kernels lists, or the path of a kernel with its modules",
+    "\"6.1\"",
+);
 
 /// The least memory of a machine.
 const LEAST_MEMORY: Bytes = Bytes(256 << 20);

@@ -6,36 +6,26 @@ pub(crate) use check::check;
 
 use results::model::{PictureFacts, Show};
 use toml::Spanned;
-use units::Key;
+use units::{Key, key};
 
 use crate::diagnostic::{Diagnostic, Mend, nearest};
 use crate::document::{Places, Table};
 use crate::subject::Subject;
 
-const SHOW: Key = Key {
-    name: "show",
-    takes: "iops over time, throughput over time, latency over time, latency bars, series, curve or comparison",
-    example: "\"iops over time\"",
-};
-const METRIC: Key = Key { name: "metric", takes: "a metric of docs/json.md", example: "\"iops\"" };
-const STAGE: Key =
-    Key { name: "stage", takes: "the name of a measured stage", example: "\"warm\"" };
-const OPERATION: Key =
-    Key { name: "operation", takes: "an operation of a measured stage", example: "\"randread\"" };
-const LAYER: Key =
-    Key { name: "layer", takes: "the name of a layer of a stack", example: "\"cache\"" };
-const SERIES: Key = Key {
-    name: "series",
-    takes: "metrics of the layer, or lines of its charts",
-    example: "[\"hit_percent\"]",
-};
-const PERCENTILES: Key = Key {
-    name: "percentiles",
-    takes: "numbers from above 0 to below 100",
-    example: "[50, 90, 99, 99.9]",
-};
-const BY: Key =
-    Key { name: "by", takes: "the name of a factor or a swept key", example: "\"depth\"" };
+const SHOW: Key = key(
+    "show",
+    "iops over time, throughput over time, latency over time, latency bars, series, curve or comparison",
+    "\"iops over time\"",
+);
+const METRIC: Key = key("metric", "a metric of docs/json.md", "\"iops\"");
+const STAGE: Key = key("stage", "the name of a measured stage", "\"warm\"");
+const OPERATION: Key = key("operation", "an operation of a measured stage", "\"randread\"");
+const LAYER: Key = key("layer", "the name of a layer of a stack", "\"cache\"");
+const SERIES: Key =
+    key("series", "metrics of the layer, or lines of its charts", "[\"hit_percent\"]");
+const PERCENTILES: Key =
+    key("percentiles", "numbers from above 0 to below 100", "[50, 90, 99, 99.9]");
+const BY: Key = key("by", "the name of a factor or a swept key", "\"depth\"");
 
 /// Most pictures of an experiment, most series and percentiles of one.
 const MOST: usize = 6;

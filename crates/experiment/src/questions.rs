@@ -6,17 +6,13 @@ pub(crate) use check::check;
 
 use results::model::AskedMetric;
 use toml::Spanned;
-use units::{Key, Percent};
+use units::{Key, Percent, key};
 
 use crate::diagnostic::Diagnostic;
 use crate::document::Table;
 use crate::subject::Subject;
 
-const THRESHOLD: Key = Key {
-    name: "threshold",
-    takes: "a share of at least 0.1 % and below 100 %",
-    example: "\"5%\"",
-};
+const THRESHOLD: Key = key("threshold", "a share of at least 0.1 % and below 100 %", "\"5%\"");
 
 /// Relative difference that does not matter unless the question says otherwise.
 const NO_MATTER: f64 = 0.03;

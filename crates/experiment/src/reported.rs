@@ -3,7 +3,7 @@
 mod check;
 
 use results::model::{ReportedFacts, ReportedSpread, ReportedValue};
-use units::Key;
+use units::{Key, key};
 
 use crate::bounds;
 use crate::diagnostic::Diagnostic;
@@ -12,26 +12,24 @@ use crate::names;
 use crate::subject::Subject;
 use crate::variant_figure::VariantFigure;
 
-const WHAT: Key =
-    Key { name: "what", takes: "what the source calls the figures", example: "\"table 5.1\"" };
-const UNIT: Key =
-    Key { name: "unit", takes: "their unit, as the source writes it", example: "\"MB/s\"" };
-const VALUES: Key = Key {
-    name: "values",
-    takes: "a list of values, each of a variant, a stage, a metric or several of these",
-    example: "[{ variant = \"default\", value = 166.24 }]",
-};
-const VALUE: Key = Key { name: "value", takes: "a number", example: "166.24" };
-const HERE: Key = Key {
-    name: "here",
-    takes: "the quantity here, where it is another one than the source's",
-    example: "\"throughput of all threads together\"",
-};
-const SPREAD: Key = Key {
-    name: "spread",
-    takes: "the source's spread beside its median",
-    example: "{ q1 = 116.82, q3 = 229.1, min = 6.99, max = 953.87, std_dev = 89 }",
-};
+const WHAT: Key = key("what", "what the source calls the figures", "\"table 5.1\"");
+const UNIT: Key = key("unit", "their unit, as the source writes it", "\"MB/s\"");
+const VALUES: Key = key(
+    "values",
+    "a list of values, each of a variant, a stage, a metric or several of these",
+    "[{ variant = \"default\", value = 166.24 }]",
+);
+const VALUE: Key = key("value", "a number", "166.24");
+const HERE: Key = key(
+    "here",
+    "the quantity here, where it is another one than the source's",
+    "\"throughput of all threads together\"",
+);
+const SPREAD: Key = key(
+    "spread",
+    "the source's spread beside its median",
+    "{ q1 = 116.82, q3 = 229.1, min = 6.99, max = 953.87, std_dev = 89 }",
+);
 const PARTS: [Key; 5] = {
     const fn part(name: &'static str) -> Key {
         Key { name, takes: "a number", example: "89" }

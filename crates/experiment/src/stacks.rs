@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use toml::Value;
-use units::Key;
+use units::{Key, key};
 
 use crate::diagnostic::{Diagnostic, Mend, among, nearest};
 use crate::document::{Named, Places, Table};
@@ -118,13 +118,13 @@ pub(crate) fn read(variant: &Variant) -> Result<VariantStack, Vec<Diagnostic>> {
     if mistakes.is_empty() { Ok(VariantStack { layers, recorded }) } else { Err(mistakes) }
 }
 
-const LAYER: Key = Key { name: "layer", takes: "a kind of layer", example: "\"vdo\"" };
-const NAME: Key = Key { name: "name", takes: "a text of 1 to 64 characters", example: "\"upper\"" };
-const ON: Key = Key {
-    name: "on",
-    takes: "a device or a layer, or one for each input of the layer, by name or as a list",
-    example: "{ origin = \"slow\", cache = \"fast\" }",
-};
+const LAYER: Key = key("layer", "a kind of layer", "\"vdo\"");
+const NAME: Key = key("name", "a text of 1 to 64 characters", "\"upper\"");
+const ON: Key = key(
+    "on",
+    "a device or a layer, or one for each input of the layer, by name or as a list",
+    "{ origin = \"slow\", cache = \"fast\" }",
+);
 
 /// Splits a `[[stack]]` table into what the experiment reads and what the layer reads.
 fn written(mut table: Table) -> Result<WrittenLayer, Diagnostic> {

@@ -1,6 +1,6 @@
 //! The stages of an experiment, read from the file; [`plan`] makes them ready for a stack.
 
-use units::{Key, Nanos};
+use units::{Key, Nanos, key};
 
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::document::{Places, Table};
@@ -28,14 +28,12 @@ pub use task::{Around, StageKind, StageTask};
 /// The longest deadline.
 const LONGEST_DEADLINE: Nanos = Nanos::from_secs(7 * 24 * 3600);
 
-const NAME: Key =
-    Key { name: "name", takes: "a text of 1 to 64 characters", example: "\"random-write\"" };
-const MEASURE: Key = Key { name: "measure", takes: "true or false", example: "true" };
-const SETTLE: Key = Key { name: "settle", takes: "true or false", example: "true" };
-const ONLY: Key = Key { name: "only", takes: "names of variants", example: "[\"lvmcache, junk\"]" };
-const DEADLINE: Key = Key { name: "deadline", takes: "a time from 1s to 168h", example: "\"30m\"" };
-const PLACES: Key =
-    Key { name: "places", takes: "same (as in other stages) or fresh", example: "\"fresh\"" };
+const NAME: Key = key("name", "a text of 1 to 64 characters", "\"random-write\"");
+const MEASURE: Key = key("measure", "true or false", "true");
+const SETTLE: Key = key("settle", "true or false", "true");
+const ONLY: Key = key("only", "names of variants", "[\"lvmcache, junk\"]");
+const DEADLINE: Key = key("deadline", "a time from 1s to 168h", "\"30m\"");
+const PLACES: Key = key("places", "same (as in other stages) or fresh", "\"fresh\"");
 
 /// One `[[stage]]` as written.
 #[derive(Clone)]

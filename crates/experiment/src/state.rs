@@ -3,7 +3,7 @@
 use layers::{Kind, Place, Proof, Round, State, StateMethod, criterion, machine};
 use results::model::{Criterion, StageData};
 use toml::Spanned;
-use units::Key;
+use units::{Key, key};
 use workload::LoadSpec;
 
 use crate::action::{self, Act};
@@ -17,12 +17,9 @@ use crate::stages::{KindFacts, Planner, StageHead, StageKind, StageTask, WorksOn
 use crate::steps::{self, Steps};
 use crate::targets::WrittenTarget;
 
-const IS: Key = Key { name: "is", takes: "the name of a state of a layer", example: "\"steady\"" };
-const OTHERWISE: Key = Key {
-    name: "otherwise",
-    takes: "fail or warn: what happens when the state is not reached",
-    example: "\"warn\"",
-};
+const IS: Key = key("is", "the name of a state of a layer", "\"steady\"");
+const OTHERWISE: Key =
+    key("otherwise", "fail or warn: what happens when the state is not reached", "\"warn\"");
 
 pub(crate) const KIND: StageKind = StageKind {
     facts: KindFacts {

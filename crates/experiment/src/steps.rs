@@ -3,7 +3,7 @@
 use layers::Offer;
 use layers::step::{Action, Step};
 use results::model::StageData;
-use units::{Key, Nanos};
+use units::{Key, Nanos, key};
 
 use crate::diagnostic::Diagnostic;
 use crate::document::Table;
@@ -12,8 +12,7 @@ use crate::plan::{Needs, StagePlan, Target};
 use crate::stages::{Around, KindFacts, Planner, StageHead, StageKind, StageTask, WorksOn};
 use crate::targets;
 
-const DURATION: Key =
-    Key { name: "duration", takes: "a time above 0, at most 24h", example: "\"30s\"" };
+const DURATION: Key = key("duration", "a time above 0, at most 24h", "\"30s\"");
 /// The longest pause.
 const LONGEST_WAIT: Nanos = Nanos::from_secs(24 * 3600);
 /// Time limit of writing out or trimming, seconds.

@@ -5,21 +5,16 @@ mod check;
 pub(crate) use check::unrecorded;
 
 use toml::Spanned;
-use units::Key;
+use units::{Key, key};
 
 use crate::diagnostic::Diagnostic;
 use crate::document::{Places, Table};
 
-const METRIC: Key = Key { name: "metric", takes: "a metric of docs/json.md", example: "\"iops\"" };
-const STAGE: Key = Key {
-    name: "stage",
-    takes: "the name of a measured stage, or of a point of its sweep",
-    example: "\"warm\"",
-};
-const OPERATION: Key =
-    Key { name: "operation", takes: "an operation of a measured stage", example: "\"randwrite\"" };
-const LAYER: Key =
-    Key { name: "layer", takes: "the name of a layer of a stack", example: "\"cache\"" };
+const METRIC: Key = key("metric", "a metric of docs/json.md", "\"iops\"");
+const STAGE: Key =
+    key("stage", "the name of a measured stage, or of a point of its sweep", "\"warm\"");
+const OPERATION: Key = key("operation", "an operation of a measured stage", "\"randwrite\"");
+const LAYER: Key = key("layer", "the name of a layer of a stack", "\"cache\"");
 
 /// Subject of a question or an expectation.
 #[derive(Debug, Clone)]

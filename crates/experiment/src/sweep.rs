@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use toml::Spanned;
 use toml::de::DeValue;
-use units::{Bytes, Key};
+use units::{Bytes, Key, key};
 use workload::{LoadSpec, OpName};
 
 use crate::bounds;
@@ -16,25 +16,19 @@ use crate::load as loads;
 use crate::names;
 
 /// Which keys are swept.
-pub(crate) const SWEEP: Key = Key {
-    name: "sweep",
-    takes: "lists of values by keys of the load",
-    example: "{ depth = [1, 16] }",
-};
+pub(crate) const SWEEP: Key =
+    key("sweep", "lists of values by keys of the load", "{ depth = [1, 16] }");
 /// The bytes that each job keeps in flight; the block size of a point is its share of them.
-const OUTSTANDING: Key = Key {
-    name: "outstanding",
-    takes: "sizes, which the depths beside it divide among the I/Os in flight",
-    example: "[\"4k\", \"64k\"]",
-};
+const OUTSTANDING: Key = key(
+    "outstanding",
+    "sizes, which the depths beside it divide among the I/Os in flight",
+    "[\"4k\", \"64k\"]",
+);
 /// The smallest block of a point, bytes: a sector.
 const SECTOR: u64 = 512;
 /// That writes leave the state as it is.
-const SWEEP_STATE: Key = Key {
-    name: "sweep_state",
-    takes: "\"steady\": the state stands all points one after another",
-    example: "\"steady\"",
-};
+const SWEEP_STATE: Key =
+    key("sweep_state", "\"steady\": the state stands all points one after another", "\"steady\"");
 
 /// One point of a sweep.
 #[derive(Clone)]

@@ -2,7 +2,7 @@
 
 use results::model::StageData;
 use tree::{Distribution, Mix, Pick, Size, TreeSpec};
-use units::{Key, Nanos};
+use units::{Key, Nanos, key};
 use workload::{LoadSpec, OpName, Ops};
 
 use crate::diagnostic::Diagnostic;
@@ -19,25 +19,18 @@ pub(crate) const KIND: StageKind = StageKind {
     read: |table, around| Ok(Box::new(Tree::read(table, around)?)),
 };
 
-const OPS: Key = Key {
-    name: "ops",
-    takes: "operations with weights, in a text",
-    example: "\"create=40,randread=40,delete=20\"",
-};
-const FILES: Key = Key { name: "files", takes: "how many names there can be", example: "100000" };
-const LEVELS: Key = Key { name: "levels", takes: "levels of directories, 0 to 8", example: "2" };
-const DIRS: Key = Key { name: "dirs", takes: "directories in each", example: "10" };
-const FILE_SIZE: Key = Key {
-    name: "file_size",
-    takes: "a size, a range, or lognormal:MEDIAN:SIGMA",
-    example: "\"4k-64k\"",
-};
+const OPS: Key =
+    key("ops", "operations with weights, in a text", "\"create=40,randread=40,delete=20\"");
+const FILES: Key = key("files", "how many names there can be", "100000");
+const LEVELS: Key = key("levels", "levels of directories, 0 to 8", "2");
+const DIRS: Key = key("dirs", "directories in each", "10");
+const FILE_SIZE: Key = key("file_size", "a size, a range, or lognormal:MEDIAN:SIGMA", "\"4k-64k\"");
 const RECORD_SIZE: Key = Key { name: "record_size", ..FILE_SIZE };
-const PICK: Key = Key { name: "pick", takes: "\"any\" or \"live\"", example: "\"any\"" };
-const NAMES: Key = Key { name: "names", takes: "a distribution of names", example: "\"zipf:1.1\"" };
-const FSYNC: Key = Key { name: "fsync", takes: "a share in percent", example: "\"10%\"" };
+const PICK: Key = key("pick", "\"any\" or \"live\"", "\"any\"");
+const NAMES: Key = key("names", "a distribution of names", "\"zipf:1.1\"");
+const FSYNC: Key = key("fsync", "a share in percent", "\"10%\"");
 const FDATASYNC: Key = Key { name: "fdatasync", ..FSYNC };
-const EQUILIBRIUM: Key = Key { name: "equilibrium", takes: "true or false", example: "true" };
+const EQUILIBRIUM: Key = key("equilibrium", "true or false", "true");
 /// The keys of a load that a load of a tree has too.
 const KEYS: [&str; 5] = ["jobs", "content", "duration", "ios", "interval"];
 

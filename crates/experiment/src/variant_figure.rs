@@ -4,13 +4,13 @@ mod check;
 
 use results::model::FigureName;
 use toml::Spanned;
-use units::Key;
+use units::{Key, key};
 
 use crate::diagnostic::Diagnostic;
 use crate::document::Table;
 use crate::subject::Subject;
 
-const VARIANT: Key = Key { name: "variant", takes: "the name of a variant", example: "\"vdo\"" };
+const VARIANT: Key = key("variant", "the name of a variant", "\"vdo\"");
 
 /// A figure of one variant, as written.
 pub(crate) struct VariantFigure {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use results::model::{PlanFacts, StageFacts, VariantFacts};
-use units::Key;
+use units::{Key, key};
 
 use crate::compose::{self, PlanOptions};
 use crate::diagnostic::Diagnostic;
@@ -14,8 +14,8 @@ use crate::repeat::Repeat;
 use crate::scale::{self, Scale};
 use crate::{ExperimentError, keys};
 
-const EXPECT: Key = Key { name: "expect", takes: "an entry [[expect]]", example: "[[expect]]" };
-const OF: Key = Key { name: "of", takes: "another figure", example: "{ variant = \"plain\" }" };
+const EXPECT: Key = key("expect", "an entry [[expect]]", "[[expect]]");
+const OF: Key = key("of", "another figure", "{ variant = \"plain\" }");
 
 /// Reads, checks and plans the experiment in `text`, with what is wrong at another scale.
 pub(crate) fn compose(

@@ -1,4 +1,4 @@
-//! One setting of a layer or of an action, described.
+//! One setting of a layer or of an action: its default and its range are values, and their words follow from these.
 
 use units::Bytes;
 
@@ -7,25 +7,114 @@ use units::Bytes;
 pub struct Key {
     /// Its name in the experiment.
     pub name: &'static str,
-    /// Its value when it is not written; words when it follows from something else.
-    pub default: &'static str,
-    /// Its allowed values, in words.
-    pub allowed: &'static str,
-    /// A value that it may have, as it is written in TOML.
-    pub example: &'static str,
+    /// Its allowed values, and the one that it has where it is not written.
+    pub values: Values,
     /// Explanation of the setting.
     pub help: &'static str,
 }
 
+/// The values of a setting, and the one that it has where it is not written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Values {
+    /// On or off.
+    Switch(bool),
+    /// A whole number: the usual one, the least and the most, and words before this range and after it.
+    Number(u32, (u32, u32), [&'static str; 2]),
+    /// One of some numbers: the usual one, and all.
+    Choice(u32, &'static [u32]),
+    /// One of some words, of which the first is the usual one.
+    Word(&'static [&'static str]),
+    /// A size: the usual one in bytes, which sizes, and one of them as it is written in TOML.
+    Size(u64, [&'static str; 2]),
+    /// Values of which only words can tell: the usual one, which values, and one of them as it is written in TOML.
+    Told([&'static str; 3]),
+}
+
+/// Returns whole numbers of a range, of which `usual` is the usual one.
+pub(crate) const fn whole(usual: u32, range: (u32, u32)) -> Values {
+    Values::Number(usual, range, ["a whole number", ""])
+}
+
+/// Makes settings: of each its name, its values and its explanation, or a key that stands elsewhere.
+macro_rules! keys {
+    (@one $key:expr) => { $key };
+    (@one $name:expr, $values:expr, $help:expr) => {
+        $crate::key::Key { name: $name, values: $values, help: $help }
+    };
+    ($($first:expr $(, $values:expr, $help:expr)?;)*) => {
+        &[$($crate::key::keys!(@one $first $(, $values, $help)?)),*]
+    };
+}
+pub(crate) use keys;
+
 impl Key {
     /// Returns what kind of value it takes: `switch`, `number`, `size` or `word`.
     pub fn takes(&self) -> &'static str {
-        let size = || self.example.trim_matches('"').parse::<Bytes>().is_ok();
-        match self.default.parse::<u64>() {
-            _ if self.allowed == "on or off" => "switch",
-            Ok(_) => "number",
-            Err(_) if size() => "size",
-            Err(_) => "word",
+        let is_size = |example: &str| example.trim_matches('"').parse::<Bytes>().is_ok();
+        match self.values {
+            Values::Switch(_) => "switch",
+            Values::Number(..) | Values::Choice(..) => "number",
+            Values::Size(..) => "size",
+            Values::Told([.., example]) if is_size(example) => "size",
+            Values::Word(_) | Values::Told(_) => "word",
         }
+    }
+
+    /// Returns its value when it is not written; words when it follows from something else.
+    pub fn default(&self) -> String {
+        match self.values {
+            Values::Switch(on) => on_off(on),
+            Values::Number(usual, ..) | Values::Choice(usual, _) => usual.to_string(),
+            Values::Word(all) => all[0].to_owned(),
+            Values::Size(usual, _) => size_text(usual),
+            Values::Told([usual, ..]) => usual.to_owned(),
+        }
+    }
+
+    /// Returns its allowed values, in words.
+    pub fn allowed(&self) -> String {
+        match self.values {
+            Values::Switch(_) => "on or off".to_owned(),
+            Values::Number(_, range, [before, after]) => match range {
+                (0, u32::MAX) => format!("{before}{after}"),
+                (least, u32::MAX) => format!("{before} from {least} on{after}"),
+                (least, most) => format!("{before} from {least} to {most}{after}"),
+            },
+            Values::Choice(_, all) => one_of(all),
+            Values::Word(all) => one_of(all),
+            Values::Size(_, [allowed, _]) | Values::Told([_, allowed, _]) => allowed.to_owned(),
+        }
+    }
+
+    /// Returns a value that it may have, as it is written in TOML.
+    pub fn example(&self) -> String {
+        match self.values {
+            Values::Switch(on) => (!on).to_string(),
+            Values::Word(all) => format!("{:?}", all[all.len().min(2) - 1]),
+            Values::Size(_, [_, example]) | Values::Told([.., example]) => example.to_owned(),
+            Values::Number(..) | Values::Choice(..) => self.default(),
+        }
+    }
+}
+
+/// `off, sync or async`.
+fn one_of(all: &[impl ToString]) -> String {
+    let mut words: Vec<String> = all.iter().map(ToString::to_string).collect();
+    let last = words.pop().unwrap_or_default();
+    if words.is_empty() { last } else { format!("{} or {last}", words.join(", ")) }
+}
+
+/// `on` or `off`.
+pub(crate) fn on_off(on: bool) -> String {
+    if on { "on" } else { "off" }.to_owned()
+}
+
+/// A size as a person would write it in an experiment: the largest whole unit.
+pub(crate) fn size_text(bytes: u64) -> String {
+    let units = [(50, "P"), (40, "T"), (30, "G"), (20, "M"), (10, "k")];
+    let fits = |(shift, _): &&(u32, &str)| bytes != 0 && bytes.trailing_zeros() >= *shift;
+    match units.iter().find(fits) {
+        Some((shift, suffix)) => format!("{}{suffix}", bytes >> shift),
+        None => bytes.to_string(),
     }
 }

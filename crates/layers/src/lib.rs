@@ -63,7 +63,7 @@ pub use figures::{
     SETTLED, SHORTEST_S, STAGE_END, STAGE_SETTLED, STAGE_START, Window, begins_figures,
 };
 pub use filesystem::keys::FORMAT;
-pub use key::Key;
+pub use key::{Key, Values};
 pub use kind::{
     Absence, ActionKind, Changed, Chart, FillLevel, Headline, Input, InputKind, Kind, LayerNeeds,
     Parser, PartEffect, Series, Share, State, StateMethod, Threads,

@@ -203,7 +203,7 @@ mod tests {
     fn every_setting_takes_its_own_example() {
         for kind in kinds() {
             for key in kind.keys {
-                let text = format!("{} = {}", key.name, key.example);
+                let text = format!("{} = {}", key.name, key.example());
                 let table = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
                 assert!((kind.parse)(&table).is_ok(), "{}: {text}", kind.name);
             }

@@ -142,6 +142,13 @@ pub struct Observation {
     pub no_setting: Option<&'static str>,
 }
 
+impl Observation {
+    /// Makes a bottleneck that used `share` percent of a limit, or more than all of it.
+    pub(crate) fn limit(share: f64, figures: Vec<EvidenceFigure>) -> Self {
+        Self { figures, explains_percent: Some(share.min(100.0)), ..Self::default() }
+    }
+}
+
 impl<C> Rule<C> {
     /// Its threshold for the predicate.
     pub fn threshold_test(&self) -> ThresholdTest {

@@ -5,7 +5,8 @@ use std::str::FromStr;
 use toml::{Table, Value};
 use units::Bytes;
 
-use crate::key::Key;
+use crate::key::{Key, Values};
+pub(crate) use crate::key::{on_off, size_text};
 
 /// A setting that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -73,12 +74,31 @@ impl<'a> Settings<'a> {
         bytes.map(Some).ok_or_else(|| self.refuse(key))
     }
 
-    /// A whole number from `range`, or `default`.
-    pub(crate) fn number(
+    /// A size, or the setting's own.
+    pub(crate) fn bytes(&self, key: &str) -> Result<u64, SettingError> {
+        let Some(Values::Size(default, _)) = self.values(key) else {
+            return Err(self.refuse(key));
+        };
+        Ok(self.size(key)?.unwrap_or(default))
+    }
+
+    /// A whole number, or the setting's own.
+    pub(crate) fn number(&self, key: &str) -> Result<u32, SettingError> {
+        match self.values(key) {
+            Some(Values::Number(default, (least, most), _)) => {
+                self.number_or(key, default, |n| (least..=most).contains(n))
+            }
+            Some(Values::Choice(default, all)) => self.number_or(key, default, |n| all.contains(n)),
+            _ => Err(self.refuse(key)),
+        }
+    }
+
+    /// A whole number that `fits`, or `default`.
+    pub(crate) fn number_or(
         &self,
         key: &str,
         default: u32,
-        range: std::ops::RangeInclusive<u32>,
+        fits: impl Fn(&u32) -> bool,
     ) -> Result<u32, SettingError> {
         let number = match self.table.get(key) {
             None => return Ok(default),
@@ -86,11 +106,17 @@ impl<'a> Settings<'a> {
             Some(Value::String(text)) => text.parse().ok(),
             Some(_) => None,
         };
-        number.filter(|n| range.contains(n)).ok_or_else(|| self.refuse(key))
+        number.filter(fits).ok_or_else(|| self.refuse(key))
+    }
+
+    /// One of the setting's words, or the first.
+    pub(crate) fn word(&self, key: &str) -> Result<String, SettingError> {
+        let Some(Values::Word(all)) = self.values(key) else { return Err(self.refuse(key)) };
+        self.word_or(key, all[0], all)
     }
 
     /// One of the words `allowed`, or `default`.
-    pub(crate) fn word(
+    pub(crate) fn word_or(
         &self,
         key: &str,
         default: &str,
@@ -133,40 +159,29 @@ impl<'a> Settings<'a> {
         if allowed(&words) { Ok(words) } else { Err(self.refuse(key)) }
     }
 
-    /// On or off, or `default`.
-    pub(crate) fn switch(&self, key: &str, default: bool) -> Result<bool, SettingError> {
-        match self.table.get(key) {
-            None => Ok(default),
-            Some(Value::Boolean(on)) => Ok(*on),
-            Some(Value::String(text)) if text == "on" => Ok(true),
-            Some(Value::String(text)) if text == "off" => Ok(false),
-            Some(_) => Err(self.refuse(key)),
+    /// On or off, or as the setting is by itself.
+    pub(crate) fn switch(&self, key: &str) -> Result<bool, SettingError> {
+        match (self.table.get(key), self.values(key)) {
+            (None, Some(Values::Switch(on))) => Ok(on),
+            (Some(Value::Boolean(on)), _) => Ok(*on),
+            (Some(Value::String(text)), _) if text == "on" => Ok(true),
+            (Some(Value::String(text)), _) if text == "off" => Ok(false),
+            _ => Err(self.refuse(key)),
         }
+    }
+
+    fn values(&self, key: &str) -> Option<Values> {
+        self.keys.iter().find(|known| known.name == key).map(|known| known.values)
     }
 
     /// The error for a value that is not what the key allows.
     fn refuse(&self, key: &str) -> SettingError {
         let known = self.keys.iter().find(|k| k.name == key);
         let help = known.map_or_else(String::new, |k| {
-            format!("{key} takes {}, as in {key} = {}", k.allowed, k.example)
+            format!("{key} takes {}, as in {key} = {}", k.allowed(), k.example())
         });
         let value = self.table.get(key).map_or(String::new(), ToString::to_string);
         SettingError::new(key, format!("{key} of layer '{}' cannot be {value}", self.kind), help)
-    }
-}
-
-/// `on` or `off`.
-pub(crate) fn on_off(on: bool) -> String {
-    if on { "on" } else { "off" }.to_owned()
-}
-
-/// A size as a person would write it in an experiment: the largest whole unit.
-pub(crate) fn size_text(bytes: u64) -> String {
-    let units = [(50, "P"), (40, "T"), (30, "G"), (20, "M"), (10, "k")];
-    let fits = |(shift, _): &&(u32, &str)| bytes != 0 && bytes.trailing_zeros() >= *shift;
-    match units.iter().find(fits) {
-        Some((shift, suffix)) => format!("{}{suffix}", bytes >> shift),
-        None => bytes.to_string(),
     }
 }
 
@@ -175,8 +190,8 @@ mod tests {
     use super::*;
 
     const KEYS: [Key; 2] = [
-        Key { name: "logical_size", default: "", allowed: "a size", example: "\"1G\"", help: "" },
-        Key { name: "dedupe", default: "on", allowed: "on or off", example: "false", help: "" },
+        Key { name: "logical_size", values: Values::Told(["", "a size", "\"1G\""]), help: "" },
+        Key { name: "dedupe", values: Values::Switch(true), help: "" },
     ];
 
     #[test]
@@ -195,7 +210,7 @@ mod tests {
         let settings = Settings::new("vdo", &table, &KEYS).unwrap();
         let error = settings.size("logical_size").unwrap_err();
         assert!(error.message.contains("cannot be true") && error.help.contains("1G"));
-        assert!(settings.switch("dedupe", true).is_err());
+        assert!(settings.switch("dedupe").is_err());
     }
 
     #[test]

@@ -11,6 +11,11 @@ pub struct Key {
     pub example: &'static str,
 }
 
+/// Returns the key `name`, with what it takes and an example.
+pub const fn key(name: &'static str, takes: &'static str, example: &'static str) -> Key {
+    Key { name, takes, example }
+}
+
 impl Key {
     /// Tells whether this describes the key at `path`.
     pub fn is(&self, path: &str) -> bool {

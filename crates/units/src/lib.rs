@@ -17,7 +17,7 @@ mod seed;
 pub mod show;
 
 pub use bytes::Bytes;
-pub use key::Key;
+pub use key::{Key, key};
 pub use metric::{Basis, Better, Metric, Test, Unit};
 pub use nanos::Nanos;
 pub use percent::Percent;

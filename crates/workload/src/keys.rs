@@ -1,13 +1,9 @@
 //! The keys of a load, with the values that each takes.
 
 use content::ContentSpec;
-use units::Key;
+use units::{Key, key};
 
 use crate::LoadSpec;
-
-const fn key(name: &'static str, takes: &'static str, example: &'static str) -> Key {
-    Key { name, takes, example }
-}
 
 const PATTERN: &str = "sequential, interleaved:CHUNK, strided:N, random, permutation, zipf:THETA, pareto:H, \
                        normal:SIGMA%, zones:SHARE%/SIZE,... or single:BLOCK";

@@ -55,8 +55,8 @@ fn page(kind: &Kind) -> Text {
     };
     head(&mut text, "Settings: type, default, allowed");
     for key in kind.keys {
-        let (takes, default) = (key.takes(), key.default);
-        text.line(format!("  {:<18} {takes}, {default}; {}", key.name, key.allowed));
+        let (takes, default) = (key.takes(), key.default());
+        text.line(format!("  {:<18} {takes}, {default}; {}", key.name, key.allowed()));
         text.line(Line::from(format!("  {:<17}", "")).and(style.dim(key.help)));
     }
     head(&mut text, "Metrics");
@@ -111,8 +111,8 @@ fn described(kind: &Kind) -> Value {
         .iter()
         .map(|key| {
             serde_json::json!({
-                "name": key.name, "type": key.takes(), "default": key.default,
-                "allowed": key.allowed, "help": key.help,
+                "name": key.name, "type": key.takes(), "default": key.default(),
+                "allowed": key.allowed(), "help": key.help,
             })
         })
         .collect();

@@ -161,8 +161,9 @@ fn layers_are_listed_and_each_shows_its_manual_settings_metrics_and_needs() {
         assert!(list.contains(kind.name) && list.contains(kind.about), "{list}");
         let page = expect(0, &["layers", kind.name]).out;
         assert!(page.starts_with(kind.manual.trim_end()), "{page}");
-        for word in kind.keys.iter().flat_map(|key| [key.name, key.default, key.allowed]) {
-            assert!(page.contains(word), "{word}: {page}");
+        for word in kind.keys.iter().flat_map(|key| [key.name.into(), key.default(), key.allowed()])
+        {
+            assert!(page.contains(&word), "{word}: {page}");
         }
         let needs = kind.needs.packages.iter().chain(kind.needs.modules);
         for word in kind.metrics.iter().map(|metric| metric.id).chain(needs.copied()) {

@@ -7,7 +7,7 @@ use layers::step::{Action, Step};
 use layers::{
     Absence, Chart, Check, Fact, FactSource, FigureFacts, Headline, Input, InputKind, Key, Kind,
     Layer, LayerNeeds, LayerRule, Listing, Objects, Observation, Offer, Parsed, Parser, Place,
-    RaisePlan, Series, SettingError, Twin, TwinAnswer, Writes,
+    RaisePlan, Series, SettingError, Twin, TwinAnswer, Values, Writes,
 };
 use results::model::{AskedContent, LayerFigures};
 use toml::Table;
@@ -20,9 +20,7 @@ pub const KIND: Kind = Kind {
     ],
     keys: &[Key {
         name: "width",
-        default: "64k",
-        allowed: "a size in multiples of 4k",
-        example: "\"128k\"",
+        values: Values::Size(64 << 10, ["a size in multiples of 4k", "\"128k\""]),
         help: "How much is copied at once.",
     }],
     parsers: &[Parser { id: "mirrored.counts", read: parse }],
@@ -89,9 +87,7 @@ pub const HEAP: Kind = Kind {
     inputs: &[],
     keys: &[Key {
         name: "size",
-        default: "256M",
-        allowed: "a size",
-        example: "\"256M\"",
+        values: Values::Told(["256M", "a size", "\"256M\""]),
         help: "How large it is.",
     }],
     needs: LayerNeeds { modules: &["heap-made-up"], tools: &["heapctl"], ..LayerNeeds::NONE },

@@ -5,30 +5,27 @@ use std::collections::BTreeMap;
 use regex_lite::{Error, Regex, RegexBuilder};
 use results::model::PickedFacts;
 use toml::Spanned;
-use units::{Better, Key, Unit};
+use units::{Better, Key, Unit, key};
 
 use crate::diagnostic::Diagnostic;
 use crate::document::{Named, Table};
 use crate::names::check_figure;
 use crate::plan::{FigurePlan, Output};
 
-const FIGURE: Key = Key {
-    name: "figures",
-    takes: "tables, each under the name of its figure",
-    example: "{ files = { from = \"stdout\", pattern = '(\\d+) files' } }",
-};
-const FROM: Key = Key { name: "from", takes: "stdout or stderr", example: "\"stdout\"" };
-const PATTERN: Key = Key {
-    name: "pattern",
-    takes: "a regular expression with one group around the number",
-    example: "'(\\d+) files'",
-};
-const UNIT: Key = Key {
-    name: "unit",
-    takes: "count, bytes, bytes_per_second, per_second, nanos, micros, seconds, percent or ratio",
-    example: "\"seconds\"",
-};
-const BETTER: Key = Key { name: "better", takes: "higher, lower or neither", example: "\"lower\"" };
+const FIGURE: Key = key(
+    "figures",
+    "tables, each under the name of its figure",
+    "{ files = { from = \"stdout\", pattern = '(\\d+) files' } }",
+);
+const FROM: Key = key("from", "stdout or stderr", "\"stdout\"");
+const PATTERN: Key =
+    key("pattern", "a regular expression with one group around the number", "'(\\d+) files'");
+const UNIT: Key = key(
+    "unit",
+    "count, bytes, bytes_per_second, per_second, nanos, micros, seconds, percent or ratio",
+    "\"seconds\"",
+);
+const BETTER: Key = key("better", "higher, lower or neither", "\"lower\"");
 /// Most figures of one command.
 const MOST: usize = 32;
 

@@ -5,60 +5,42 @@ use std::path::Path;
 
 use corpus::{Alike, CorpusError, CorpusSpec, FileSizes};
 use toml::Spanned;
-use units::{Bytes, Key, Percent, Seed};
+use units::{Bytes, Key, Percent, Seed, key};
 use workload::{LoadSpec, OpName, Ops};
 
 use crate::diagnostic::Diagnostic;
 use crate::document::{Places, Table};
 use crate::load;
 
-const SIZE: Key = Key {
-    name: "size",
-    takes: "the bytes of all files of one tree, at most 4G",
-    example: "\"64M\"",
-};
-const FILE_SIZE: Key = Key {
-    name: "file_size",
-    takes: "the size of a file, or a range in which each doubling has as many files as the next",
-    example: "\"4k..1M\"",
-};
-const PER_DIRECTORY: Key = Key {
-    name: "files_per_directory",
-    takes: "how many files are in one directory, from 1 on",
-    example: "32",
-};
-const LEVELS: Key = Key {
-    name: "levels",
-    takes: "how many directories are above each file, from 0 to 8",
-    example: "2",
-};
-const DUPLICATES: Key = Key {
-    name: "duplicate_files",
-    takes: "the share of files that hold the same as an earlier one",
-    example: "\"10%\"",
-};
-const COPIES: Key = Key {
-    name: "copies",
-    takes: "how many trees there are that are like the first, itself among them, from 2 to 1000",
-    example: "8",
-};
-const CHANGED_BLOCKS: Key = Key {
-    name: "changed_blocks",
-    takes: "the share of blocks of 4 KiB in which each copy differs from the first",
-    example: "\"5%\"",
-};
-const GENERATIONS: Key = Key {
-    name: "generations",
-    takes: "how many states of the tree there are one after the other, from 2 to 1000; what did not change is a hard link",
-    example: "7",
-};
-const CHANGED_FILES: Key = Key {
-    name: "changed_files",
-    takes: "the share of files that change from one state to the next",
-    example: "\"3%\"",
-};
-const SEED: Key =
-    Key { name: "seed", takes: "a whole number: another one gives other files", example: "1" };
+const SIZE: Key = key("size", "the bytes of all files of one tree, at most 4G", "\"64M\"");
+const FILE_SIZE: Key = key(
+    "file_size",
+    "the size of a file, or a range in which each doubling has as many files as the next",
+    "\"4k..1M\"",
+);
+const PER_DIRECTORY: Key =
+    key("files_per_directory", "how many files are in one directory, from 1 on", "32");
+const LEVELS: Key = key("levels", "how many directories are above each file, from 0 to 8", "2");
+const DUPLICATES: Key =
+    key("duplicate_files", "the share of files that hold the same as an earlier one", "\"10%\"");
+const COPIES: Key = key(
+    "copies",
+    "how many trees there are that are like the first, itself among them, from 2 to 1000",
+    "8",
+);
+const CHANGED_BLOCKS: Key = key(
+    "changed_blocks",
+    "the share of blocks of 4 KiB in which each copy differs from the first",
+    "\"5%\"",
+);
+const GENERATIONS: Key = key(
+    "generations",
+    "how many states of the tree there are one after the other, from 2 to 1000; what did not change is a hard link",
+    "7",
+);
+const CHANGED_FILES: Key =
+    key("changed_files", "the share of files that change from one state to the next", "\"3%\"");
+const SEED: Key = key("seed", "a whole number: another one gives other files", "1");
 
 /// The keys of a corpus that is made.
 pub(super) const KEYS: [&str; 11] = [

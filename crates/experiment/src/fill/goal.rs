@@ -1,7 +1,7 @@
 //! Goals of a fill: a value of a metric, or a share of what a layer can hold.
 
 use layers::Kind;
-use units::{Key, Metric, Nanos, Percent, Unit};
+use units::{Key, Metric, Nanos, Percent, Unit, key};
 use workload::LoadSpec;
 
 use crate::diagnostic::{Diagnostic, among, with_article};
@@ -11,18 +11,16 @@ use crate::plan::{FillPlan, PlacedLayer, Rounds};
 use crate::stages::StageHead;
 use crate::targets::WrittenTarget;
 
-const UNTIL: Key = Key {
-    name: "until",
-    takes: "a metric of a layer, and the value that is to be reached",
-    example: "{ layer = \"cache\", metric = \"used_percent\", at_least = 99 }",
-};
-const LAYER: Key =
-    Key { name: "layer", takes: "the name of a layer of the stack", example: "\"cache\"" };
-const METRIC: Key =
-    Key { name: "metric", takes: "a metric of the layer", example: "\"used_percent\"" };
-const AT_LEAST: Key = Key { name: "at_least", takes: "a number above 0", example: "99" };
-const TO: Key = Key { name: "to", takes: "a share of what the layer can hold", example: "\"80%\"" };
-const OF: Key = Key { name: "of", takes: "what is filled", example: "\"physical\"" };
+const UNTIL: Key = key(
+    "until",
+    "a metric of a layer, and the value that is to be reached",
+    "{ layer = \"cache\", metric = \"used_percent\", at_least = 99 }",
+);
+const LAYER: Key = key("layer", "the name of a layer of the stack", "\"cache\"");
+const METRIC: Key = key("metric", "a metric of the layer", "\"used_percent\"");
+const AT_LEAST: Key = key("at_least", "a number above 0", "99");
+const TO: Key = key("to", "a share of what the layer can hold", "\"80%\"");
+const OF: Key = key("of", "what is filled", "\"physical\"");
 
 /// Time that the load runs before the layer is read.
 pub(super) const ROUND: Nanos = Nanos::from_secs(3);

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use units::Key;
+use units::{Key, key};
 
 use super::task::StageKind;
 use crate::diagnostic::{Diagnostic, Mend, among, nearest};
@@ -12,7 +12,7 @@ use crate::{
     steps, tree_load,
 };
 
-const DO: Key = Key { name: "do", takes: "what the stage does", example: "\"load\"" };
+const DO: Key = key("do", "what the stage does", "\"load\"");
 
 /// The kinds that Fathom brings.
 const KINDS: &[StageKind] = &[

@@ -1,18 +1,17 @@
 //! Target of a stage, as written.
 
 use toml::{Spanned, Value};
-use units::Key;
+use units::{Key, key};
 
 use crate::diagnostic::Diagnostic;
 use crate::document::Table;
 
-const TARGET: Key = Key {
-    name: "target",
-    takes: "the name of a layer; of a load also several with shares that sum to 100",
-    example: "\"cache\"",
-};
-const FILES: Key =
-    Key { name: "files", takes: "the name of a layout before it", example: "\"files\"" };
+const TARGET: Key = key(
+    "target",
+    "the name of a layer; of a load also several with shares that sum to 100",
+    "\"cache\"",
+);
+const FILES: Key = key("files", "the name of a layout before it", "\"files\"");
 
 /// The most things that one load drives.
 const MOST: usize = 16;

@@ -62,10 +62,8 @@ pub(crate) const KIND: Kind = Kind {
     needs: LayerNeeds {
         packages: &["bcache-tools"],
         modules: &["bcache"],
-        faster: &[],
         tools: &["make-bcache"],
-        by_hand: &[],
-        guest_files: &[],
+        ..LayerNeeds::NONE
     },
     figures: catalogue::figures,
     counters: catalogue::COUNTERS,

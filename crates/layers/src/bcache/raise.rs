@@ -159,7 +159,7 @@ impl Setup {
         let sizes = [("bucket_size", self.bucket_size), ("block_size", self.block_size)];
         let asked = sizes.into_iter().filter(|(name, _)| {
             let key = KEYS.iter().find(|key| key.name == *name);
-            key.is_some_and(|key| own.get(*name).is_some_and(|own| own != key.default))
+            key.is_some_and(|key| own.get(*name).is_some_and(|own| *own != key.default()))
         });
         asked
             .flat_map(|(name, bytes)| looks(name, format!("{}/{name}", set(at)), printed(bytes)))
@@ -169,7 +169,7 @@ impl Setup {
     /// Steps that bring each setting that can change while it runs, and is not the kernel's own, to its value.
     pub(super) fn asked(&self, at: &Place) -> Vec<Step> {
         let own = self.settings();
-        let asked = |key: &&Key| own.get(key.name).is_some_and(|own| own != key.default);
+        let asked = |key: &&Key| own.get(key.name).is_some_and(|own| *own != key.default());
         KEYS.iter().filter(asked).filter_map(|key| self.attribute(at, key.name)).flatten().collect()
     }
 

@@ -4,7 +4,8 @@ use toml::Table;
 use units::Bytes;
 
 use super::names::{CACHE, NAME};
-use crate::key::Key;
+use crate::key::Values::{Number, Size, Word};
+use crate::key::{Key, keys, whole};
 use crate::layer::Place;
 use crate::settings::{SettingError, Settings, size_text};
 
@@ -17,57 +18,21 @@ const TOO_FEW: u64 = 512;
 const LARGEST_BUCKET: u64 = 8 << 20;
 const PAGE: u64 = 4096;
 
-pub(super) const KEYS: &[Key] = &[
-    Key {
-        name: "mode",
-        default: "writethrough",
-        allowed: "writethrough, writeback, writearound or none",
-        example: "\"writeback\"",
-        help: "writethrough: a write is done when origin and cache have it. writeback: when the cache has it. writearound: it goes past the cache. none: nothing is cached anew.",
-    },
-    Key {
-        name: "sequential_cutoff",
-        default: "4M",
-        allowed: "a size; 0 for none",
-        example: "\"0\"",
-        help: "I/Os of a task that go on from one another go past the cache once they are as long as this.",
-    },
-    Key {
-        name: "congested_read_threshold_us",
-        default: "2000",
-        allowed: "a whole number of microseconds; 0 for none",
-        example: "0",
-        help: "Reads of the cache that take longer make later I/Os go past it.",
-    },
-    Key {
-        name: "congested_write_threshold_us",
-        default: "20000",
-        allowed: "a whole number of microseconds; 0 for none",
-        example: "0",
-        help: "Writes to the cache that take longer make later I/Os go past it.",
-    },
-    Key {
-        name: "writeback_percent",
-        default: "10",
-        allowed: "a whole number from 0 to 40",
-        example: "20",
-        help: "Share of the cache that may be dirty before it is written back faster; 0: as fast as the origin takes it.",
-    },
-    Key {
-        name: "bucket_size",
-        default: "512k",
-        allowed: "a power of two from 4k to 8M",
-        example: "\"128k\"",
-        help: "Unit in which the cache is given out and thrown away; a set has more than 512 of them.",
-    },
-    Key {
-        name: "block_size",
-        default: "4k",
-        allowed: "512, 1k, 2k or 4k",
-        example: "\"4k\"",
-        help: "Unit of I/Os, which is the logical block size of the cached device.",
-    },
-];
+pub(super) const KEYS: &[Key] = keys! {
+    "mode", Word(&MODES),
+        "writethrough: a write is done when origin and cache have it. writeback: when the cache has it. writearound: it goes past the cache. none: nothing is cached anew.";
+    "sequential_cutoff", Size(4 << 20, ["a size; 0 for none", "\"0\""]),
+        "I/Os of a task that go on from one another go past the cache once they are as long as this.";
+    "congested_read_threshold_us", Number(2000, (0, u32::MAX), ["a whole number of microseconds; 0 for none", ""]),
+        "Reads of the cache that take longer make later I/Os go past it.";
+    "congested_write_threshold_us", Number(20_000, (0, u32::MAX), ["a whole number of microseconds; 0 for none", ""]),
+        "Writes to the cache that take longer make later I/Os go past it.";
+    "writeback_percent", whole(10, (0, 40)),
+        "Share of the cache that may be dirty before it is written back faster; 0: as fast as the origin takes it.";
+    "bucket_size", Size(512 << 10, ["a power of two from 4k to 8M", "\"128k\""]),
+        "Unit in which the cache is given out and thrown away; a set has more than 512 of them.";
+    "block_size", Size(PAGE, ["512, 1k, 2k or 4k", "\"4k\""]), "Unit of I/Os, which is the logical block size of the cached device.";
+};
 
 /// The settings of a cached device; sizes in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,8 +49,8 @@ pub(super) struct Setup {
 impl Setup {
     pub(super) fn read(table: &Table) -> Result<Self, SettingError> {
         let s = Settings::new(NAME, table, KEYS)?;
-        let powers = |key: &str, default: u64, range: std::ops::RangeInclusive<u64>| {
-            let bytes = s.size(key)?.unwrap_or(default);
+        let powers = |key: &str, range: std::ops::RangeInclusive<u64>| {
+            let bytes = s.bytes(key)?;
             if bytes.is_power_of_two() && range.contains(&bytes) {
                 return Ok(bytes);
             }
@@ -96,15 +61,14 @@ impl Setup {
                 format!("write a power of two from \"{least}\" to \"{most}\""),
             ))
         };
-        let number = |key: &str, default, most| s.number(key, default, 0..=most);
         Ok(Self {
-            mode: s.word("mode", MODES[0], &MODES)?,
-            sequential_cutoff: s.size("sequential_cutoff")?.unwrap_or(4 << 20),
-            congested_read_us: number("congested_read_threshold_us", 2000, u32::MAX)?,
-            congested_write_us: number("congested_write_threshold_us", 20_000, u32::MAX)?,
-            writeback_percent: number("writeback_percent", 10, 40)?,
-            bucket_size: powers("bucket_size", 512 << 10, PAGE..=LARGEST_BUCKET)?,
-            block_size: powers("block_size", PAGE, 512..=PAGE)?,
+            mode: s.word("mode")?,
+            sequential_cutoff: s.bytes("sequential_cutoff")?,
+            congested_read_us: s.number("congested_read_threshold_us")?,
+            congested_write_us: s.number("congested_write_threshold_us")?,
+            writeback_percent: s.number("writeback_percent")?,
+            bucket_size: powers("bucket_size", PAGE..=LARGEST_BUCKET)?,
+            block_size: powers("block_size", 512..=PAGE)?,
         })
     }
 

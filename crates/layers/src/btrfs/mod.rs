@@ -8,7 +8,8 @@ use toml::Table;
 use units::Bytes;
 
 use crate::filesystem::{self, FileSystem, Flag, GROW, Options, STATFS, TRIM, keys, parse_statfs};
-use crate::key::Key;
+use crate::key::Values::{Number, Switch, Word};
+use crate::key::{Key, keys};
 use crate::kind::{Kind, LayerNeeds, Parser};
 use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan, Restart};
 use crate::probe::{Probe, Source};
@@ -21,38 +22,16 @@ const SMALLEST: Bytes = Bytes(128 << 20);
 /// The place of the UUID in the superblock, which begins 64 KiB from the start of the device.
 const UUID_AT: u64 = (64 << 10) + 0x20;
 
-const KEYS: &[Key] = &[
-    Key {
-        name: "compression",
-        default: "off",
-        allowed: "off, zstd, lzo or zlib",
-        example: "\"zstd\"",
-        help: "How data is compressed (mount option compress).",
-    },
-    Key {
-        name: "compression_level",
-        default: "3",
-        allowed: "1 to 15 for zstd, 1 to 9 for zlib",
-        example: "9",
-        help: "The level of zstd or zlib; lzo has none.",
-    },
-    Key {
-        name: "compression_force",
-        default: "off",
-        allowed: "on or off",
-        example: "true",
-        help: "Whether compression is tried for files that did not compress before, too (mount option compress-force).",
-    },
-    Key {
-        name: "discard",
-        default: "off",
-        allowed: "off, sync or async",
-        example: "\"async\"",
-        help: "Whether freed space is discarded: not at all, with each commit, or later in the background. The kernel's own default is async.",
-    },
-    keys::mkfs_options("\"-m single\""),
-    keys::MOUNT_OPTIONS,
-];
+const KEYS: &[Key] = keys! {
+    "compression", Word(&["off", "zstd", "lzo", "zlib"]), "How data is compressed (mount option compress).";
+    "compression_level", Number(3, (1, 15), ["a whole number", " for zstd, 1 to 9 for zlib"]), "The level of zstd or zlib; lzo has none.";
+    "compression_force", Switch(false),
+        "Whether compression is tried for files that did not compress before, too (mount option compress-force).";
+    "discard", Word(&["off", "sync", "async"]),
+        "Whether freed space is discarded: not at all, with each commit, or later in the background. The kernel's own default is async.";
+    keys::mkfs_options("\"-m single\"");
+    keys::MOUNT_OPTIONS;
+};
 
 pub(crate) const KIND: Kind = Kind {
     keys: KEYS,
@@ -77,10 +56,8 @@ pub(crate) const KIND: Kind = Kind {
     needs: LayerNeeds {
         packages: &["btrfs-progs", "util-linux"],
         modules: &["btrfs"],
-        faster: &[],
         tools: &["mkfs.btrfs", "btrfs", "fstrim"],
-        by_hand: &[],
-        guest_files: &[],
+        ..LayerNeeds::NONE
     },
     figures: counters::figures,
     standing: &[Standing::new(Recognised::FileSystem("btrfs"))],
@@ -119,11 +96,11 @@ impl Btrfs {
     fn read(table: &Table) -> Result<Self, SettingError> {
         let s = Settings::new(KIND.name, table, KEYS)?;
         Ok(Self {
-            compression: s.word("compression", "off", &["off", "zstd", "lzo", "zlib"])?,
-            level: s.number("compression_level", 3, 1..=15)?,
+            compression: s.word("compression")?,
+            level: s.number("compression_level")?,
             leveled: table.contains_key("compression_level"),
-            force: s.switch("compression_force", false)?,
-            discard: s.word("discard", "off", &["off", "sync", "async"])?,
+            force: s.switch("compression_force")?,
+            discard: s.word("discard")?,
             options: Options::read(&s, FLAGS)?,
         })
     }

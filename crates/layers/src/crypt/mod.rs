@@ -28,8 +28,7 @@ pub(crate) const KIND: Kind = Kind {
         modules: &["dm-mod", "dm-crypt", "xts", "essiv", "algif-skcipher", "algif-hash"],
         faster: &["aesni-intel"],
         tools: &["cryptsetup", "dmsetup", "head", "rm"],
-        by_hand: &[],
-        guest_files: &[],
+        ..LayerNeeds::NONE
     },
     rules: rules::RULES,
     standing: standing::FORMS,

@@ -4,67 +4,33 @@ use toml::Table;
 use units::Bytes;
 
 use super::names::NAME;
-use crate::key::Key;
+use crate::key::Values::{Choice, Switch, Told, Word};
+use crate::key::{Key, keys};
 use crate::settings::{SettingError, Settings, size_text};
 
 const VIAS: [&str; 2] = ["luks2", "plain"];
 /// Ciphers, each with the lengths of key that it takes, the usual one first.
 const CIPHERS: [(&str, &[u32]); 2] =
     [("aes-xts-plain64", &[512, 256]), ("aes-cbc-essiv:sha256", &[256, 128])];
-const SECTORS: [u64; 4] = [512, 1024, 2048, 4096];
+const SECTORS: [u32; 4] = [512, 1024, 2048, 4096];
 /// Space that LUKS2 takes at the start of the device, bytes.
 const HEADER: u64 = 16 << 20;
 /// The smallest encrypted device, bytes.
 const SMALLEST: u64 = 1 << 20;
 
-pub(super) const KEYS: &[Key] = &[
-    Key {
-        name: "via",
-        default: "luks2",
-        allowed: "luks2 or plain",
-        example: "\"plain\"",
-        help: "luks2: a header of 16 MiB holds the key, encrypted. plain: no header.",
-    },
-    Key {
-        name: "cipher",
-        default: "aes-xts-plain64",
-        allowed: "aes-xts-plain64 or aes-cbc-essiv:sha256",
-        example: "\"aes-xts-plain64\"",
-        help: "The cipher, its mode, and how each sector gets its own start.",
-    },
-    Key {
-        name: "key_bits",
-        default: "512, or 256 for aes-cbc-essiv:sha256",
-        allowed: "\"512\" or \"256\"; for aes-cbc-essiv:sha256 \"256\" or \"128\"",
-        example: "\"256\"",
-        help: "Length of the key. xts takes two, so that 512 bits are AES-256.",
-    },
-    Key {
-        name: "sector_size",
-        default: "512",
-        allowed: "512, 1024, 2048 or 4096",
-        example: "4096",
-        help: "Bytes that are encrypted at once; I/Os must be multiples of it.",
-    },
-    switch("discards", "Whether discards go on to the device, which then shows what is in use."),
-    switch("same_cpu", "Whether what is encrypted is so on the CPU that sent it."),
-    switch(
-        "submit_from_crypt_cpus",
-        "Whether writes are sent by those who encrypted them, and not sorted by one thread.",
-    ),
-    switch(
-        "no_read_workqueue",
-        "Whether reads are decrypted where they end, and not by a queue of work.",
-    ),
-    switch(
-        "no_write_workqueue",
-        "Whether writes are encrypted where they are sent, and not by a queue of work.",
-    ),
-];
-
-const fn switch(name: &'static str, help: &'static str) -> Key {
-    Key { name, default: "off", allowed: "on or off", example: "true", help }
-}
+pub(super) const KEYS: &[Key] = keys! {
+    "via", Word(&VIAS), "luks2: a header of 16 MiB holds the key, encrypted. plain: no header.";
+    "cipher", Told(["aes-xts-plain64", "aes-xts-plain64 or aes-cbc-essiv:sha256", "\"aes-xts-plain64\""]),
+        "The cipher, its mode, and how each sector gets its own start.";
+    "key_bits", Told(["512, or 256 for aes-cbc-essiv:sha256", "\"512\" or \"256\"; for aes-cbc-essiv:sha256 \"256\" or \"128\"", "\"256\""]),
+        "Length of the key. xts takes two, so that 512 bits are AES-256.";
+    "sector_size", Choice(512, &SECTORS), "Bytes that are encrypted at once; I/Os must be multiples of it.";
+    "discards", Switch(false), "Whether discards go on to the device, which then shows what is in use.";
+    "same_cpu", Switch(false), "Whether what is encrypted is so on the CPU that sent it.";
+    "submit_from_crypt_cpus", Switch(false), "Whether writes are sent by those who encrypted them, and not sorted by one thread.";
+    "no_read_workqueue", Switch(false), "Whether reads are decrypted where they end, and not by a queue of work.";
+    "no_write_workqueue", Switch(false), "Whether writes are encrypted where they are sent, and not by a queue of work.";
+};
 
 /// Switches: the setting, cryptsetup's option, and the word of the table.
 pub(super) const SWITCHES: [(&str, &str, &str); 5] = [
@@ -89,11 +55,11 @@ impl Setup {
     pub(super) fn read(table: &Table) -> Result<Self, SettingError> {
         let s = Settings::new(NAME, table, KEYS)?;
         let names = CIPHERS.map(|(name, _)| name);
-        let chosen = s.word("cipher", names[0], &names)?;
+        let chosen = s.word_or("cipher", names[0], &names)?;
         let (cipher, lengths) = CIPHERS[usize::from(chosen != names[0])];
         let all = ["512", "256", "128"];
-        let bits = s.word("key_bits", &lengths[0].to_string(), &all)?;
-        let sector_size = s.number("sector_size", 512, 512..=4096)?;
+        let bits = s.word_or("key_bits", &lengths[0].to_string(), &all)?;
+        let sector_size = s.number("sector_size")?;
         let key_bits = bits.parse().unwrap_or_default();
         if !lengths.contains(&key_bits) {
             let allowed = lengths.iter().map(|bits| format!("\"{bits}\"")).collect::<Vec<_>>();
@@ -103,18 +69,11 @@ impl Setup {
                 format!("write key_bits = {}", allowed.join(" or ")),
             ));
         }
-        if !SECTORS.contains(&u64::from(sector_size)) {
-            return Err(SettingError::new(
-                "sector_size",
-                format!("sector_size of layer 'crypt' cannot be {sector_size}"),
-                "write sector_size = 512, 1024, 2048 or 4096",
-            ));
-        }
         let mut switches = [false; SWITCHES.len()];
         for (on, (key, ..)) in switches.iter_mut().zip(SWITCHES) {
-            *on = s.switch(key, false)?;
+            *on = s.switch(key)?;
         }
-        let luks = s.word("via", VIAS[0], &VIAS)? == VIAS[0];
+        let luks = s.word("via")? == VIAS[0];
         Ok(Self { luks, cipher, key_bits, sector_size, switches })
     }
 

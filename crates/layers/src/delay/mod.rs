@@ -7,7 +7,8 @@ use units::Metric;
 
 use crate::counter::counters;
 use crate::dm::SECTOR;
-use crate::key::Key;
+use crate::key::Values::{Number, Told};
+use crate::key::{Key, keys};
 use crate::kind::{Chart, Kind, Parser, Series};
 use crate::layer::{Layer, Place, RaisePlan, Restart};
 use crate::on_purpose::{Node, RULES, needs};
@@ -28,29 +29,11 @@ const CLASSES: [(&str, &str); 3] =
 /// The longest wait, milliseconds.
 const LONGEST_MS: u32 = 60_000;
 
-const KEYS: &[Key] = &[
-    Key {
-        name: CLASSES[0].0,
-        default: "10",
-        allowed: "milliseconds, from 0 to 60000",
-        example: "30",
-        help: "Time that each read waits before the device gets it.",
-    },
-    Key {
-        name: CLASSES[1].0,
-        default: "10",
-        allowed: "milliseconds, from 0 to 60000",
-        example: "5",
-        help: "Time that each write waits.",
-    },
-    Key {
-        name: CLASSES[2].0,
-        default: "that of writes",
-        allowed: "milliseconds, from 0 to 60000",
-        example: "0",
-        help: "Time that each flush waits.",
-    },
-];
+const KEYS: &[Key] = keys! {
+    CLASSES[0].0, Number(10, (0, LONGEST_MS), ["milliseconds,", ""]), "Time that each read waits before the device gets it.";
+    CLASSES[1].0, Number(10, (0, LONGEST_MS), ["milliseconds,", ""]), "Time that each write waits.";
+    CLASSES[2].0, Told(["that of writes", "milliseconds, from 0 to 60000", "0"]), "Time that each flush waits.";
+};
 
 /// Every number of the status line.
 const COUNTERS: &[&[Metric]] = &[counters! { "status":
@@ -95,9 +78,9 @@ struct Setup([u32; CLASSES.len()]);
 impl Setup {
     fn read(table: &Table) -> Result<Self, SettingError> {
         let s = Settings::new(NAME, table, KEYS)?;
-        let of = |class: usize, default| s.number(CLASSES[class].0, default, 0..=LONGEST_MS);
-        let (read, write) = (of(0, 10)?, of(1, 10)?);
-        Ok(Self([read, write, of(2, write)?]))
+        let (read, write) = (s.number(CLASSES[0].0)?, s.number(CLASSES[1].0)?);
+        let flush = s.number_or(CLASSES[2].0, write, |ms| *ms <= LONGEST_MS)?;
+        Ok(Self([read, write, flush]))
     }
 
     fn texts(&self) -> impl Iterator<Item = (&'static str, String)> {

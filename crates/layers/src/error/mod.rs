@@ -6,7 +6,8 @@ use toml::Table;
 use units::Bytes;
 
 use crate::dm::SECTOR;
-use crate::key::Key;
+use crate::key::Values::{Size, Told, Word};
+use crate::key::{Key, keys};
 use crate::kind::{Kind, Parser};
 use crate::layer::{Layer, Place, RaisePlan, Restart};
 use crate::on_purpose::{Node, RULES, needs};
@@ -22,29 +23,11 @@ const TABLE: &str = "error.table";
 const BLOCK: u64 = 4096;
 const FAILURES: [&str; 3] = ["all", "reads", "writes"];
 
-const KEYS: &[Key] = &[
-    Key {
-        name: "from",
-        default: "the middle of the device",
-        allowed: "a size in multiples of 4k",
-        example: "\"16M\"",
-        help: "Start of the range that fails.",
-    },
-    Key {
-        name: "length",
-        default: "1M",
-        allowed: "a size in multiples of 4k, from 4k on",
-        example: "\"64k\"",
-        help: "Length of the range that fails.",
-    },
-    Key {
-        name: "fails",
-        default: "all",
-        allowed: "all, reads or writes",
-        example: "\"reads\"",
-        help: "What fails in the range.",
-    },
-];
+const KEYS: &[Key] = keys! {
+    "from", Told(["the middle of the device", "a size in multiples of 4k", "\"16M\""]), "Start of the range that fails.";
+    "length", Size(1 << 20, ["a size in multiples of 4k, from 4k on", "\"64k\""]), "Length of the range that fails.";
+    "fails", Word(&FAILURES), "What fails in the range.";
+};
 
 pub(crate) const KIND: Kind = Kind {
     keys: KEYS,
@@ -70,11 +53,8 @@ struct Setup {
 impl Setup {
     fn read(table: &Table) -> Result<Self, SettingError> {
         let s = Settings::new(NAME, table, KEYS)?;
-        let setup = Self {
-            from: s.size("from")?,
-            length: s.size("length")?.unwrap_or(1 << 20),
-            fails: s.word("fails", FAILURES[0], &FAILURES)?,
-        };
+        let setup =
+            Self { from: s.size("from")?, length: s.bytes("length")?, fails: s.word("fails")? };
         for (key, value, least) in
             [("from", setup.from.unwrap_or(0), 0), ("length", setup.length, BLOCK)]
         {

@@ -7,7 +7,8 @@ use units::{Bytes, Metric};
 
 use crate::counter::counters;
 use crate::filesystem::{self, FileSystem, Flag, GROW, Options, STATFS, TRIM, keys, parse_statfs};
-use crate::key::Key;
+use crate::key::Values::{Switch, Told};
+use crate::key::{Key, keys};
 use crate::kind::{Kind, LayerNeeds, Parser};
 use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan, Restart};
 use crate::probe::{Probe, Source};
@@ -24,25 +25,15 @@ const SMALLEST: Bytes = Bytes(32 << 20);
 /// The place of the UUID in the superblock, which begins 1024 bytes from the start of the device.
 const UUID_AT: u64 = 1024 + 0x68;
 
-const KEYS: &[Key] = &[
-    keys::DISCARD,
-    Key {
-        name: "lazy_init",
-        default: "off",
-        allowed: "on or off",
-        example: "true",
-        help: "Whether the kernel writes inode tables and journal after the mount, while loads run, as it does by default; off: mkfs writes them.",
-    },
-    Key {
-        name: "extended_options",
-        default: "",
-        allowed: "extended options of mkfs.ext4, joined with commas",
-        example: "\"stride=16,stripe_width=64\"",
-        help: "Extended options (-E) besides nodiscard and lazy_init's.",
-    },
-    keys::mkfs_options("\"-O ^has_journal\""),
-    keys::MOUNT_OPTIONS,
-];
+const KEYS: &[Key] = keys! {
+    keys::DISCARD;
+    "lazy_init", Switch(false),
+        "Whether the kernel writes inode tables and journal after the mount, while loads run, as it does by default; off: mkfs writes them.";
+    "extended_options", Told(["", "extended options of mkfs.ext4, joined with commas", "\"stride=16,stripe_width=64\""]),
+        "Extended options (-E) besides nodiscard and lazy_init's.";
+    keys::mkfs_options("\"-O ^has_journal\"");
+    keys::MOUNT_OPTIONS;
+};
 
 /// Numbers of the directory in sysfs.
 const COUNTERS: &[Metric] = counters! { "writes":
@@ -70,10 +61,8 @@ pub(crate) const KIND: Kind = Kind {
     needs: LayerNeeds {
         packages: &["e2fsprogs", "util-linux"],
         modules: &["ext4"],
-        faster: &[],
         tools: &["mkfs.ext4", "resize2fs", "fstrim"],
-        by_hand: &[],
-        guest_files: &[],
+        ..LayerNeeds::NONE
     },
     figures: filesystem::figures,
     standing: &[Standing::new(Recognised::FileSystem("ext4"))],
@@ -112,8 +101,8 @@ impl Ext4 {
         let s = Settings::new(KIND.name, table, KEYS)?;
         let options = Options::read(&s, FLAGS)?;
         Ok(Self {
-            discard: s.switch("discard", false)?,
-            lazy_init: s.switch("lazy_init", false)?,
+            discard: s.switch("discard")?,
+            lazy_init: s.switch("lazy_init")?,
             extended: Options::extended(&s)?,
             options,
         })

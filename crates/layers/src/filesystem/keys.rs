@@ -1,20 +1,21 @@
 //! Settings that several file systems have.
 
 use crate::key::Key;
+use crate::key::Values::{Switch, Told};
 
 pub(crate) const DISCARD: Key = Key {
     name: "discard",
-    default: "off",
-    allowed: "on or off",
-    example: "true",
+    values: Switch(false),
     help: "Whether freed space is discarded at once (mount option discard).",
 };
 
 pub(crate) const MOUNT_OPTIONS: Key = Key {
     name: "mount_options",
-    default: "",
-    allowed: "options of a mount, joined with commas, none of which names a device or a path",
-    example: "\"noatime\"",
+    values: Told([
+        "",
+        "options of a mount, joined with commas, none of which names a device or a path",
+        "\"noatime\"",
+    ]),
     help: "Further options of the mount.",
 };
 
@@ -22,9 +23,11 @@ pub(crate) const MOUNT_OPTIONS: Key = Key {
 pub(crate) const fn mkfs_options(example: &'static str) -> Key {
     Key {
         name: "mkfs_options",
-        default: "",
-        allowed: "flags of the program that the layer's manual lists, each with its value, parted by blanks",
-        example,
+        values: Told([
+            "",
+            "flags of the program that the layer's manual lists, each with its value, parted by blanks",
+            example,
+        ]),
         help: "Further options of the program that makes the file system.",
     }
 }
@@ -33,8 +36,6 @@ pub(crate) const fn mkfs_options(example: &'static str) -> Key {
 /// written.
 pub const FORMAT: Key = Key {
     name: "format",
-    default: "",
-    allowed: "the version of a kernel",
-    example: "\"5.10\"",
+    values: Told(["", "the version of a kernel", "\"5.10\""]),
     help: "The oldest kernel that can mount it; where it is not written the oldest of the experiment, and else any that its program is for.",
 };

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use toml::Table;
 
 use crate::dm::SECTOR;
-use crate::key::Key;
+use crate::key::Values::{Number, Told};
+use crate::key::{Key, keys};
 use crate::kind::{Kind, Parser};
 use crate::layer::{Layer, Place, RaisePlan, Restart};
 use crate::on_purpose::{Node, RULES, needs};
@@ -27,29 +28,12 @@ const FAILURES: [(&str, &str); 4] = [
 /// The longest interval, seconds.
 const LONGEST_S: u32 = 86_400;
 
-const KEYS: &[Key] = &[
-    Key {
-        name: "up_s",
-        default: "60",
-        allowed: "seconds, from 0 to 86400",
-        example: "30",
-        help: "Time for which it works, from when it was raised on.",
-    },
-    Key {
-        name: "down_s",
-        default: "5",
-        allowed: "seconds, from 0 to 86400, not both 0",
-        example: "2",
-        help: "Time for which it fails then, before it works again.",
-    },
-    Key {
-        name: "fails",
-        default: "all",
-        allowed: "all, reads, writes or drop_writes",
-        example: "\"writes\"",
-        help: "What fails meanwhile; drop_writes: writes end well and are lost.",
-    },
-];
+const KEYS: &[Key] = keys! {
+    "up_s", Number(60, (0, LONGEST_S), ["seconds,", ""]), "Time for which it works, from when it was raised on.";
+    "down_s", Number(5, (0, LONGEST_S), ["seconds,", ", not both 0"]), "Time for which it fails then, before it works again.";
+    "fails", Told(["all", "all, reads, writes or drop_writes", "\"writes\""]),
+        "What fails meanwhile; drop_writes: writes end well and are lost.";
+};
 
 pub(crate) const KIND: Kind = Kind {
     keys: KEYS,
@@ -75,11 +59,8 @@ struct Setup {
 impl Setup {
     fn read(table: &Table) -> Result<Self, SettingError> {
         let s = Settings::new(NAME, table, KEYS)?;
-        let setup = Self {
-            up_s: s.number("up_s", 60, 0..=LONGEST_S)?,
-            down_s: s.number("down_s", 5, 0..=LONGEST_S)?,
-            fails: s.word("fails", FAILURES[0].0, &FAILURES.map(|(word, _)| word))?,
-        };
+        let setup =
+            Self { up_s: s.number("up_s")?, down_s: s.number("down_s")?, fails: s.word("fails")? };
         if (setup.up_s, setup.down_s) == (0, 0) {
             return Err(SettingError::new(
                 "down_s",

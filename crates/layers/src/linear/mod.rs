@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use toml::Table;
 use units::Bytes;
 
-use crate::key::Key;
+use crate::key::Values::Told;
+use crate::key::{Key, keys};
 use crate::kind::{Kind, LayerNeeds};
 use crate::layer::{Layer, Offer, Place, RaisePlan, Restart};
 use crate::lvm::{self, Group, GroupTwin};
@@ -20,13 +21,9 @@ use crate::twin::Twin;
 /// Name of the logical volume in its group.
 const VOLUME: &str = "volume";
 
-const KEYS: &[Key] = &[Key {
-    name: "size",
-    default: "all of the device",
-    allowed: "a size; lvm rounds it up to 4 MiB",
-    example: "\"1G\"",
-    help: "Size of the volume.",
-}];
+const KEYS: &[Key] = keys! {
+    "size", Told(["all of the device", "a size; lvm rounds it up to 4 MiB", "\"1G\""]), "Size of the volume.";
+};
 
 pub(crate) const KIND: Kind = Kind {
     keys: KEYS,
@@ -36,10 +33,9 @@ pub(crate) const KIND: Kind = Kind {
     needs: LayerNeeds {
         packages: &["lvm2"],
         modules: &["dm-mod"],
-        faster: &[],
         tools: &["lvm", "dmsetup"],
-        by_hand: &[],
         guest_files: crate::lvm::GUEST_FILES,
+        ..LayerNeeds::NONE
     },
     standing: &[Standing::new(Recognised::Target("linear"))],
     ..Kind::new(

@@ -6,6 +6,7 @@ use units::Bytes;
 
 use super::{EXTENT, Group, round_up, size_arguments, usable};
 use crate::key::Key;
+use crate::key::Values::Told;
 use crate::kind::{Input, InputKind, needed};
 use crate::layer::Place;
 use crate::settings::{SettingError, Settings, size_text};
@@ -32,18 +33,14 @@ pub(crate) const INPUTS: [Input; 2] = [
 /// The size of the volume as a setting.
 pub(crate) const SIZE: Key = Key {
     name: "size",
-    default: "all of the origin device",
-    allowed: "a size; lvm rounds it up to 4 MiB",
-    example: "\"2G\"",
+    values: Told(["all of the origin device", "a size; lvm rounds it up to 4 MiB", "\"2G\""]),
     help: "Size of the cached volume.",
 };
 
 /// The size of the cache as a setting.
 pub(crate) const CACHE_SIZE: Key = Key {
     name: "cache_size",
-    default: "all of the cache device",
-    allowed: "a size from 16M on",
-    example: "\"64M\"",
+    values: Told(["all of the cache device", "a size from 16M on", "\"64M\""]),
     help: "Size of the cache, its metadata included.",
 };
 

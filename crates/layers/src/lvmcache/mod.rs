@@ -46,10 +46,9 @@ pub(crate) const KIND: Kind = Kind {
     needs: LayerNeeds {
         packages: &["lvm2", "thin-provisioning-tools"],
         modules: &["dm-mod", "dm-cache", "dm-cache-smq"],
-        faster: &[],
         tools: &["lvm", "dmsetup", "cache_check"],
-        by_hand: &[],
         guest_files: crate::lvm::GUEST_FILES,
+        ..LayerNeeds::NONE
     },
     figures: figures::figures,
     counters: counters::COUNTERS,

@@ -4,7 +4,8 @@ use toml::Table;
 use units::Bytes;
 
 use super::names::NAME;
-use crate::key::Key;
+use crate::key::Values::{Number, Told, Word};
+use crate::key::{Key, keys};
 use crate::layer::Place;
 use crate::lvm::tier::{self, TierSizes};
 use crate::lvm::{EXTENT, round_up};
@@ -18,45 +19,19 @@ pub(super) const MODES: [&str; 3] = ["writethrough", "writeback", "passthrough"]
 const POLICIES: [&str; 2] = ["smq", "cleaner"];
 const VIAS: [&str; 2] = ["cachevol", "cachepool"];
 
-pub(super) const KEYS: &[Key] = &[
-    tier::SIZE,
-    tier::CACHE_SIZE,
-    Key {
-        name: "via",
-        default: "cachevol",
-        allowed: "cachevol or cachepool",
-        example: "\"cachepool\"",
-        help: "cachevol: one volume holds blocks and metadata. cachepool: two volumes, one for each, made to last by lvm.",
-    },
-    Key {
-        name: "chunk_size",
-        default: "64k, or what keeps the cache at 1,000,000 chunks",
-        allowed: "a multiple of 32k from 32k to 1G",
-        example: "\"64k\"",
-        help: "Unit in which blocks are cached; the cache holds at most 1,000,000 of them.",
-    },
-    Key {
-        name: "mode",
-        default: "writethrough",
-        allowed: "writethrough, writeback or passthrough",
-        example: "\"writeback\"",
-        help: "writethrough: a write is done when the origin has it. writeback: when the cache has it. passthrough: nothing is cached anew.",
-    },
-    Key {
-        name: "policy",
-        default: "smq",
-        allowed: "smq or cleaner",
-        example: "\"smq\"",
-        help: "smq decides what is hot. cleaner caches nothing anew and writes back all that is dirty; it needs via = \"cachepool\" and mode = \"writethrough\".",
-    },
-    Key {
-        name: "migration_threshold",
-        default: "2048",
-        allowed: "a whole number of sectors of 512 bytes, from 0 on",
-        example: "2048",
-        help: "Most that may be under way between origin and cache for the device still to count as idle, when dirty blocks are written back.",
-    },
-];
+pub(super) const KEYS: &[Key] = keys! {
+    tier::SIZE;
+    tier::CACHE_SIZE;
+    "via", Word(&VIAS), "cachevol: one volume holds blocks and metadata. cachepool: two volumes, one for each, made to last by lvm.";
+    "chunk_size", Told(["64k, or what keeps the cache at 1,000,000 chunks", "a multiple of 32k from 32k to 1G", "\"64k\""]),
+        "Unit in which blocks are cached; the cache holds at most 1,000,000 of them.";
+    "mode", Word(&MODES),
+        "writethrough: a write is done when the origin has it. writeback: when the cache has it. passthrough: nothing is cached anew.";
+    "policy", Word(&POLICIES),
+        "smq decides what is hot. cleaner caches nothing anew and writes back all that is dirty; it needs via = \"cachepool\" and mode = \"writethrough\".";
+    "migration_threshold", Number(2048, (0, u32::MAX), ["a whole number of sectors of 512 bytes, from 0 on", ""]),
+        "Most that may be under way between origin and cache for the device still to count as idle, when dirty blocks are written back.";
+};
 
 /// The settings of a cached volume; sizes in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,11 +74,11 @@ impl Setup {
         let s = Settings::new(NAME, table, KEYS)?;
         let setup = Self {
             sizes: TierSizes::read(&s)?,
-            pooled: s.word("via", VIAS[0], &VIAS)? == VIAS[1],
+            pooled: s.word("via")? == VIAS[1],
             chunk_size: s.size("chunk_size")?,
-            mode: s.word("mode", MODES[0], &MODES)?,
-            policy: s.word("policy", POLICIES[0], &POLICIES)?,
-            migration_threshold: s.number("migration_threshold", 2048, 0..=u32::MAX)?,
+            mode: s.word("mode")?,
+            policy: s.word("policy")?,
+            migration_threshold: s.number("migration_threshold")?,
         };
         setup.cleaner_can_run()?;
         let Some(chunk) = setup.chunk_size else { return Ok(setup) };

@@ -37,10 +37,9 @@ pub(crate) const KIND: Kind = Kind {
     needs: LayerNeeds {
         packages: &["lvm2"],
         modules: &["dm-mod", "dm-raid", "raid1"],
-        faster: &[],
         tools: &["lvm", "dmsetup"],
-        by_hand: &[],
         guest_files: lvm::GUEST_FILES,
+        ..LayerNeeds::NONE
     },
     figures: catalogue::figures,
     counters: catalogue::COUNTERS,

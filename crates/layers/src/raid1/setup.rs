@@ -3,7 +3,8 @@
 use toml::Table;
 
 use super::names::NAME;
-use crate::key::Key;
+use crate::key::Values::{Size, Switch, Told};
+use crate::key::{Key, keys};
 use crate::layer::Place;
 use crate::lvm::{self, EXTENT};
 use crate::members::{MemberSet, SIZE, power_of_two};
@@ -14,30 +15,14 @@ pub(super) const REGION: u64 = 2 << 20;
 /// The most regions that the kernel has bits for.
 const MOST_REGIONS: u64 = 1 << 21;
 
-pub(super) const KEYS: &[Key] = &[
-    SIZE,
-    Key {
-        name: "region_size",
-        default: "2M",
-        allowed: "a power of two from 4k to 1G",
-        example: "\"512k\"",
-        help: "Bytes for which one bit notes that members may differ: what is copied again after a crash.",
-    },
-    Key {
-        name: "write_mostly",
-        default: "none",
-        allowed: "inputs, parted by commas, not all of them",
-        example: "\"member2\"",
-        help: "Members that are read only where no other one can be.",
-    },
-    Key {
-        name: "sync",
-        default: "on",
-        allowed: "on or off",
-        example: "false",
-        help: "Whether the members are made alike first. Off: what was never written may differ from one read to the next.",
-    },
-];
+pub(super) const KEYS: &[Key] = keys! {
+    SIZE;
+    "region_size", Size(REGION, ["a power of two from 4k to 1G", "\"512k\""]),
+        "Bytes for which one bit notes that members may differ: what is copied again after a crash.";
+    "write_mostly", Told(["none", "inputs, parted by commas, not all of them", "\"member2\""]),
+        "Members that are read only where no other one can be.";
+    "sync", Switch(true), "Whether the members are made alike first. Off: what was never written may differ from one read to the next.";
+};
 
 /// The settings of a mirror.
 pub(super) struct Setup {
@@ -52,14 +37,14 @@ impl Setup {
         let s = Settings::new(NAME, table, KEYS)?;
         let size = s.size("size")?;
         lvm::at_least_an_extent(NAME, "size", size)?;
-        let region = s.size("region_size")?.unwrap_or(REGION);
+        let region = s.bytes("region_size")?;
         Ok(Self {
             size,
             region_size: power_of_two(NAME, "region_size", region, (4 << 10, 1 << 30))?,
             write_mostly: s.words("write_mostly", ',', |words| {
                 words.iter().all(|word| word.starts_with("member") && !word.contains(' '))
             })?,
-            sync: s.switch("sync", true)?,
+            sync: s.switch("sync")?,
         })
     }
 

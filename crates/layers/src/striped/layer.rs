@@ -6,7 +6,8 @@ use toml::Table;
 
 use super::names::NAME;
 use super::parsers::{STATUS, TABLE};
-use crate::key::Key;
+use crate::key::Values::Size;
+use crate::key::{Key, keys};
 use crate::layer::{Layer, Offer, Place, RaisePlan, Restart};
 use crate::lvm::{self, EXTENT};
 use crate::members::{MemberSet, SIZE, VOLUME, power_of_two};
@@ -15,16 +16,11 @@ use crate::read_back::read_back;
 use crate::settings::{SettingError, Settings, size_text};
 use crate::step::Step;
 
-pub(super) const KEYS: &[Key] = &[
-    SIZE,
-    Key {
-        name: "chunk_size",
-        default: "64k",
-        allowed: "a power of two from 4k to 4M",
-        example: "\"256k\"",
-        help: "Bytes that lie on one member before the next one's turn; an I/O that crosses it is split.",
-    },
-];
+pub(super) const KEYS: &[Key] = keys! {
+    SIZE;
+    "chunk_size", Size(64 << 10, ["a power of two from 4k to 4M", "\"256k\""]),
+        "Bytes that lie on one member before the next one's turn; an I/O that crosses it is split.";
+};
 
 /// The settings of a striped volume.
 pub(super) struct Setup {
@@ -37,7 +33,7 @@ impl Setup {
         let s = Settings::new(NAME, table, KEYS)?;
         let size = s.size("size")?;
         lvm::at_least_an_extent(NAME, "size", size)?;
-        let chunk = s.size("chunk_size")?.unwrap_or(64 << 10);
+        let chunk = s.bytes("chunk_size")?;
         let chunk_size = power_of_two(NAME, "chunk_size", chunk, (4 << 10, EXTENT))?;
         Ok(Self { size, chunk_size })
     }

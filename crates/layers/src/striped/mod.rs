@@ -36,10 +36,9 @@ pub(crate) const KIND: Kind = Kind {
     needs: LayerNeeds {
         packages: &["lvm2"],
         modules: &["dm-mod"],
-        faster: &[],
         tools: &["lvm", "dmsetup"],
-        by_hand: &[],
         guest_files: lvm::GUEST_FILES,
+        ..LayerNeeds::NONE
     },
     figures: |facts| {
         let failed = facts.ends("status").and_then(|ends| ends.end("failed_members"));

@@ -40,10 +40,9 @@ pub(crate) const KIND: Kind = Kind {
     needs: LayerNeeds {
         packages: &["lvm2", "thin-provisioning-tools"],
         modules: &["dm-mod", "dm-thin-pool"],
-        faster: &[],
         tools: &["lvm", "dmsetup", "thin_check"],
-        by_hand: &[],
         guest_files: lvm::GUEST_FILES,
+        ..LayerNeeds::NONE
     },
     figures: figures::figures,
     counters: catalogue::COUNTERS,

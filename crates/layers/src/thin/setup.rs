@@ -4,7 +4,8 @@ use toml::Table;
 use units::Bytes;
 
 use super::names::{DATA, NAME};
-use crate::key::Key;
+use crate::key::Values::{Size, Switch, Told, Word};
+use crate::key::{Key, keys};
 use crate::kind::{ActionKind, State, StateMethod};
 use crate::layer::Place;
 use crate::lvm;
@@ -23,57 +24,20 @@ const MOST_METADATA: u64 = 15 * GIB;
 const DISCARDS: [&str; 3] = ["passdown", "nopassdown", "ignore"];
 const WHEN_FULL: [&str; 2] = ["queue", "error"];
 
-pub(super) const KEYS: &[Key] = &[
-    Key {
-        name: "size",
-        default: "what the chunks of the pool hold",
-        allowed: "a size; lvm rounds it up to 4 MiB",
-        example: "\"2G\"",
-        help: "Size of the volume; more than the pool has is over-provisioned.",
-    },
-    Key {
-        name: "pool_size",
-        default: "what the device has beside the metadata",
-        allowed: "a size; lvm rounds it up to 4 MiB",
-        example: "\"1G\"",
-        help: "Size of the pool's data.",
-    },
-    Key {
-        name: "metadata_size",
-        default: "64 bytes for each chunk, at least 4M",
-        allowed: "a size from 4M to 15G",
-        example: "\"8M\"",
-        help: "Size of the pool's metadata.",
-    },
-    Key {
-        name: "chunk_size",
-        default: "64k",
-        allowed: "a multiple of 64k from 64k to 1G",
-        example: "\"128k\"",
-        help: "Unit in which space is taken, zeroed, shared with snapshots and copied.",
-    },
-    Key {
-        name: "zero",
-        default: "on",
-        allowed: "on or off",
-        example: "false",
-        help: "Whether a chunk is zeroed when a write that is smaller takes it; off, what is not written of it reads as what the device held before.",
-    },
-    Key {
-        name: "discards",
-        default: "passdown",
-        allowed: "passdown, nopassdown or ignore",
-        example: "\"nopassdown\"",
-        help: "passdown: a discard frees chunks, and goes on to the device. nopassdown: it frees chunks. ignore: it does nothing.",
-    },
-    Key {
-        name: "when_full",
-        default: "queue",
-        allowed: "queue or error",
-        example: "\"error\"",
-        help: "queue: writes wait up to a minute for more space. error: they fail at once.",
-    },
-];
+pub(super) const KEYS: &[Key] = keys! {
+    "size", Told(["what the chunks of the pool hold", "a size; lvm rounds it up to 4 MiB", "\"2G\""]),
+        "Size of the volume; more than the pool has is over-provisioned.";
+    "pool_size", Told(["what the device has beside the metadata", "a size; lvm rounds it up to 4 MiB", "\"1G\""]),
+        "Size of the pool's data.";
+    "metadata_size", Told(["64 bytes for each chunk, at least 4M", "a size from 4M to 15G", "\"8M\""]), "Size of the pool's metadata.";
+    "chunk_size", Size(CHUNK_UNIT, ["a multiple of 64k from 64k to 1G", "\"128k\""]),
+        "Unit in which space is taken, zeroed, shared with snapshots and copied.";
+    "zero", Switch(true),
+        "Whether a chunk is zeroed when a write that is smaller takes it; off, what is not written of it reads as what the device held before.";
+    "discards", Word(&DISCARDS),
+        "passdown: a discard frees chunks, and goes on to the device. nopassdown: it frees chunks. ignore: it does nothing.";
+    "when_full", Word(&WHEN_FULL), "queue: writes wait up to a minute for more space. error: they fail at once.";
+};
 
 pub(super) const ACTIONS: &[ActionKind] = &[
     ActionKind {
@@ -89,9 +53,11 @@ pub(super) const ACTIONS: &[ActionKind] = &[
         about: "Takes a snapshot of the volume: every chunk that it has is shared, and the first write to it copies it.",
         keys: &[Key {
             name: "name",
-            default: "a free one, chosen by lvm",
-            allowed: "letters, digits and _; another one for each snapshot",
-            example: "\"snapshot\"",
+            values: Told([
+                "a free one, chosen by lvm",
+                "letters, digits and _; another one for each snapshot",
+                "\"snapshot\"",
+            ]),
             help: "Name of the snapshot.",
         }],
         alone: false,
@@ -137,10 +103,10 @@ impl Setup {
             size: s.size("size")?,
             pool_size: s.size("pool_size")?,
             metadata_size: s.size("metadata_size")?,
-            chunk_size: s.size("chunk_size")?.unwrap_or(CHUNK_UNIT),
-            zero: s.switch("zero", true)?,
-            discards: s.word("discards", DISCARDS[0], &DISCARDS)?,
-            when_full: s.word("when_full", WHEN_FULL[0], &WHEN_FULL)?,
+            chunk_size: s.bytes("chunk_size")?,
+            zero: s.switch("zero")?,
+            discards: s.word("discards")?,
+            when_full: s.word("when_full")?,
         };
         for (key, size) in [("size", setup.size), ("pool_size", setup.pool_size)] {
             lvm::at_least_an_extent(NAME, key, size)?;

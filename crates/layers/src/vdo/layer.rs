@@ -14,34 +14,32 @@ use crate::settings::{SettingError, Settings, on_off, size_text};
 use crate::step::Step;
 use crate::twin::Twin;
 
-const MIB: u64 = 1 << 20;
-
 impl Setup {
     /// Reads the settings and checks what can be checked without knowing the device.
     pub(super) fn read(table: &Table) -> Result<Self, SettingError> {
         let s = Settings::new(NAME, table, KEYS)?;
-        let via = Via::of(&s.word("via", "lvm", &["lvm", "table"])?);
+        let via = Via::of(&s.word("via")?);
         let setup = Self {
             via,
             tail_size: s.size("tail_size")?,
             logical_size: s.size("logical_size")?,
             physical_size: s.size("physical_size")?,
-            block_map_cache: s.size("block_map_cache")?.unwrap_or(128 * MIB),
-            dedupe: s.switch("dedupe", true)?,
-            compression: s.switch("compression", true)?,
-            ack_threads: s.number("ack_threads", 1, 0..=100)?,
-            bio_threads: s.number("bio_threads", 4, 1..=100)?,
-            bio_rotation: s.number("bio_rotation", 64, 1..=1024)?,
-            cpu_threads: s.number("cpu_threads", 2, 1..=100)?,
-            hash_zone_threads: s.number("hash_zone_threads", 1, 0..=100)?,
-            logical_threads: s.number("logical_threads", 1, 0..=60)?,
-            physical_threads: s.number("physical_threads", 1, 0..=16)?,
-            max_discard: s.size("max_discard")?.unwrap_or(geometry::BLOCK),
-            slab_size: s.size("slab_size")?.unwrap_or(2048 * MIB),
-            index_memory: s.size("index_memory")?.unwrap_or(256 * MIB),
-            sparse_index: s.switch("sparse_index", false)?,
-            minimum_io_size: s.number("minimum_io_size", 4096, 512..=4096)?,
-            block_map_period: s.number("block_map_period", 16380, 1..=16380)?,
+            block_map_cache: s.bytes("block_map_cache")?,
+            dedupe: s.switch("dedupe")?,
+            compression: s.switch("compression")?,
+            ack_threads: s.number("ack_threads")?,
+            bio_threads: s.number("bio_threads")?,
+            bio_rotation: s.number("bio_rotation")?,
+            cpu_threads: s.number("cpu_threads")?,
+            hash_zone_threads: s.number("hash_zone_threads")?,
+            logical_threads: s.number("logical_threads")?,
+            physical_threads: s.number("physical_threads")?,
+            max_discard: s.bytes("max_discard")?,
+            slab_size: s.bytes("slab_size")?,
+            index_memory: s.bytes("index_memory")?,
+            sparse_index: s.switch("sparse_index")?,
+            minimum_io_size: s.number("minimum_io_size")?,
+            block_map_period: s.number("block_map_period")?,
         };
         validity::alone(&setup)?;
         Ok(setup)

@@ -125,10 +125,10 @@ pub(crate) const KIND: Kind = Kind {
     needs: LayerNeeds {
         packages: &["lvm2", "vdo"],
         modules: &["dm-mod", "dm-vdo"],
-        faster: &[],
         tools: &["lvm", "dmsetup", "vdoformat"],
         by_hand: &["vdostats"],
         guest_files: crate::lvm::GUEST_FILES,
+        ..LayerNeeds::NONE
     },
     figures: figures::figures,
     counters: counters::COUNTERS,

@@ -36,10 +36,9 @@ pub(crate) const KIND: Kind = Kind {
     needs: LayerNeeds {
         packages: &["lvm2"],
         modules: &["dm-mod", "dm-writecache"],
-        faster: &[],
         tools: &["lvm", "dmsetup"],
-        by_hand: &[],
         guest_files: lvm::GUEST_FILES,
+        ..LayerNeeds::NONE
     },
     figures: figures::figures,
     counters: catalogue::COUNTERS,

@@ -4,7 +4,8 @@ use toml::Table;
 use units::Bytes;
 
 use super::names::NAME;
-use crate::key::Key;
+use crate::key::Values::{Number, Size, Switch};
+use crate::key::{Key, Values, keys, whole};
 use crate::kind::{ActionKind, PartEffect};
 use crate::layer::Place;
 use crate::lvm::tier::{self, TierSizes};
@@ -14,85 +15,23 @@ use crate::settings::{SettingError, Settings, on_off, size_text};
 /// The sizes of a block that lvm takes.
 const BLOCKS: [u64; 2] = [512, 4096];
 
-const fn number(
-    name: &'static str,
-    default: &'static str,
-    allowed: &'static str,
-    example: &'static str,
-    help: &'static str,
-) -> Key {
-    Key { name, default, allowed, example, help }
-}
-
-const fn switch(name: &'static str, help: &'static str) -> Key {
-    Key { name, default: "off", allowed: "on or off", example: "true", help }
-}
-
-pub(super) const KEYS: &[Key] = &[
-    tier::SIZE,
-    tier::CACHE_SIZE,
-    Key {
-        name: "block_size",
-        default: "4k",
-        allowed: "512 or 4k",
-        example: "\"4k\"",
-        help: "Unit in which writes are kept; a write of less is read, changed and written.",
-    },
-    number(
-        "high_watermark",
-        "50",
-        "percent, from 0 to 100, not below low_watermark",
-        "60",
-        "Share of the cache from which on data is written back.",
-    ),
-    number(
-        "low_watermark",
-        "45",
-        "percent, from 0 to 100",
-        "30",
-        "Share of the cache down to which data is written back.",
-    ),
-    number(
-        "writeback_jobs",
-        "0",
-        "a whole number; 0 is no limit",
-        "64",
-        "Most blocks that are written back at once.",
-    ),
-    number(
-        "autocommit_blocks",
-        "65536",
-        "a whole number from 1 on",
-        "4096",
-        "Blocks after which the cache makes its metadata durable by itself.",
-    ),
-    number(
-        "autocommit_time",
-        "1000",
-        "milliseconds, from 1 to 3600000",
-        "500",
-        "Time after which it does so though it was not asked to flush.",
-    ),
-    number(
-        "max_age",
-        "0",
-        "milliseconds, up to 86400000; 0 is for ever",
-        "10000",
-        "Age at which a block is written back though the cache is not full.",
-    ),
-    number(
-        "pause_writeback",
-        "3000",
-        "milliseconds, from 0 to 3600000",
-        "100",
-        "Time for which nothing is written back after a write went past the cache to the slow device.",
-    ),
-    switch("cleaner", "Whether nothing goes to the cache any more and all of it is written back."),
-    switch(
-        "metadata_only",
-        "Whether only writes that a file system marks as metadata go to the cache.",
-    ),
-];
+pub(super) const KEYS: &[Key] = keys! {
+    tier::SIZE;
+    tier::CACHE_SIZE;
+    "block_size", Size(4096, ["512 or 4k", "\"4k\""]), "Unit in which writes are kept; a write of less is read, changed and written.";
+    "high_watermark", Number(50, (0, 100), ["percent,", ", not below low_watermark"]),
+        "Share of the cache from which on data is written back.";
+    "low_watermark", Number(45, (0, 100), ["percent,", ""]), "Share of the cache down to which data is written back.";
+    "writeback_jobs", Number(0, (0, u32::MAX), ["a whole number", "; 0 is no limit"]), "Most blocks that are written back at once.";
+    "autocommit_blocks", whole(65_536, (1, u32::MAX)), "Blocks after which the cache makes its metadata durable by itself.";
+    "autocommit_time", Number(1000, (1, 3_600_000), ["milliseconds,", ""]), "Time after which it does so though it was not asked to flush.";
+    "max_age", Number(0, (0, 86_400_000), ["milliseconds,", "; 0 is for ever"]),
+        "Age at which a block is written back though the cache is not full.";
+    "pause_writeback", Number(3000, (0, 3_600_000), ["milliseconds,", ""]),
+        "Time for which nothing is written back after a write went past the cache to the slow device.";
+    "cleaner", Switch(false), "Whether nothing goes to the cache any more and all of it is written back.";
+    "metadata_only", Switch(false), "Whether only writes that a file system marks as metadata go to the cache.";
+};
 
 pub(super) const ACTIONS: &[ActionKind] = &[
     tier_actions::ACTIONS[0],
@@ -109,17 +48,6 @@ pub(super) const ACTIONS: &[ActionKind] = &[
     },
 ];
 
-/// A setting that lvm and the kernel count in whole numbers: its word, its default, and its range.
-const NUMBERS: [(&str, u32, std::ops::RangeInclusive<u32>); 7] = [
-    ("high_watermark", 50, 0..=100),
-    ("low_watermark", 45, 0..=100),
-    ("writeback_jobs", 0, 0..=u32::MAX),
-    ("autocommit_blocks", 65_536, 1..=u32::MAX),
-    ("autocommit_time", 1000, 1..=3_600_000),
-    ("max_age", 0, 0..=86_400_000),
-    ("pause_writeback", 3000, 0..=3_600_000),
-];
-
 /// The settings of a volume with a write cache.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Setup {
@@ -134,17 +62,18 @@ pub(super) struct Setup {
 impl Setup {
     pub(super) fn read(table: &Table) -> Result<Self, SettingError> {
         let s = Settings::new(NAME, table, KEYS)?;
-        let number =
-            |(word, default, range): &(&'static str, u32, std::ops::RangeInclusive<u32>)| {
-                Ok((*word, s.number(word, *default, range.clone())?, *default))
-            };
+        let of_kind = KEYS.iter().filter_map(|key| match key.values {
+            Values::Number(default, ..) => Some((key.name, default)),
+            _ => None,
+        });
+        let number = |(word, default)| Ok((word, s.number(word)?, default));
         let setup = Self {
             sizes: TierSizes::read(&s)?,
-            block_size: s.size("block_size")?.unwrap_or(4096),
-            numbers: NUMBERS.iter().map(number).collect::<Result<_, SettingError>>()?,
+            block_size: s.bytes("block_size")?,
+            numbers: of_kind.map(number).collect::<Result<_, SettingError>>()?,
             switches: [
-                ("cleaner", s.switch("cleaner", false)?),
-                ("metadata_only", s.switch("metadata_only", false)?),
+                ("cleaner", s.switch("cleaner")?),
+                ("metadata_only", s.switch("metadata_only")?),
             ],
         };
         if !BLOCKS.contains(&setup.block_size) {

@@ -7,7 +7,8 @@ use units::{Bytes, Metric};
 
 use crate::counter::counters;
 use crate::filesystem::{self, FileSystem, Flag, GROW, Options, STATFS, TRIM, keys, parse_statfs};
-use crate::key::Key;
+use crate::key::Values::Switch;
+use crate::key::{Key, keys};
 use crate::kind::{Kind, LayerNeeds, Parser};
 use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan, Restart};
 use crate::probe::{Probe, Source};
@@ -24,19 +25,13 @@ const SMALLEST: Bytes = Bytes(300 << 20);
 /// The place of the UUID in the superblock, which is the first thing on the device.
 const UUID_AT: u64 = 32;
 
-const KEYS: &[Key] = &[
-    Key {
-        name: "reflink",
-        default: "on",
-        allowed: "on or off",
-        example: "false",
-        help: "Whether files can share blocks.",
-    },
-    keys::FORMAT,
-    keys::DISCARD,
-    keys::mkfs_options("\"-d agcount=8\""),
-    keys::MOUNT_OPTIONS,
-];
+const KEYS: &[Key] = keys! {
+    "reflink", Switch(true), "Whether files can share blocks.";
+    keys::FORMAT;
+    keys::DISCARD;
+    keys::mkfs_options("\"-d agcount=8\"");
+    keys::MOUNT_OPTIONS;
+};
 
 /// Numbers of `stats` that are read: the field, its line, and its place in the line. Those of `xpc` have 64 bits, all others 32.
 const FIELDS: [(&str, &str, usize); 9] = [
@@ -76,10 +71,8 @@ pub(crate) const KIND: Kind = Kind {
     needs: LayerNeeds {
         packages: &["xfsprogs", "util-linux"],
         modules: &["xfs"],
-        faster: &[],
         tools: &["mkfs.xfs", "xfs_growfs", "fstrim"],
-        by_hand: &[],
-        guest_files: &[],
+        ..LayerNeeds::NONE
     },
     figures: filesystem::figures,
     standing: &[Standing::new(Recognised::FileSystem("xfs"))],
@@ -126,8 +119,8 @@ impl Xfs {
         let format = s.text(&keys::FORMAT, |text| filesystem::kernel_version(text).is_some())?;
         Ok(Self {
             format,
-            reflink: s.switch("reflink", true)?,
-            discard: s.switch("discard", false)?,
+            reflink: s.switch("reflink")?,
+            discard: s.switch("discard")?,
             options: Options::read(&s, FLAGS)?,
         })
     }

@@ -3,7 +3,7 @@
 use units::Bytes;
 
 use super::super::{DATA, TAIL};
-use crate::rule::{MeasuredStage, RuleFacts};
+use crate::rule::{MeasuredStage, Observation, RuleFacts};
 
 /// A device that is not what limits: flash whose flushes cost nothing.
 const FAST: &str = "like = { base = \"nvme\", power_loss_protection = true }";
@@ -11,10 +11,21 @@ const FAST: &str = "like = { base = \"nvme\", power_loss_protection = true }";
 const NEVER: &str = "\"fsync:1000000\"";
 
 /// Settings of the volume, and devices that they need: names and values as written in TOML.
-#[derive(Default)]
 pub(super) struct Cure {
     pub changes: Vec<(&'static str, String)>,
     pub devices: Vec<(&'static str, String)>,
+}
+
+/// Returns what was noticed with what takes it away, or with why nothing does.
+pub(super) fn cured(
+    noticed: Observation,
+    cure: Option<Cure>,
+    nothing: &'static str,
+) -> Observation {
+    match cure {
+        Some(Cure { changes, devices }) => Observation { changes, devices, ..noticed },
+        None => Observation { no_setting: Some(nothing), ..noticed },
+    }
 }
 
 /// The journal, which is the tail of the pool, on a fast device of its own; `None` where it has one, or where a layer lies between.

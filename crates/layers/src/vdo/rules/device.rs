@@ -2,7 +2,7 @@
 
 use units::Unit;
 
-use super::cures::{Cure, faster_device, has_tail, journal_apart};
+use super::cures::{cured, faster_device, has_tail, journal_apart};
 use super::figures::stats;
 use crate::machine::DISKSTATS;
 use crate::rule::{
@@ -36,19 +36,11 @@ fn saturated(
     let mut figures = vec![threshold.figure(format!("time that device {name} was busy"), share)];
     let queue = disks.rate(&format!("{name}.weighted_ms")).map(|ms| ms / 1000.0);
     figures.extend(queue.map(|n| figure("I/Os in its queue on average", n, Unit::Ratio)));
-    let cure = faster_device(facts);
-    let no_setting = cure.is_none().then_some(
+    Some(cured(
+        Observation::limit(share, figures),
+        faster_device(facts),
         "the volume is on the fastest device that the lab has, or does not stand on a device itself",
-    );
-    let Cure { changes, devices } = cure.unwrap_or_default();
-    Some(Observation {
-        figures,
-        explains_percent: Some(share.min(100.0)),
-        changes,
-        devices,
-        no_setting,
-        ..Observation::default()
-    })
+    ))
 }
 
 pub(super) const FLUSH_TIME: LayerRule = LayerRule {
@@ -78,17 +70,7 @@ fn flush_time(
         figures.push(figure("one flush on average", 1e6 * ms / flushes, Unit::Nanos));
         figures.push(figure("flushes", flushes, Unit::Count));
     }
-    let cure = journal_apart(facts);
-    let no_setting = cure.is_none().then_some(NOT_APART);
-    let Cure { changes, devices } = cure.unwrap_or_default();
-    Some(Observation {
-        figures,
-        explains_percent: Some(share.min(100.0)),
-        changes,
-        devices,
-        no_setting,
-        ..Observation::default()
-    })
+    Some(cured(Observation::limit(share, figures), journal_apart(facts), NOT_APART))
 }
 
 /// Why the journal cannot be put elsewhere.
@@ -129,19 +111,10 @@ fn journal_on_data(
     let all = sent("biosOutCompleted.write").zip(sent("biosMetaCompleted.write"));
     let writes = all.map_or(counted, |(data, meta)| counted.min((data + meta).max(journal)));
     let share = threshold.passed(100.0 * journal / writes)?;
-    let cure = journal_apart(facts);
-    let no_setting = cure.is_none().then_some(NOT_APART);
-    let Cure { changes, devices } = cure.unwrap_or_default();
-    Some(Observation {
-        figures: vec![
-            threshold.figure(format!("the journal's part of the writes to device {name}"), share),
-            figure("journal writes", journal, Unit::Count),
-            figure(format!("time that device {name} was busy"), busy, Unit::Percent),
-        ],
-        explains_percent: Some(share.min(100.0)),
-        changes,
-        devices,
-        no_setting,
-        ..Observation::default()
-    })
+    let figures = vec![
+        threshold.figure(format!("the journal's part of the writes to device {name}"), share),
+        figure("journal writes", journal, Unit::Count),
+        figure(format!("time that device {name} was busy"), busy, Unit::Percent),
+    ];
+    Some(cured(Observation::limit(share, figures), journal_apart(facts), NOT_APART))
 }

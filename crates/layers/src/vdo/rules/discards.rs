@@ -72,14 +72,12 @@ fn journal(
     let small = facts.settings.get("max_discard").is_some_and(|size| size == "4k");
     Some(Observation {
         remedy: small.then(|| "Take the figures as those of the smallest discards, which share journal blocks as far as they can.".to_owned()),
-        figures: vec![
+        changes: if small { vec![] } else { vec![("max_discard", "\"4k\"".into())] },
+        no_setting: small.then_some("max_discard is as small as it can be"),
+        ..Observation::limit(share, vec![
             threshold.figure("journal writes for 100 blocks", share),
             figure("journal writes", journal, Unit::Count),
             figure("blocks discarded", blocks, Unit::Blocks),
-        ],
-        explains_percent: Some(share.min(100.0)),
-        changes: if small { vec![] } else { vec![("max_discard", "\"4k\"".into())] },
-        no_setting: small.then_some("max_discard is as small as it can be"),
-        ..Observation::default()
+        ])
     })
 }

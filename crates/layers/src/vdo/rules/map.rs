@@ -82,10 +82,8 @@ fn misses(
         return Some(Observation {
             message: Some("Pages of the block map were loaded for the first time.".into()),
             remedy: Some(remedy.into()),
-            explains_percent: Some(miss.min(100.0)),
             no_setting: Some("only a load before the measured one brings the pages in"),
-            figures,
-            ..Observation::default()
+            ..Observation::limit(miss, figures)
         });
     }
     let cache = cache_for(leaves, facts.settings);
@@ -93,9 +91,7 @@ fn misses(
         remedy: Some(format!(
             "Set block_map_cache = \"{cache}\": it holds the {leaves} leaf pages. Each miss costs a read and a write of a page."
         )),
-        figures,
-        explains_percent: Some(miss.min(100.0)),
         changes: vec![("block_map_cache", format!("\"{cache}\""))],
-        ..Observation::default()
+        ..Observation::limit(miss, figures)
     })
 }

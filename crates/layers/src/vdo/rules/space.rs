@@ -3,7 +3,7 @@
 use results::model::Severity;
 use units::Unit;
 
-use super::cures::{Cure, larger_device};
+use super::cures::{cured, larger_device};
 use super::figures::{size, stats, used_percent};
 use crate::rule::{
     Check, LayerRule, MeasuredStage, Observation, RuleFacts, Threshold, ThresholdTest, figure,
@@ -122,12 +122,11 @@ fn slabs_reopened(
     let none_left = opened >= slabs;
     let weight = if none_left { 1.0 } else { 0.5 };
     let cure = larger_device(facts).filter(|_| none_left);
-    let no_setting = cure.is_none().then_some(if none_left {
+    let no_setting = if none_left {
         "the volume does not stand on a device itself"
     } else {
         "VDO takes a used slab that is about half free before an untouched one, and more room changes nothing"
-    });
-    let Cure { changes, devices } = cure.unwrap_or_default();
+    };
     let mut figures = vec![
         threshold.figure("slabs opened again", reopened),
         figure("openings that met a used slab", share, Unit::Percent),
@@ -138,14 +137,10 @@ fn slabs_reopened(
         used_percent(&stats).map(|used| figure("physical space used", used, Unit::Percent)),
     );
     let message = "Slabs were opened again, as no untouched slab was left: new blocks went into the gaps of used ones.";
-    Some(Observation {
+    let observation = Observation {
         message: none_left.then(|| message.to_owned()),
         remedy: stage.of_command("Take this for the state that is measured: a volume of which every slab was used before."),
-        figures,
-        explains_percent: Some(weight * share),
-        changes,
-        devices,
-        no_setting,
-        ..Observation::default()
-    })
+        ..Observation::limit(weight * share, figures)
+    };
+    Some(cured(observation, cure, no_setting))
 }

@@ -77,13 +77,11 @@ fn busy(facts: &RuleFacts, stage: &MeasuredStage, threshold: ThresholdTest) -> O
     Some(Observation {
         message: Some(format!("VDO's thread that {} was busy.", thread(name))),
         remedy,
-        figures,
-        explains_percent: Some(share.min(100.0)),
         no_setting: changes
             .is_empty()
             .then_some("there are as many threads as slabs, which are as small as they can be"),
         changes,
-        ..Observation::default()
+        ..Observation::limit(share, figures)
     })
 }
 
@@ -93,10 +91,8 @@ fn one_for_all(share: f64, threshold: ThresholdTest) -> Observation {
     Observation {
         message: Some(format!("VDO's thread that {} was busy.", thread(REQUESTS))),
         remedy: Some(format!("Set {} to 1: each gets a thread of its own.", keys.join(", "))),
-        figures: vec![threshold.figure(format!("CPU of {REQUESTS}"), share)],
-        explains_percent: Some(share.min(100.0)),
         changes: keys.map(|key| (key, "1".to_owned())).to_vec(),
-        ..Observation::default()
+        ..Observation::limit(share, vec![threshold.figure(format!("CPU of {REQUESTS}"), share)])
     }
 }
 
@@ -153,10 +149,8 @@ fn one_busy(
             thread(name)
         )),
         remedy: Some(format!("Nothing to tune but its work: {key} = false takes it away.")),
-        figures: vec![threshold.figure(format!("CPU of {name}"), share)],
-        explains_percent: Some(share.min(100.0)),
         changes: vec![(key, "false".into())],
-        ..Observation::default()
+        ..Observation::limit(share, vec![threshold.figure(format!("CPU of {name}"), share)])
     })
 }
 
@@ -183,10 +177,8 @@ fn journal_ceiling(
         figures.push(figure("ceiling at 100 %", 100.0 * rate / share, Unit::PerSecond));
     }
     Some(Observation {
-        figures,
-        explains_percent: Some(share.min(100.0)),
         no_setting: Some("a volume has one thread for its journal"),
-        ..Observation::default()
+        ..Observation::limit(share, figures)
     })
 }
 
@@ -202,7 +194,7 @@ pub(super) const IDLE: LayerRule = LayerRule {
 
 fn idle(facts: &RuleFacts, stage: &MeasuredStage, threshold: ThresholdTest) -> Option<Observation> {
     let span = threads(facts, stage)?;
-    let usual = |key: &str| KEYS.iter().find(|k| k.name == key)?.default.parse::<u64>().ok();
+    let usual = |key: &str| KEYS.iter().find(|k| k.name == key)?.default().parse::<u64>().ok();
     let given = KINDS.iter().filter_map(|(kind, key)| {
         let n =
             count(facts, key).filter(|n| *n > 1 && usual(key).is_none_or(|usual| *n > usual))?;

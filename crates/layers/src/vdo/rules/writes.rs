@@ -186,13 +186,14 @@ fn partial(
         remedy: stage.of_command(
             "Take a command that writes whole blocks, or a file system with blocks of 4 KiB above.",
         ),
-        figures: vec![
-            threshold.figure("partial writes", partial),
-            figure("of all writes", share, Unit::Percent),
-        ],
-        explains_percent: Some(share.min(100.0)),
         no_setting: Some("with whole blocks it is another load"),
-        ..Observation::default()
+        ..Observation::limit(
+            share,
+            vec![
+                threshold.figure("partial writes", partial),
+                figure("of all writes", share, Unit::Percent),
+            ],
+        )
     })
 }
 
