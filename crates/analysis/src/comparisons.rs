@@ -1,8 +1,10 @@
 //! Every other variant against the first, in each metric that both have, and in what is asked and one has.
 
+use std::ops::Deref;
+
 use results::model::{AskedMetric, CellEntry, PlanFacts};
 use stats::factorial::Effects;
-use stats::{AtLooks, Comparison, Difference, Verdict};
+use stats::{AtLooks, Comparison, Verdict};
 use units::{Better, Test};
 
 use crate::scope::{Of, Scope};
@@ -39,42 +41,18 @@ pub struct MetricComparison {
     pub base: String,
     /// Name of the variant that is held against it.
     pub new: String,
-    /// New over base: the mean within repeats, or the median over all, as the catalogue says of the metric; `None` where it has no
-    /// meaning.
-    pub ratio: Option<f64>,
-    /// Lower bound of the ratio's 95 % interval.
-    pub low: Option<f64>,
-    /// Upper bound of the ratio's 95 % interval.
-    pub high: Option<f64>,
-    /// New less base, where values of zero, or a base of nearly nothing, leave no ratio to test.
-    pub difference: Option<Difference>,
-    /// P-value, uncorrected: of the claim that the figures point to, or of any difference where nothing is asked.
-    pub p: Option<f64>,
-    /// The p-value after Holm's correction for all questions at once: what the verdict rests on. `None` when the
-    /// experiment does not ask.
-    pub p_adjusted: Option<f64>,
-    /// The verdict; `None` when the experiment does not ask.
-    pub verdict: Option<Verdict>,
-    /// Repeats in which both have a value.
-    pub n: usize,
+    /// What the values say. Its runs that stand apart are named in [`MetricComparison::apart`].
+    pub statistics: Comparison,
     /// Repeats in which only one has: they are left out.
     pub dropped: usize,
     /// Test that compares the repeats.
     pub test: Test,
-    /// About how many repeats would decide; only on an unclear verdict.
-    pub repeats_that_would_decide: Option<u32>,
     /// The relative difference that does not matter (0.03 is 3 %); `None` when the experiment does not ask.
     pub threshold: Option<f64>,
-    /// After which repeat it was decided, in a run that takes as many as are needed.
-    pub decided_after: Option<u32>,
     /// Runs that stand apart for the bad: while there are any no word is given that they speak against.
     pub apart: Vec<RunApart>,
-    /// Runs that went badly came up on both sides, as often.
-    pub bad_runs_seen: bool,
     /// Too few I/Os of a run lie beyond the percentile that it is, or in the rate: asked about or not, no number of repeats decides it.
     pub few_beyond: bool,
-    /// Method of the comparison, in words.
-    pub method: String,
 }
 
 /// A run whose figure lies far from all others, on the side that is bad.
@@ -88,6 +66,14 @@ pub struct RunApart {
     pub cell: usize,
 }
 
+impl Deref for MetricComparison {
+    type Target = Comparison;
+
+    fn deref(&self) -> &Comparison {
+        &self.statistics
+    }
+}
+
 impl MetricComparison {
     /// Tells whether it is asked about and no run of either side has a value.
     pub fn unmeasured(&self) -> bool {
@@ -96,7 +82,7 @@ impl MetricComparison {
 
     /// Returns the share of runs, percent, that can be otherwise and not have come up: of what is the same while all runs were quiet.
     pub fn unseen_percent(&self) -> Option<f64> {
-        let quiet = self.verdict == Some(Verdict::Same) && !self.bad_runs_seen;
+        let quiet = self.verdict == Some(Verdict::Same) && !self.bad_seen;
         quiet.then(|| stats::unseen_percent(self.n))
     }
 
@@ -239,23 +225,12 @@ pub(crate) fn undecided(
         scope: scope.clone(),
         base: base.name.clone(),
         new: new.name.clone(),
-        ratio: None,
-        low: None,
-        high: None,
-        difference: None,
-        p: None,
-        p_adjusted: None,
-        verdict: Some(Verdict::Unclear),
-        n: 0,
+        statistics: Comparison::open(method),
         dropped,
         test,
-        repeats_that_would_decide: None,
         threshold: Some(asked.threshold),
-        decided_after: None,
         apart: Vec::new(),
-        bad_runs_seen: false,
         few_beyond: false,
-        method,
     }
 }
 
@@ -418,23 +393,12 @@ impl Draft<'_> {
             scope: self.scope.clone(),
             base: base.to_owned(),
             new: self.new.name.clone(),
-            ratio: comparison.ratio,
-            low: comparison.low,
-            high: comparison.high,
-            difference: comparison.difference,
-            p: comparison.p,
-            p_adjusted: comparison.p_adjusted,
-            verdict: comparison.verdict,
-            n: comparison.n,
+            statistics: comparison,
             dropped: self.dropped,
             test: self.test,
-            repeats_that_would_decide: comparison.repeats_that_would_decide,
             threshold: self.question.map(|(_, question)| question.threshold),
-            decided_after: comparison.decided_after,
             apart,
-            bad_runs_seen: comparison.bad_seen,
             few_beyond: self.few_beyond,
-            method: comparison.method,
         }
     }
 }

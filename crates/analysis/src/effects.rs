@@ -1,9 +1,9 @@
 //! Effects of each factor of an experiment in each metric that is asked about.
 
 use std::collections::BTreeSet;
+use std::ops::Deref;
 
 use results::model::{AskedMetric, PlanFacts, VariantFacts};
-use stats::Verdict;
 use stats::factorial::{self, Effects, Factor, Trial};
 use units::Better;
 
@@ -57,18 +57,16 @@ pub struct FactorEffect {
     pub of: LevelChange,
     /// The second change; `None` for the effect of a factor alone.
     pub with: Option<LevelChange>,
-    /// One level over the other; of two changes, the ratio of two such ratios.
-    pub ratio: f64,
-    /// Lower end of its 95 % interval.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-    /// The two-sided p-value of the claim that it points to.
-    pub p: f64,
-    /// The p-value after Holm's correction over all effects of all that is asked, and the comparisons; `None` of a single repeat.
-    pub p_adjusted: Option<f64>,
-    /// The verdict; `same` of two changes says that they do not depend on each other.
-    pub verdict: Verdict,
+    /// What the values say of it.
+    pub statistics: factorial::Effect,
+}
+
+impl Deref for FactorEffect {
+    type Target = factorial::Effect;
+
+    fn deref(&self) -> &factorial::Effect {
+        &self.statistics
+    }
 }
 
 /// A factor with the levels that take part.
@@ -163,12 +161,7 @@ fn named(effect: &factorial::Effect, factors: &[Varied]) -> FactorEffect {
     FactorEffect {
         of: change(effect.of),
         with: effect.with.map(change),
-        ratio: effect.ratio,
-        low: effect.low,
-        high: effect.high,
-        p: effect.p,
-        p_adjusted: effect.p_adjusted,
-        verdict: effect.verdict,
+        statistics: effect.clone(),
     }
 }
 

@@ -136,11 +136,12 @@ pub const GOES_ON: &str = "not judged: the run still goes on";
 /// Takes the verdicts away that are not of a look that was planned.
 fn leave_open(comparisons: &mut [MetricComparison], effects: &mut [FactorEffects]) {
     for c in comparisons.iter_mut().filter(|c| c.verdict.is_some() && c.decided_after.is_none()) {
-        (c.verdict, c.repeats_that_would_decide) = (Some(Verdict::Unclear), None);
-        GOES_ON.clone_into(&mut c.method);
+        let open = Some(Verdict::Unclear);
+        (c.statistics.verdict, c.statistics.repeats_that_would_decide) = (open, None);
+        GOES_ON.clone_into(&mut c.statistics.method);
     }
     for effect in effects.iter_mut().flat_map(|one| &mut one.effects) {
-        effect.verdict = Verdict::Unclear;
+        effect.statistics.verdict = Verdict::Unclear;
     }
 }
 

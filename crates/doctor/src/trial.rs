@@ -148,7 +148,7 @@ mod tests {
         first.scope.stage = Some("cold".into());
         let mut second = first.clone();
         second.scope.stage = Some("warm".into());
-        second.verdict = Some(Verdict::Same);
+        second.statistics.verdict = Some(Verdict::Same);
         analysis.comparisons = vec![first, second];
         let of = |stage: &str| round(&result, &analysis, stage).unwrap();
         assert_eq!((&*of("cold").1.verdict, &*of("warm").1.verdict), ("worse", "same"));

@@ -20,7 +20,7 @@ const MOST_REPEATS: usize = 1000;
 /// The comparison of the new variant's figure with the base's.
 ///
 /// All ratios are new over base and have no unit.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Comparison {
     /// New over base; `None` where it has no meaning (no repeat with both, a negative value, a base that is zero in some repeat or that is
     /// nearly nothing).
@@ -63,7 +63,7 @@ pub struct Difference {
 }
 
 /// The basis of a verdict: evidence, threshold and pairs.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 struct Tested {
     evidence: Evidence,
     /// The differences that do not matter, on the scale of the evidence; `None` where nothing is asked.
@@ -73,6 +73,11 @@ struct Tested {
 }
 
 impl Comparison {
+    /// Returns one that nothing decides, as `method` says why.
+    pub fn open(method: String) -> Self {
+        Self { verdict: Some(Verdict::Unclear), method, ..Self::default() }
+    }
+
     /// The ratio's interval, where there is one.
     pub fn interval(&self) -> Option<Interval> {
         Some(Interval { low: self.low?, high: self.high? })
@@ -156,22 +161,8 @@ pub(crate) fn compare_with(
     let finite = |(base, new): &&(f64, f64)| base.is_finite() && new.is_finite();
     let pairs: Vec<_> = pairs.iter().filter(finite).copied().collect();
     let (base, new): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
-    let mut comparison = Comparison {
-        ratio: None,
-        low: None,
-        high: None,
-        difference: None,
-        p: None,
-        p_adjusted: None,
-        verdict: None,
-        n: pairs.len(),
-        repeats_that_would_decide: None,
-        decided_after: None,
-        apart: Apart::default(),
-        bad_seen: false,
-        method: "no test: no repeat in which both have a value".into(),
-        tested: None,
-    };
+    let nothing = "no test: no repeat in which both have a value".into();
+    let mut comparison = Comparison { n: pairs.len(), method: nothing, ..Comparison::default() };
     let Some(middle) = Sorted::from(&base[..]).median() else { return comparison };
     let threshold = threshold.map(|share| share.max(0.0));
     let scale = Scale::of(&pairs, middle < least);

@@ -5,7 +5,7 @@ use crate::ranks::Ranks;
 use crate::student;
 
 /// The evidence for a difference between the new side and the base, by one of three methods.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Evidence {
     /// The difference within each block is one value; these are taken for normal (Student 1908).
     Paired {

@@ -8,7 +8,7 @@ use crate::quantile::Sorted;
 ///
 /// Below eight runs by the test of Mann and Whitney (1947), exact and with no thought of how far the sides spread; from eight on by the
 /// permuted one of Brunner and Munzel (2000), which holds its level where one side spreads more than the other.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Ranks {
     runs: usize,
     /// Ascending.

@@ -1,7 +1,7 @@
 //! How two figures compare, in words: ratios, their intervals, and what is left open.
 
 use analysis::MetricComparison;
-use stats::{LEAST_REPEATS, Verdict};
+use stats::{Comparison, LEAST_REPEATS, Verdict};
 use units::{Test, Unit, show};
 
 use super::figures::{NONE, value};
@@ -231,9 +231,9 @@ pub fn wants_repeats(comparison: &MetricComparison) -> bool {
 /// Says that so few runs give no interval: `2 runs give no interval`; `None` where there is one, or nobody asks, and of a single run, which says it
 /// itself.
 pub fn no_interval(comparison: &MetricComparison) -> Option<String> {
-    let MetricComparison { n, low, difference, test, .. } = comparison;
+    let Comparison { n, low, difference, verdict, .. } = **comparison;
     let bounded = low.is_some() || difference.is_some_and(|of| of.interval.is_some());
-    let missing = !bounded && *n > 1 && *test != Test::Occurrence && comparison.verdict.is_some();
+    let missing = !bounded && n > 1 && comparison.test != Test::Occurrence && verdict.is_some();
     missing.then(|| format!("{n} runs give no interval"))
 }
 

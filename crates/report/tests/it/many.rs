@@ -126,7 +126,7 @@ fn a_cell_of_a_table_of_many_says_what_its_verdict_leaves_open() {
     assert!(figures(&page).contains("repeats would decide"), "unclear");
     let mut view = given::view(&given::variants(7));
     for c in view.figures.iter_mut().flat_map(|row| row.comparisons.iter_mut().flatten()) {
-        c.verdict = c.asked().then_some(stats::Verdict::Same);
+        c.statistics.verdict = c.asked().then_some(stats::Verdict::Same);
     }
     let (_, page) = told(&view);
     assert!(figures(&page).contains("of runs could be otherwise and not have come up"), "same");
