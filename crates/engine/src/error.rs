@@ -45,17 +45,6 @@ impl EngineError {
         self.kind
     }
 
-    /// Returns what failed and why, in one line.
-    pub(crate) fn chain(&self) -> String {
-        let mut text = self.message.clone();
-        let mut cause = std::error::Error::source(self);
-        while let Some(error) = cause {
-            text.push_str(&format!(": {error}"));
-            cause = error.source();
-        }
-        text
-    }
-
     /// Returns what to do about it.
     pub fn help(&self) -> &str {
         &self.help

@@ -129,7 +129,8 @@ fn run_with(
                 lacks.into_iter().map(of_pass).for_each(|text| summary.lacks(text));
             }
             // What was measured before stands.
-            Err(error) => summary.lacks(of_pass(format!("it could not be run: {}", error.chain()))),
+            Err(error) => summary
+                .lacks(of_pass(format!("it could not be run: {}", sys::causes::chain(&error)))),
         }
     } else if session.pass_after(load).is_some() {
         summary.lacks("Interrupted: the pass after the load was left out".into());

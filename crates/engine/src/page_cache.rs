@@ -38,7 +38,7 @@ pub(crate) fn bring_down(
 ) -> Vec<String> {
     let own = match files.try_clone() {
         Ok(own) => own,
-        Err(error) => return vec![error.chain()],
+        Err(error) => return vec![sys::causes::chain(&error)],
     };
     let (sender, answers) = channel();
     // What the kernel holds up for ever would hold up the program, too.

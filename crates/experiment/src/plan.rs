@@ -220,8 +220,7 @@ impl StagePlan {
 
     /// Tells whether the machine boots anew in it.
     pub fn reboots(&self) -> bool {
-        let boots = |step: &Step| matches!(step.action, Action::Reboot { .. });
-        matches!(&self.task, Task::Steps(steps) if steps.iter().any(boots))
+        self.task.steps().iter().any(|step| matches!(step.action, Action::Reboot { .. }))
     }
 
     /// Its load, if it is one.

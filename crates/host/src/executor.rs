@@ -20,6 +20,7 @@ use layers::step::{Action, Condition, Mark, Step};
 use layers::{Parsed, Writes};
 use results::TranscriptEntry;
 use results::model::{AskedContent, StepRecord};
+use sys::causes::chain;
 use sys::clock::Clock;
 use sys::identity::Identity;
 use sys::interrupt::{Interrupt, Level};
@@ -396,18 +397,6 @@ impl Executor {
             source: error,
         })
     }
-}
-
-/// An error and its causes in one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }
 
 /// The output of what prints nothing.

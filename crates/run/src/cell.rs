@@ -169,7 +169,7 @@ impl<'a> Running<'a> {
         halt: Option<Halt>,
     ) -> Result<Option<Halt>, Stop> {
         let mut watch =
-            CellSamplers::start(self.scene, self.plan, self.executor).map_err(Stop::Failed)?;
+            CellSamplers::start(self.scene, self.plan, self.executor).map_err(|e| stopped(&e))?;
         self.notice(watch.trouble());
         self.executor.note_environment(false);
         let outcome = self.stages(loader, &mut watch, halt);

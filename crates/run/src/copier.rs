@@ -15,6 +15,7 @@ use sys::interrupt::Level;
 use units::{Bytes, Seed};
 
 use crate::Event;
+use crate::error::Cause;
 use crate::scene::CellContext;
 
 /// Alignment of buffers for direct I/O, bytes.
@@ -29,7 +30,7 @@ pub(crate) fn copy(
     stage: &StagePlan,
     plan: &CopyPlan,
     [from, target]: &[Place; 2],
-) -> Result<LoadSummary, String> {
+) -> Result<LoadSummary, Cause> {
     let start = scene.clock.now().0;
     let open = |place: &Place, write: bool| {
         let direct = |flags| {
@@ -65,7 +66,8 @@ pub(crate) fn copy(
                 "{} of {} are copied at its deadline of {deadline}: give it more time, or less to copy",
                 Bytes(done),
                 plan.bytes
-            ));
+            )
+            .into());
         }
         let part = (plan.bytes.0 - done).min(plan.block.0) as usize;
         move_part(&source, &sink, &mut room[..part], [plan.offset.0 + done, to + done]).map_err(

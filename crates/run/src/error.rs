@@ -38,13 +38,13 @@ pub enum RunError {
     Plan(String),
 }
 
-/// An error and its causes in one line, for records that keep text.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
+/// The reason why something could not be done, with its causes.
+pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+/// The reason why a stage could not be done.
+#[derive(Debug, thiserror::Error)]
+#[error("stage {stage}")]
+pub(crate) struct StageError {
+    pub stage: String,
+    pub source: Cause,
 }

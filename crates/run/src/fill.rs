@@ -4,6 +4,7 @@ use experiment::FillPlan;
 use results::model::{FillFigures, LoadSummary};
 use units::Nanos;
 
+use crate::error::Cause;
 use crate::stop::{Stop, judge};
 use crate::turn::Round;
 
@@ -17,7 +18,7 @@ pub(crate) trait FillStage {
     /// Nanoseconds since some moment.
     fn now(&self) -> u64;
     /// Drives one round; the error says why it could not run at all.
-    fn round(&mut self, round: Round) -> Result<LoadSummary, String>;
+    fn round(&mut self, round: Round) -> Result<LoadSummary, Cause>;
     /// The figure that is to be reached.
     fn read(&mut self) -> Option<f64>;
     /// Waits until the layers have done all that was written.
@@ -75,7 +76,7 @@ pub(crate) fn until(
         }
         let left = (deadline.0 - past).max(SHORTEST);
         let round = Round { number: figures.rounds + 1, at_most: Nanos(left), past: Nanos(past) };
-        let load = match ground.round(round) {
+        let load = match ground.round(round).map_err(|cause| crate::chain(&*cause)) {
             Ok(load) => load,
             Err(reason) if reason.contains(NO_SPACE) => {
                 let reason = full(fill, &figures, &reason);
@@ -209,7 +210,7 @@ mod tests {
             3_000_000_000 * self.rounds.len() as u64
         }
 
-        fn round(&mut self, round: Round) -> Result<LoadSummary, String> {
+        fn round(&mut self, round: Round) -> Result<LoadSummary, Cause> {
             self.rounds.push(round);
             let of = |bytes| OperationSummary { bytes, ..Default::default() };
             let operations =

@@ -65,5 +65,5 @@ pub use source::{ExperimentSource, SourceError};
 pub use start::Start;
 pub use suspended::{CutLoss, SuspendedCell};
 
-pub(crate) use error::chain;
 pub(crate) use scene::{Paths, executor};
+pub(crate) use sys::causes::chain;

@@ -11,6 +11,7 @@ use sys::meant::Meant;
 
 use crate::copier;
 use crate::crash_timer::CrashTimer;
+use crate::error::Cause;
 use crate::known::{KnownInCell, KnownState, KnownTargets};
 use crate::message::{Chosen, Message};
 use crate::scene::CellContext;
@@ -30,7 +31,7 @@ pub(crate) trait Loader {
         turn: LoadId,
         executor: &mut Executor,
         watch: &mut CellSamplers,
-    ) -> Result<LoadSummary, String>;
+    ) -> Result<LoadSummary, Cause>;
 
     /// A cell begins; what loads left before is of other stacks.
     fn begin(&mut self, _cell: &CellPlan) {}
@@ -80,8 +81,8 @@ impl<'a> Real<'a> {
         &mut self,
         stage: &StagePlan,
         load: &Load,
-    ) -> Result<(Choice, Option<Chosen>), String> {
-        let untimed = |alike| engine::untimed(load, &alike).map_err(|error| crate::chain(&error));
+    ) -> Result<(Choice, Option<Chosen>), Cause> {
+        let untimed = |alike| engine::untimed(load, &alike);
         let Some(loads) = alike(stage) else { return Ok((untimed(Alike::default())?, None)) };
         if let Some(choice) = self.choices.get(loads) {
             return Ok((choice.clone(), None));
@@ -122,15 +123,15 @@ fn all_alike<'p>(plan: &'p Plan, loads: &str) -> Alike<'p> {
 
 /// Overwrites the start of `target`, 32 MiB, with what no load writes.
 #[cfg(feature = "faults")]
-fn spoil(target: &Path) -> Result<(), String> {
-    let mut file = std::fs::File::options().write(true).open(target).map_err(|e| e.to_string())?;
+fn spoil(target: &Path) -> Result<(), Cause> {
+    let mut file = std::fs::File::options().write(true).open(target)?;
     let written = std::io::Write::write_all(&mut file, &vec![0xA5; 32 << 20]);
     let spoilt = written.and_then(|()| file.sync_all());
-    spoilt.map_err(|error| format!("cannot spoil {}: {error}", target.display()))
+    spoilt.map_err(|error| format!("cannot spoil {}: {error}", target.display()).into())
 }
 
 #[cfg(not(feature = "faults"))]
-fn spoil(_: &Path) -> Result<(), String> {
+fn spoil(_: &Path) -> Result<(), Cause> {
     Err("only builds of tests spoil a target".into())
 }
 
@@ -162,24 +163,22 @@ impl Loader for Real<'_> {
         turn: LoadId,
         executor: &mut Executor,
         watch: &mut CellSamplers,
-    ) -> Result<LoadSummary, String> {
+    ) -> Result<LoadSummary, Cause> {
         let planned = &plan.stages[turn.stage];
-        let intact = |executor: &mut Executor| {
-            let done = executor.intact(&format!("drive stage {}", planned.name));
-            done.map_err(|error| crate::chain(&error))
-        };
+        let intact =
+            |executor: &mut Executor| executor.intact(&format!("drive stage {}", planned.name));
         intact(executor)?;
         if let Task::Copy(copy) = &planned.task {
-            let place = |path: &str| executor.place(path).map_err(|error| crate::chain(&error));
-            let places = [place(&copy.from)?, place(planned.target.offer.path())?];
+            let target = planned.target.offer.path();
+            let places = [executor.place(&copy.from)?, executor.place(target)?];
             self.worked_on(planned);
             let copied = copier::copy(scene, plan.index, planned, copy, &places)?;
-            return intact(executor).map(|()| copied);
+            return Ok(intact(executor).map(|()| copied)?);
         }
         if let Task::Tree(tree) = &planned.task {
             self.worked_on(planned);
             let done = tree_load::drive(scene, plan, turn, tree, (executor, watch))?;
-            return intact(executor).map(|()| done);
+            return Ok(intact(executor).map(|()| done)?);
         }
         let mut load = load_of(plan, turn);
         let aims = aims(planned, turn);
@@ -226,8 +225,7 @@ impl Loader for Real<'_> {
                 watch.end_early(scene.clock, settle, executor);
             }
             hand_in(scene, plan, turn, &said);
-        })
-        .map_err(|error| crate::chain(&error))?;
+        })?;
         drop(armed);
         span.end(executor, watch);
         intact(executor)?;
@@ -244,10 +242,9 @@ impl Loader for Real<'_> {
 }
 
 /// Adds an aim to what a load drives. Files that are to be made get their folder here, and are made when they are opened.
-fn aim_at(aim: &Aim, executor: &Executor, load: &mut Load) -> Result<(), String> {
-    let place = |path: &str| executor.place(path).map_err(|error| crate::chain(&error));
+fn aim_at(aim: &Aim, executor: &Executor, load: &mut Load) -> Result<(), Cause> {
     if let Some(files) = aim.files.as_ref().filter(|files| files.make) {
-        let Place { name, way, meant } = place(aim.target.offer.path())?;
+        let Place { name, way, meant } = executor.place(aim.target.offer.path())?;
         let (folder, named) = (way.join(&files.folder), name.join(&files.folder));
         std::fs::create_dir_all(&folder)
             .map_err(|error| format!("{} cannot be made: {error}", named.display()))?;
@@ -258,12 +255,13 @@ fn aim_at(aim: &Aim, executor: &Executor, load: &mut Load) -> Result<(), String>
                 "{} leads out of the file system of the stack; nothing is written there. Find out what put it there: a command of this \
                  experiment, or another program",
                 named.display()
-            ));
+            )
+            .into());
         }
         load.may_create = Some(files.size);
     }
     for (path, share) in aim.paths() {
-        let Place { name, way, meant } = place(&path)?;
+        let Place { name, way, meant } = executor.place(&path)?;
         if let Some(files) = aim.files.as_ref().filter(|files| !files.make) {
             as_laid_out(&name, &way, files.size)?;
         }
@@ -275,7 +273,7 @@ fn aim_at(aim: &Aim, executor: &Executor, load: &mut Load) -> Result<(), String>
 
 /// Refuses a file of another size than its layout gave it: a load would drive other bytes than were asked for, and verification would
 /// pass over those that are gone.
-fn as_laid_out(name: &Path, way: &Path, size: Bytes) -> Result<(), String> {
+fn as_laid_out(name: &Path, way: &Path, size: Bytes) -> Result<(), Cause> {
     let found = std::fs::metadata(way)
         .map_err(|error| format!("{} cannot be examined: {error}", name.display()))?;
     if found.len() == size.0 {
@@ -286,7 +284,8 @@ fn as_laid_out(name: &Path, way: &Path, size: Bytes) -> Result<(), String> {
         name.display(),
         grouped(found.len()),
         grouped(size.0)
-    ))
+    )
+    .into())
 }
 
 #[cfg(test)]

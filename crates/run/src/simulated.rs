@@ -12,6 +12,7 @@ use sys::clock::Clock;
 use units::{Bytes, Nanos, Seed};
 
 use crate::RunError;
+use crate::error::Cause;
 use crate::loader::Loader;
 use crate::reach::reached_from;
 use crate::scene::CellContext;
@@ -122,12 +123,14 @@ impl Loader for Twin {
         turn: LoadId,
         executor: &mut Executor,
         watch: &mut CellSamplers,
-    ) -> Result<LoadSummary, String> {
+    ) -> Result<LoadSummary, Cause> {
         let nothing_done = match &plan.stages[turn.stage].task {
             Task::Copy(_) => Some("bytes"),
             Task::Tree(tree) if tree.equilibrium => Some("equilibrium"),
             Task::Tree(tree) => Some(if tree.ios.is_some() { "ios" } else { "duration" }),
-            _ => None,
+            Task::Load(_) | Task::Fill(_) | Task::Age(_) | Task::Command(_) | Task::Steps(_) => {
+                None
+            }
         };
         if let Some(ended_by) = nothing_done {
             // Nothing is copied, and no file is made; nobody knows what blocks would hold.
@@ -157,8 +160,7 @@ impl Loader for Twin {
             }
             span.see(&said, executor, watch);
             hand_in(scene, plan, turn, &said);
-        })
-        .map_err(|error| crate::chain(&error))?;
+        })?;
         span.end(executor, watch);
         Ok(summary)
     }

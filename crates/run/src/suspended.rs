@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use experiment::CellPlan;
 use host::ExecutorState;
-use layers::step::MachineEnd;
+use layers::step::{MachineEnd, Step};
 use results::model::CellRecord;
 use serde::{Deserialize, Serialize};
 use units::Bytes;
@@ -84,6 +85,13 @@ pub(crate) struct Halt {
     pub step: usize,
     /// Start of the stage, nanoseconds since the run's epoch.
     pub start_ns: u64,
+}
+
+impl Halt {
+    /// Returns the step before it, in which the machine boots.
+    pub(crate) fn boot<'p>(&self, plan: &'p CellPlan) -> Option<&'p Step> {
+        plan.stages.get(self.stage)?.task.steps().get(self.step.checked_sub(1)?)
+    }
 }
 
 /// The end of a stage, as far as a machine goes.

@@ -9,6 +9,7 @@ use host::{Executor, Place};
 use results::model::LoadSummary;
 use sys::meant::Meant;
 
+use crate::error::Cause;
 use crate::scene::CellContext;
 use crate::turn::{LoadId, LoadSpan, hand_in, load_of};
 use crate::watch::CellSamplers;
@@ -20,9 +21,8 @@ pub(crate) fn drive(
     turn: LoadId,
     tree: &TreePlan,
     (executor, watch): (&mut Executor, &mut CellSamplers),
-) -> Result<LoadSummary, String> {
-    let place = executor.place(plan.stages[turn.stage].target.offer.path());
-    let place = place.map_err(|error| crate::chain(&error))?;
+) -> Result<LoadSummary, Cause> {
+    let place = executor.place(plan.stages[turn.stage].target.offer.path())?;
     let load = prepare(plan, turn.stage, tree, place)?;
     let foreign = watch.cpu_meter();
     let (clock, interrupt) = (scene.clock, scene.interrupt);
@@ -33,7 +33,7 @@ pub(crate) fn drive(
         hand_in(scene, plan, turn, &said);
     });
     span.end(executor, watch);
-    done.map_err(|error| crate::chain(&error))
+    Ok(done?)
 }
 
 /// Makes the directory of the tree of stage `stage`, and gives its load. The seed depends on the repeat and the stage, not on the variant.
@@ -42,7 +42,7 @@ fn prepare(
     stage: usize,
     tree: &TreePlan,
     Place { name, way, meant }: Place,
-) -> Result<TreeLoad, String> {
+) -> Result<TreeLoad, Cause> {
     let planned = &plan.stages[stage];
     let (directory, below) = (name.join(&tree.folder), way.join(&tree.folder));
     let failed = |what: &str, error| format!("{} cannot be {what}: {error}", directory.display());
@@ -51,7 +51,8 @@ fn prepare(
         return Err(format!(
             "{} leads out of the file system of the stack; nothing is written there",
             directory.display()
-        ));
+        )
+        .into());
     }
     std::fs::create_dir(&below).map_err(|error| failed("made", error))?;
     Ok(TreeLoad {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use experiment::CellPlan;
-use host::{Executor, Samplers, TickedSamplers};
+use host::{Executor, Samplers, StepError, TickedSamplers};
 use layers::step::Step;
 use layers::{Readings, STAGE_END, STAGE_SETTLED};
 use results::model::{Row, SampleRow, StepRecord};
@@ -69,7 +69,7 @@ impl CellSamplers {
         scene: &CellContext,
         plan: &CellPlan,
         executor: &Executor,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, StepError> {
         let followed = plan.stack.iter().flat_map(|layer| {
             let kind = layers::kind(&layer.kind).into_iter();
             kind.flat_map(|kind| kind.followed).map(|field| (layer.name.as_str(), field))
@@ -85,7 +85,7 @@ impl CellSamplers {
         scene: &CellContext,
         plan: &CellPlan,
         executor: &Executor,
-    ) -> Result<(), String> {
+    ) -> Result<(), StepError> {
         let renewed = Self::streaming(self.stream.clone(), scene, plan, executor)?;
         let before = std::mem::replace(self, renewed);
         for row in before.samplers.stop() {
@@ -99,7 +99,7 @@ impl CellSamplers {
         scene: &CellContext,
         plan: &CellPlan,
         executor: &Executor,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, StepError> {
         let samplers = if scene.clock.is_simulated() {
             TickedSamplers::new(&plan.probes, executor, scene.clock).map(Kind::Ticked)
         } else {
@@ -107,9 +107,7 @@ impl CellSamplers {
             Samplers::start(&plan.probes, executor, scene.clock, move |sample| to.take(sample))
                 .map(Kind::Threaded)
         };
-        samplers
-            .map(|samplers| Self { samplers, stream, ended: None })
-            .map_err(|error| crate::chain(&error))
+        Ok(Self { samplers: samplers?, stream, ended: None })
     }
 
     /// Returns why nothing is read but at marks; `None` where the samplers run.

@@ -6,6 +6,7 @@
 
 pub mod block;
 pub mod cached;
+pub mod causes;
 pub mod clock;
 pub mod cpu;
 pub mod denied;

@@ -4,7 +4,6 @@ mod csv;
 mod words;
 
 use std::collections::BTreeSet;
-use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -57,11 +56,7 @@ pub fn run(args: &TrendArgs) -> Result<ExitCode, Failure> {
 fn read(path: PathBuf) -> Result<TrendResult, LeftOut> {
     match results::open(&path) {
         Ok(result) => TrendResult::of(&result),
-        Err(error) => {
-            let causes = std::iter::successors(error.source(), |&cause| cause.source());
-            let why = causes.fold(error.to_string(), |all, cause| format!("{all}: {cause}"));
-            Err(LeftOut { path, why })
-        }
+        Err(error) => Err(LeftOut { path, why: sys::causes::chain(&error) }),
     }
 }
 

@@ -302,7 +302,7 @@ impl Session {
             } else {
                 "what stood there before stays"
             };
-            summary.lacks(format!("{}; {stays}; {}", error.chain(), error.help()));
+            summary.lacks(format!("{}; {stays}; {}", sys::causes::chain(&error), error.help()));
         }
         if let Some(taken) = self.taken {
             taken.give_back(verifier);

@@ -2,10 +2,11 @@
 
 use layers::step::show_argv;
 use results::TranscriptEntry;
+use sys::causes::chain;
 use sys::interrupt::Level;
 use units::Nanos;
 
-use super::{ActionContext, Executor, chain};
+use super::{ActionContext, Executor};
 use crate::{CommandOutput, StepError};
 
 impl Executor {

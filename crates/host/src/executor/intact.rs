@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use layers::step::{Action, Step};
 use results::TranscriptEntry;
+use sys::causes::chain;
 
-use super::{ActionContext, Executor, chain};
+use super::{ActionContext, Executor};
 use crate::StepError;
 use crate::held::nodes_in;
 

@@ -5,10 +5,11 @@ use std::io;
 use layers::step::show_argv;
 use results::TranscriptEntry;
 use results::model::CommandFigures;
+use sys::causes::chain;
 use units::Nanos;
 
 use super::command::judge;
-use super::{ActionContext, Executor, chain};
+use super::{ActionContext, Executor};
 use crate::{CommandOutcome, CommandOutput, Listener, MeasuredCommand, StepError};
 
 impl Executor {

@@ -5,6 +5,7 @@ use layers::ROUND_END;
 use results::model::LoadSummary;
 
 use super::Running;
+use crate::error::{Cause, StageError};
 use crate::figures;
 use crate::fill::FillStage;
 use crate::loader::Loader;
@@ -29,11 +30,12 @@ impl FillStage for OnStack<'_, '_> {
         self.cell.scene.clock.now().0
     }
 
-    fn round(&mut self, round: Round) -> Result<LoadSummary, String> {
+    fn round(&mut self, round: Round) -> Result<LoadSummary, Cause> {
         let turn = LoadId { stage: self.stage, round: Some(round) };
         let (scene, plan) = (self.cell.scene, self.cell.plan);
         let done = self.loader.load(scene, plan, turn, self.cell.executor, self.watch);
-        done.map_err(|reason| format!("stage {}: {reason}", plan.stages[self.stage].name))
+        let stage = plan.stages[self.stage].name.clone();
+        done.map_err(|source| StageError { stage, source }.into())
     }
 
     fn read(&mut self) -> Option<f64> {

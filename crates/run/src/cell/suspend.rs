@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use experiment::{CellPlan, Task};
+use experiment::CellPlan;
 use host::Executor;
 use layers::step::{Action, MachineEnd, Step};
 use results::model::{CellState, StageEdge, StageRecord, StepRecord};
@@ -44,10 +44,7 @@ pub(crate) fn go_on(
     }
     executor.take_up(before);
     scene.recorder.open_cell(&results::cell_folder(plan.index, &plan.variant, plan.repeat));
-    let steps = halted.map(|stage| &stage.task);
-    if let Some(Task::Steps(steps)) = steps
-        && let Some(boot) = halt.step.checked_sub(1).and_then(|before| steps.get(before))
-    {
+    if let Some(boot) = halt.boot(plan) {
         record.steps.push(StepRecord {
             about: boot.about.clone(),
             command: boot.action.show(),
@@ -128,7 +125,7 @@ impl Running<'_> {
     ) -> Option<CrashTimer> {
         let (stage, crash) = (self.plan.stages.get(index)?, self.plan.stages.get(index + 1)?);
         let duration = stage.load()?.duration.filter(|_| crash.cuts_load && self.scene.suspends)?;
-        let Task::Steps(steps) = &crash.task else { return None };
+        let steps = crash.task.steps();
         let boot = steps.iter().position(|step| matches!(step.action, Action::Reboot { .. }))?;
         let halt = Halt { stage: index + 1, step: boot + 1, start_ns: 0 };
         let share = self.plan.seed.derive(&format!("crash {}", crash.name)).generator().unit();
@@ -168,10 +165,7 @@ impl Running<'_> {
 
     /// Returns how this machine ends before a cell goes on at `halt`: the step before says it.
     fn ends_by(&self, halt: Halt) -> MachineEnd {
-        let stage = self.plan.stages.get(halt.stage).map(|stage| &stage.task);
-        let Some(Task::Steps(steps)) = stage else { return MachineEnd::default() };
-        let boot = halt.step.checked_sub(1).and_then(|before| steps.get(before));
-        match boot.map(|step| &step.action) {
+        match halt.boot(self.plan).map(|step| &step.action) {
             Some(Action::Reboot { after }) => *after,
             _ => MachineEnd::default(),
         }

@@ -6,10 +6,11 @@ use layers::step::{Action, Step};
 use units::Nanos;
 
 use super::fill_stage::OnStack;
-use super::{Running, StageOutcome};
+use super::{Running, StageOutcome, stopped};
 use crate::Event;
 use crate::ageing::{self, AgeingOutcome};
 use crate::command::{self, CommandOutcome};
+use crate::error::StageError;
 use crate::fill;
 use crate::loader::Loader;
 use crate::state::{self, Criteria};
@@ -44,7 +45,10 @@ impl Running<'_> {
             Task::Load(_) | Task::Tree(_) | Task::Copy(_) => {
                 let turn = LoadId { stage: index, round: None };
                 let done = loader.load(self.scene, self.plan, turn, self.executor, watch);
-                let failed = |reason| Stop::Failed(format!("stage {}: {reason}", stage.name));
+                let failed = |source| {
+                    let error = StageError { stage: stage.name.clone(), source };
+                    Stop::Failed(crate::chain(&error))
+                };
                 let load = done.map_err(failed)?;
                 let unlike = || turn::late(stage, &load).or_else(|| stop::gaps(stage, &load));
                 let stop = judge(&load).or_else(|| unlike().map(Stop::Failed));
@@ -71,7 +75,7 @@ impl Running<'_> {
             |step: &Step| matches!(step.action, Action::Bind { .. } | Action::Reboot { .. });
         if steps.iter().any(renews) {
             let renewed = watch.restart(self.scene, self.plan, self.executor);
-            renewed.map_err(Stop::Failed)?;
+            renewed.map_err(|error| stopped(&error))?;
         }
         Ok(StageOutcome::default())
     }

@@ -24,7 +24,7 @@ impl Loader for Found {
         _: LoadId,
         _: &mut Executor,
         _: &mut CellSamplers,
-    ) -> Result<LoadSummary, String> {
+    ) -> Result<LoadSummary, crate::error::Cause> {
         scene.clock.advance(units::Nanos(1_000_000));
         let verify = Some(self.0.clone());
         Ok(LoadSummary { ended_by: "passes".into(), verify, ..LoadSummary::empty(Seed(1)) })
@@ -176,7 +176,7 @@ impl Loader for Day {
         turn: LoadId,
         executor: &mut Executor,
         watch: &mut CellSamplers,
-    ) -> Result<LoadSummary, String> {
+    ) -> Result<LoadSummary, crate::error::Cause> {
         let target = &plan.stages[turn.stage].target.name;
         for part in 0..8640u64 {
             scene.clock.advance(units::Nanos(10_000_000_000));
