@@ -1,6 +1,6 @@
 //! Facts about the measured loads beyond figures: what drove them, and what they report about themselves.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use results::model::{EngineFacts, LayerFigures, LoadSummary};
 use results::read::ResultSet;
@@ -24,13 +24,22 @@ pub fn driven(set: &ResultSet, variants: &[Variant]) -> Vec<(String, String)> {
     };
     let records = set.cells.iter().filter_map(|cell| cell.record.as_ref());
     let stages = records.flat_map(|record| &record.stages).filter(|stage| stage.measured);
-    let loads: Vec<(&str, &LoadSummary)> =
-        stages.filter_map(|stage| Some((stage.name.as_str(), stage.load.as_ref()?))).collect();
+    let swept = swept(set);
+    // Of a sweep's points the stage is told once, with the depths that they had.
+    let of_stage = |stage: &str| swept.get(stage).copied().unwrap_or(stage).to_owned();
+    let loads: Vec<(String, &LoadSummary)> =
+        stages.filter_map(|stage| Some((of_stage(&stage.name), stage.load.as_ref()?))).collect();
     let several = loads.iter().any(|(name, _)| *name != loads[0].0);
+    let mut depths: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
+    for (name, load) in &loads {
+        let depth = load.engine.depth;
+        let (least, most) = depths.entry(name).or_insert((depth, depth));
+        (*least, *most) = (depth.min(*least), depth.max(*most));
+    }
     for (name, load) in &loads {
         // Which stage it was, where there are several.
         let of = |text: String| if several { format!("{name}: {text}") } else { text };
-        add("load driven by", Some(of(engine(&load.engine))));
+        add("load driven by", Some(of(engine(&load.engine, depths[name.as_str()]))));
         add("probe of the target", probe(&load.engine).map(of));
         add("clock of the latencies", clock(&load.engine));
         add("steady state", steady(load).map(of));
@@ -155,12 +164,20 @@ fn told_once(rows: Vec<ComputedRow>) -> Vec<(String, String)> {
     once.into_iter().map(told).collect()
 }
 
-fn engine(engine: &EngineFacts) -> String {
+/// The points of sweeps by name, each with the stage that it is of.
+fn swept(set: &ResultSet) -> BTreeMap<&str, &str> {
+    let stages = set.manifest.plan.variants.iter().flat_map(|variant| &variant.stages);
+    stages.filter_map(|stage| Some((&*stage.name, &*stage.sweep.as_ref()?.stage))).collect()
+}
+
+/// The backend that drove loads of these depths, the least and the most.
+fn engine(engine: &EngineFacts, (least, most): (u32, u32)) -> String {
     let mut text = engine.backend.clone();
     if !engine.chosen.is_empty() {
         text.push_str(&format!(" ({})", engine.chosen));
     }
-    text.push_str(&format!(", jobs {}, depth {}", engine.jobs, engine.depth));
+    let depth = if least < most { format!("{least} to {most}") } else { most.to_string() };
+    text.push_str(&format!(", jobs {}, depth {depth}", engine.jobs));
     if let Some(cpus) = &engine.cpus {
         text.push_str(&format!(", on CPUs {cpus}"));
     }
@@ -224,7 +241,7 @@ mod tests {
             depth: 32,
             ..EngineFacts::default()
         };
-        assert_eq!(engine(&old), "io_uring, jobs 1, depth 32, through the page cache");
+        assert_eq!(engine(&old, (32, 32)), "io_uring, jobs 1, depth 32, through the page cache");
         assert_eq!((probe(&old), clock(&old)), (None, None));
         let new = EngineFacts {
             chosen: "the target does not wait".into(),
@@ -242,8 +259,11 @@ mod tests {
             }),
             ..old
         };
-        assert!(engine(&new).starts_with("io_uring (the target does not wait), jobs 1"));
-        assert!(engine(&new).ends_with(", on CPUs 0-3"));
+        assert!(
+            engine(&new, (1, 64))
+                .starts_with("io_uring (the target does not wait), jobs 1, depth 1 to 64")
+        );
+        assert!(engine(&new, (1, 64)).ends_with(", on CPUs 0-3"));
         assert_eq!(probe(&new).unwrap(), "sync 41,000 IOPS");
         let told = EngineFacts { chosen: "auto: sync 41000 IOPS at 2 us".into(), ..new.clone() };
         assert_eq!(probe(&told), None);

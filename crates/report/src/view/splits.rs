@@ -73,11 +73,10 @@ fn told(answer: SplitAnswer, those: &[&Split]) -> String {
         SplitAnswer::Split => format!("split {amounts}{most}"),
         SplitAnswer::Whole => format!("do not split {amounts}{most}"),
         SplitAnswer::Either => format!("it does not matter at {amounts}"),
-        SplitAnswer::Open => {
-            let few = those.iter().all(|split| split.n < LEAST_REPEATS);
-            let why = if few { " by fewer than 5 repeats" } else { "" };
-            format!("not decided{why} at {amounts}{most}")
+        SplitAnswer::Open if those.iter().all(|split| split.n < LEAST_REPEATS) => {
+            format!("fewer than {LEAST_REPEATS} repeats decide nothing at {amounts}{most}")
         }
+        SplitAnswer::Open => format!("not decided at {amounts}{most}"),
     }
 }
 
@@ -125,7 +124,7 @@ mod tests {
         assert_eq!(
             splits(&[few])[0].answers,
             [
-                "flash: not decided by fewer than 5 repeats at 512 KiB: 512 KiB as 8 of 64 KiB come at 1.64 times the speed of one."
+                "flash: fewer than 5 repeats decide nothing at 512 KiB: 512 KiB as 8 of 64 KiB come at 1.64 times the speed of one."
             ]
         );
     }
