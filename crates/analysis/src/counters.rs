@@ -58,15 +58,16 @@ fn window<'a>(cell: &'a CellData, stages: &[StageRecord], at: usize) -> Window<'
     Window::of_stage_rows(samples(cell), start_ns, end_ns, next_ns)
 }
 
-fn samples(cell: &CellData) -> impl Iterator<Item = &SampleRow> {
+/// All samples of a cell in their order.
+pub(crate) fn samples(cell: &CellData) -> impl Iterator<Item = &SampleRow> {
     cell.rows.iter().filter_map(|row| match row {
         Row::Sample(sample) => Some(sample),
         Row::Interval(_) | Row::Job(_) | Row::Stage(_) => None,
     })
 }
 
-/// The counters that questions, expectations, figures of the source and pictures of the plan name, of this variant's layers.
-fn named<'a>(plan: &'a PlanFacts, variant: &str) -> Vec<Named<'a>> {
+/// Every metric that questions, expectations, figures of the source and pictures of the plan name, with the layer where they say of which.
+pub(crate) fn wanted(plan: &PlanFacts) -> Vec<(&String, &Option<String>)> {
     let asked = plan.questions.iter().map(|asked| (&asked.metric, &asked.layer));
     let expected = plan.expectations.iter().flat_map(|expected| {
         std::iter::once(&expected.figure).chain(&expected.of).chain(&expected.evidence)
@@ -74,7 +75,12 @@ fn named<'a>(plan: &'a PlanFacts, variant: &str) -> Vec<Named<'a>> {
     let reported = plan.reported.iter().flat_map(|all| all.values.iter().map(|one| &one.figure));
     let figures = expected.chain(reported).map(|figure| (&figure.metric, &figure.layer));
     let drawn = plan.pictures.iter().filter_map(|p| Some((p.metric.as_ref()?, &p.layer)));
-    let wanted: Vec<_> = asked.chain(figures).chain(drawn).collect();
+    asked.chain(figures).chain(drawn).collect()
+}
+
+/// The counters that the plan names, of this variant's layers.
+fn named<'a>(plan: &'a PlanFacts, variant: &str) -> Vec<Named<'a>> {
+    let wanted = wanted(plan);
     let facts = plan.variants.iter().find(|facts| facts.name == variant);
     let stack = facts.into_iter().flat_map(|facts| &facts.stack);
     let mut named = Vec::new();

@@ -31,6 +31,19 @@ pub struct RunCourse {
     pub warm_up_s: Option<f64>,
     /// Growth at the end; `None` where too few intervals are left behind the change.
     pub growth: Option<EndGrowth>,
+    /// The place of the change in each run that has it; none where it does not change.
+    pub turns: Vec<Turn>,
+}
+
+/// The place in one run at which throughput goes from one level to another, or has gone half of the way.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Turn {
+    /// The repeat.
+    pub repeat: u32,
+    /// Its place, seconds since the stage began.
+    pub at_s: f64,
+    /// Bytes that had been moved until then.
+    pub at_bytes: f64,
 }
 
 /// A change from one level to another.
@@ -82,6 +95,7 @@ impl EndGrowth {
 
 /// The intervals of one run.
 struct Series {
+    repeat: u32,
     /// When each ended, seconds since the stage began.
     ends_s: Vec<f64>,
     /// Bytes that were moved until then.
@@ -95,13 +109,14 @@ pub(crate) fn courses(cells: &[&CellData], apart: bool) -> BTreeMap<Scope, RunCo
     let mut series: BTreeMap<Scope, Vec<Series>> = BTreeMap::new();
     for cell in cells {
         for (scope, rows) in within::intervals(&cell.rows, apart) {
-            series.entry(scope).or_default().extend(of_rows(&cell.rows, &rows));
+            let run = of_rows(cell.entry.repeat, &cell.rows, &rows);
+            series.entry(scope).or_default().extend(run);
         }
     }
     series.into_iter().filter_map(|(scope, runs)| Some((scope, of_runs(&runs)?))).collect()
 }
 
-fn of_rows(all: &[Row], rows: &[&IntervalRow]) -> Option<Series> {
+fn of_rows(repeat: u32, all: &[Row], rows: &[&IntervalRow]) -> Option<Series> {
     let stage = rows.first()?.stage;
     let start_ns = all.iter().find_map(|row| match row {
         Row::Stage(edge) if edge.stage == stage && !edge.ended => Some(edge.at_ns),
@@ -109,7 +124,7 @@ fn of_rows(all: &[Row], rows: &[&IntervalRow]) -> Option<Series> {
     })?;
     let whole = within::whole(rows);
     let mut moved = 0.0;
-    let mut series = Series { ends_s: Vec::new(), moved: Vec::new(), rates: Vec::new() };
+    let mut series = Series { repeat, ends_s: Vec::new(), moved: Vec::new(), rates: Vec::new() };
     for row in whole {
         moved += row.bytes as f64;
         series.ends_s.push(row.end_ns.saturating_sub(start_ns) as f64 / 1e9);
@@ -163,6 +178,7 @@ struct RunGrowth {
 }
 
 struct Place {
+    repeat: u32,
     step: bool,
     at_s: Option<f64>,
     low_s: Option<f64>,
@@ -181,6 +197,7 @@ fn of_run(series: &Series) -> Option<OneRun> {
     let change = match stats::course(&series.rates)? {
         stats::Course::Level => None,
         stats::Course::Step(Step { at, low, high, before, after }) => Some(Place {
+            repeat: series.repeat,
             step: true,
             at_s: series.time(at),
             low_s: series.time(low),
@@ -192,6 +209,7 @@ fn of_run(series: &Series) -> Option<OneRun> {
             over: high,
         }),
         stats::Course::Gradual(way) => Some(Place {
+            repeat: series.repeat,
             step: false,
             at_s: way.half.and_then(|at| series.time(at)),
             low_s: None,
@@ -224,11 +242,13 @@ fn of_runs(series: &[Series]) -> Option<RunCourse> {
     let said: Vec<OneRun> = series.iter().filter_map(of_run).collect();
     // Of all runs of the variant: what only the slowest are long enough to show is not said of it.
     let most = |n: usize| n > 0 && n as f64 >= MOST_RUNS * series.len() as f64;
+    let (change, turns) = change(&said, &most).unzip();
     (!said.is_empty()).then(|| RunCourse {
         runs: series.len(),
-        change: change(&said, &most),
+        change,
         warm_up_s: warm_up(&said, &most),
         growth: growth(&said, &most),
+        turns: turns.unwrap_or_default(),
     })
 }
 
@@ -239,8 +259,8 @@ fn warm_up(said: &[OneRun], most: &dyn Fn(usize) -> bool) -> Option<f64> {
     [some, none].into_iter().find(|times| most(times.len())).and_then(|t| median(t.into_iter()))
 }
 
-/// The change that most runs have, in the same direction.
-fn change(said: &[OneRun], most: &dyn Fn(usize) -> bool) -> Option<Change> {
+/// The change that most runs have, in the same direction, and its place in each of them.
+fn change(said: &[OneRun], most: &dyn Fn(usize) -> bool) -> Option<(Change, Vec<Turn>)> {
     let places: Vec<&Place> = said.iter().filter_map(|run| run.change.as_ref()).collect();
     let falls = |place: &&&Place| place.after < place.before;
     let (falling, rising): (Vec<&Place>, Vec<&Place>) = (
@@ -260,7 +280,9 @@ fn change(said: &[OneRun], most: &dyn Fn(usize) -> bool) -> Option<Change> {
         _ => (range(&times), range(&bytes)),
     };
     let sure = most(times.len());
-    Some(Change {
+    let turn = |p: &&Place| Some(Turn { repeat: p.repeat, at_s: p.at_s?, at_bytes: p.at_bytes? });
+    let turns = own.iter().filter(|_| sure).filter_map(turn).collect();
+    let change = Change {
         step,
         at_s: median(times.into_iter()).filter(|_| sure),
         low_s: low_s.filter(|_| sure),
@@ -271,7 +293,8 @@ fn change(said: &[OneRun], most: &dyn Fn(usize) -> bool) -> Option<Change> {
         before: median(own.iter().map(|place| place.before))?,
         after: median(own.iter().map(|place| place.after))?,
         runs: own.len(),
-    })
+    };
+    Some((change, turns))
 }
 
 fn growth(said: &[OneRun], most: &dyn Fn(usize) -> bool) -> Option<EndGrowth> {

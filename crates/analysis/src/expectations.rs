@@ -7,6 +7,7 @@ use stats::{Figure, RANGE_BELOW};
 use units::{Test, Unit};
 
 use crate::comparisons::asks;
+use crate::scope::Scope;
 use crate::variant::VariantFigures;
 
 /// One expectation and what became of it.
@@ -46,7 +47,7 @@ pub struct Evidence {
 pub enum ExpectationOutcome {
     /// It is as expected: all of its interval, or its median below five repeats.
     Met,
-    /// It is not: nothing of its interval, or not its median below five repeats.
+    /// It is not: nothing of its interval, or not its median below five repeats; or what was to turn keeps its level.
     Missed,
     /// A part of the interval is as expected.
     Unclear,
@@ -94,6 +95,8 @@ fn check_expectation(
         }
         Some(other) => ratio(&expected.figure, other, variants),
     };
+    // What was to turn and keeps its level is otherwise than expected.
+    let level = figure.median.is_none().then(|| level_runs(expected, variants)).flatten();
     let shown = |figure: &FigureName| Evidence {
         unit: unit_of(plan, figure).unwrap_or(Unit::Ratio),
         median: stats::figure(&values(figure, variants).into_values().collect::<Vec<_>>()).median,
@@ -107,10 +110,11 @@ fn check_expectation(
         found: figure.median,
         low: figure.low,
         high: figure.high,
-        n: figure.n,
+        n: level.unwrap_or(figure.n),
         outcome: match expected.scale {
             Some(_) => ExpectationOutcome::Elsewhere,
             None if !all_ran => ExpectationOutcome::NotRun,
+            None if level.is_some() => ExpectationOutcome::Missed,
             None if figure.median.is_none() && both(expected, variants) => {
                 ExpectationOutcome::NoRatio
             }
@@ -151,6 +155,20 @@ pub(crate) fn ratio(figure: &FigureName, base: &FigureName, variants: &[VariantF
         }
         _ => plain,
     }
+}
+
+/// Runs in which throughput keeps its level where it was expected to turn; `None` where it turns, where the runs are too short to say so, and for
+/// all other figures.
+fn level_runs(expected: &ExpectedFigure, variants: &[VariantFigures]) -> Option<usize> {
+    let FigureName { metric, stage, operation, variant, .. } = &expected.figure;
+    let variant = variants.iter().find(|one| one.name == *variant)?;
+    let own = |scope: &Scope| {
+        let is_stage = stage.is_none() || scope.stage.is_none() || scope.stage == *stage;
+        is_stage && operation.as_deref().is_none_or(|own| scope.as_operation() == Some(own))
+    };
+    let mut courses = variant.courses.iter().filter(|(scope, _)| own(scope)).map(|(_, own)| own);
+    let first = courses.next().filter(|first| first.change.is_none())?;
+    (layers::is_turn(metric) && courses.all(|course| course.change.is_none())).then_some(first.runs)
 }
 
 /// Tells whether some repeat has both figures of a ratio.

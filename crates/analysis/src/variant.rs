@@ -10,6 +10,7 @@ use crate::counters;
 use crate::courses::{self, RunCourse};
 use crate::places::Devices;
 use crate::scope::{Of, Scope};
+use crate::turns;
 use crate::values::{self, Figures, MetricValues, of_jobs};
 use crate::within::{self, RunSpread, TypicalSpread};
 
@@ -106,7 +107,10 @@ pub(crate) fn figures(
     let done: Vec<&CellData> = cells.into_iter().filter(|cell| cell.done()).collect();
     let within_run = within::spreads(&done, apart);
     let mut values = values::collect(&done, apart, mixed);
-    values.extend(counters::collect(&result.manifest.plan, name, &done, apart));
+    let plan = &result.manifest.plan;
+    values.extend(counters::collect(plan, name, &done, apart));
+    let courses = courses::courses(&done, apart);
+    values.extend(turns::collect((plan, name), &done, &courses, apart));
     values.extend(unpicked(result, name, apart, &values));
     let mut figures: BTreeMap<Scope, Figures> = BTreeMap::new();
     for values in &values {
@@ -131,7 +135,7 @@ pub(crate) fn figures(
             .filter_map(|(of, runs)| Some((of, within::typical(&runs.iter().collect::<Vec<_>>())?)))
             .collect(),
         within_run,
-        courses: courses::courses(&done, apart),
+        courses,
         jobs: of_jobs(&done, apart),
         least_ios: values::least_ios(&done, apart),
         values,

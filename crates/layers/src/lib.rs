@@ -50,6 +50,7 @@ pub mod standing;
 pub mod step;
 mod striped;
 mod thin;
+mod turn;
 mod twin;
 mod vdo;
 pub mod watched;
@@ -87,4 +88,5 @@ pub use rule::{
 };
 pub use set_up::set_up;
 pub use settings::SettingError;
+pub use turn::{TURN_BYTES, TURN_FILL, TURN_TIME, is_turn};
 pub use twin::{Twin, TwinAnswer, Writes};

@@ -9,7 +9,7 @@ use units::Metric;
 use crate::kind::{Headline, Kind};
 use crate::objects::{Fact, Objects};
 use crate::parse::{ParseError, Parsed};
-use crate::{ageing, commands, loads, machine};
+use crate::{ageing, commands, loads, machine, turn};
 
 /// The kinds that Fathom brings.
 const KINDS: &[Kind] = &[
@@ -63,7 +63,8 @@ fn every() -> impl Iterator<Item = &'static Metric> {
     let of_loads = loads::METRICS.iter().chain(loads::OF_TREE_OPERATIONS).chain(loads::OF_TREES);
     let common = of_loads.chain(commands::METRICS).chain(ageing::METRICS);
     let of_devices = machine::metrics();
-    common.chain(of_devices).chain(kinds().iter().flat_map(|kind| kind.metrics))
+    let turns = turn::OF_LOADS.iter().chain(turn::OF_FILLED);
+    common.chain(of_devices).chain(kinds().iter().flat_map(|kind| kind.metrics)).chain(turns)
 }
 
 /// Every counter of every kind of layer.
@@ -93,10 +94,13 @@ pub struct MetricOwners {
 /// Returns what has a figure of the metric with this id; nothing where there is no such metric.
 pub fn measured(id: &str) -> MetricOwners {
     let among = |metrics: &[Metric]| metrics.iter().any(|metric| metric.id == id);
-    let has = |kind: &&Kind| among(kind.metrics) || kind.counter(id).is_some();
+    let has = |kind: &&Kind| {
+        let turns = among(turn::OF_FILLED) && turn::has_fill(kind);
+        among(kind.metrics) || kind.counter(id).is_some() || turns
+    };
     let kinds = kinds().iter().filter(has);
     MetricOwners {
-        loads: among(loads::METRICS),
+        loads: among(loads::METRICS) || among(turn::OF_LOADS),
         tree_operations: among(loads::OF_TREE_OPERATIONS),
         trees: among(loads::OF_TREES),
         commands: among(commands::METRICS),

@@ -137,7 +137,7 @@ fn ladder(view: &View, row: &LadderRow) -> Value {
 
 /// Returns how throughput went on within the runs.
 fn course(view: &View, row: &CourseRow) -> Value {
-    let RunCourse { runs, change, warm_up_s, growth } = &row.course;
+    let RunCourse { runs, change, warm_up_s, growth, .. } = &row.course;
     json!({
         "variant": view.variants.get(row.variant).map(|variant| &variant.name),
         "stage": row.scope.stage,

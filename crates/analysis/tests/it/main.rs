@@ -11,4 +11,6 @@ mod figures;
 #[cfg(test)]
 mod trends;
 #[cfg(test)]
+mod turns;
+#[cfg(test)]
 mod verdicts;

@@ -184,6 +184,16 @@ fn a_figure_that_nothing_here_can_have_is_refused_with_what_has_it() {
         ("cache-first-look", "metric = \"elapsed_s\"", "a figure of commands"),
         (
             "cache-first-look",
+            "metric = \"turn_fill_percent\"\nstage = \"warm\"\nlayer = \"slow\"\nvariant = \"slow\"",
+            "and 'slow' is a device",
+        ),
+        (
+            "cache-first-look",
+            "metric = \"turn_bytes\"\nstage = \"warm\"\nlayer = \"cache\"",
+            "a figure of loads, and 'cache' is an lvmcache",
+        ),
+        (
+            "cache-first-look",
             "metric = \"elapsed_s\"\nstage = \"warm\"",
             "a figure of commands, and stage 'warm' is none",
         ),

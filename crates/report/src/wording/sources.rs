@@ -31,7 +31,10 @@ pub fn expected(held: &Expectation) -> Expected {
     Expected {
         figure: of.as_ref().map_or_else(|| named(figure), |other| over(figure, other)),
         asked,
-        found: held.found.map(show),
+        found: held.found.map(show).or_else(|| {
+            let level = held.outcome == ExpectationOutcome::Missed;
+            level.then(|| "it does not turn".to_owned())
+        }),
         interval: held
             .low
             .zip(held.high)

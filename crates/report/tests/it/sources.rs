@@ -216,3 +216,27 @@ fn the_columns_of_a_source_stand_beside_those_of_the_same_quantity_and_another_q
     let shown = given::page(&set);
     assert!(shown.contains("116.82 MB/s") && shown.contains("another quantity: I/Os of 4 KiB"));
 }
+
+#[test]
+fn a_place_at_which_nothing_turns_is_told_as_such_with_the_runs_that_were_looked_at() {
+    let mut set = fixture::with(5, 4_000.0);
+    let figure = FigureName {
+        metric: "turn_bytes".into(),
+        stage: None,
+        operation: Some("randwrite".into()),
+        layer: None,
+        variant: "vdo".into(),
+    };
+    set.manifest.plan.expectations = vec![ExpectedFigure {
+        source: Some("figure 5.3".into()),
+        ..ExpectedFigure::new(figure, Bound::Below(1e9))
+    }];
+    let told = |set: &results::ResultSet| markdown(&[given::view(set)]);
+    let page = told(&set);
+    let row = page.lines().find(|line| line.contains("throughput turns")).unwrap();
+    assert!(row.contains("it does not turn, 5 repeats | differs"), "{row}");
+    set.cells = fixture::with_a_step(5).cells;
+    let page = told(&set);
+    let row = page.lines().find(|line| line.contains("throughput turns")).unwrap();
+    assert!(row.contains("MiB") && row.contains("as the source found"), "{row}");
+}

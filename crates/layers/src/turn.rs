@@ -1,0 +1,51 @@
+//! The place at which throughput turns within a stage: metrics of operations, and of layers that can be filled.
+
+use units::{Basis, Better, Metric, Test, Unit};
+
+use crate::kind::Kind;
+
+/// Time from the begin of a stage until throughput turned.
+pub const TURN_TIME: &str = "turn_s";
+/// Bytes that an operation had moved until then.
+pub const TURN_BYTES: &str = "turn_bytes";
+/// The fill of a layer then.
+pub const TURN_FILL: &str = "turn_fill_percent";
+
+const fn metric(id: &'static str, name: &'static str, unit: Unit, help: &'static str) -> Metric {
+    let (better, basis, test) = (Better::Neither, Basis::Counter, Test::Paired);
+    Metric { id, name, unit, better, basis, test, help }
+}
+
+/// Metrics of an operation of a load; known where an experiment names them.
+pub(crate) static OF_LOADS: &[Metric] = &[
+    metric(
+        TURN_TIME,
+        "time until throughput turns",
+        Unit::Seconds,
+        "From the begin of the stage to where the operation's throughput goes from one level to another, or has gone half of the way. There is none where it keeps its level, or turns in fewer than four of five runs.",
+    ),
+    metric(
+        TURN_BYTES,
+        "moved until throughput turns",
+        Unit::Bytes,
+        "Bytes that the operation had moved in the stage when its throughput went from one level to another, or had gone half of the way.",
+    ),
+];
+
+/// Metrics of a layer that can be filled; known where an experiment names them.
+pub(crate) static OF_FILLED: &[Metric] = &[metric(
+    TURN_FILL,
+    "fill where throughput turns",
+    Unit::Percent,
+    "Percent that was full of the layer when throughput of a load above it turned, between two readings by the time between them; of several operations that of the first to turn.",
+)];
+
+/// Tells whether a metric is such a place: where throughput does not turn there is none, and what was expected of it is missed.
+pub fn is_turn(id: &str) -> bool {
+    OF_LOADS.iter().chain(OF_FILLED).any(|metric| metric.id == id)
+}
+
+/// Tells whether layers of a kind have a fill at such a place.
+pub(crate) fn has_fill(kind: &Kind) -> bool {
+    !kind.fills.is_empty()
+}
