@@ -54,7 +54,7 @@ pub fn text(across: &Across, all: bool, width: usize, colour: bool) -> String {
         let rows: Vec<&AcrossRow> = shown.iter().filter(own).copied().collect();
         let label = layers::metric(metric).map_or(*metric, |metric| metric.name);
         let head = format!("{label} of {scope}");
-        out.push_str(&format!("\n{}\n{}", printable(&head), block(&rows, &ink)));
+        out.push_str(&format!("\n{}\n{}", printable(&head), block(&rows, width, &ink)));
     }
     out
 }
@@ -73,8 +73,8 @@ const COLUMNS: usize = 8;
 const NUMBERS: std::ops::RangeInclusive<usize> = 1..=3;
 const VERDICT: usize = 5;
 
-/// A line for each variant, its columns below each other.
-fn block(rows: &[&AcrossRow], ink: &Ink) -> String {
+/// A line for each variant, its columns below each other; what is left to say of it below its line where there is no room beside it.
+fn block(rows: &[&AcrossRow], width: usize, ink: &Ink) -> String {
     let columns = |row: &AcrossRow| {
         let c = &row.comparison;
         let unit = row.unit;
@@ -101,11 +101,14 @@ fn block(rows: &[&AcrossRow], ink: &Ink) -> String {
     let widths: Vec<usize> = (0..COLUMNS)
         .map(|at| lines.iter().map(|(line, _)| line[at].chars().count()).max().unwrap_or(0))
         .collect();
+    let used = widths.iter().filter(|own| **own > 0);
+    let below = used.map(|own| own + 2).sum::<usize>() > width;
+    let beside = if below { COLUMNS - 1 } else { COLUMNS };
     let mut out = String::new();
     for (line, verdict) in &lines {
         let mut text = String::from(" ");
         for (at, (cell, width)) in
-            line.iter().zip(&widths).enumerate().filter(|(_, (_, w))| **w > 0)
+            line.iter().zip(&widths).enumerate().take(beside).filter(|(_, (_, w))| **w > 0)
         {
             let gap = " ".repeat(width - cell.chars().count());
             let cell = match (at, verdict) {
@@ -119,6 +122,9 @@ fn block(rows: &[&AcrossRow], ink: &Ink) -> String {
         }
         out.push_str(text.trim_end());
         out.push('\n');
+        if let Some(open) = line.last().filter(|open| below && !open.is_empty()) {
+            out.push_str(&format!("    {}\n", wrapped(open, width.saturating_sub(4), "    ")));
+        }
     }
     out
 }

@@ -8,18 +8,22 @@ use super::inline::{chip, range};
 use crate::view::{FigureRow, Scope, View};
 use crate::wording::{self, NONE};
 
-/// A row for each operation or layer of each variant, a column for each figure that any result asks about. A variant
-/// is shown against its base; what cannot be compared by its own figure.
+/// Rows of a result above which its headline stands for them: the table is to be seen at once.
+const MOST_ROWS: usize = 9;
+
+/// A row for each operation or layer of each variant of which something is known, a column for each figure that any of these results asks
+/// about; of a sweep or many variants the headline. A variant is shown against its base; what cannot be compared by its own figure.
 pub fn overview(views: &[View]) -> Markup {
     let columns = columns(views);
-    let mut scopes = views.iter().flat_map(|view| &view.figures).filter(|row| row.headline());
+    let own = views.iter().filter(|view| !of(view).is_empty());
+    let mut scopes = own.flat_map(|view| &view.figures).filter(|row| row.headline());
     let first = scopes.next().map(|row| &row.scope);
     // One that all share tells nobody anything.
     let scoped = scopes.any(|row| Some(&row.scope) != first);
     html! {
         header.top {
             p.kicker { b { "Fathom" } span { (views.len()) " results" } }
-            @if columns.is_empty() { ul { @for index in 0..views.len() { li { (link(index, views)) } } } }
+            @if columns.is_empty() { ul { @for (index, view) in views.iter().enumerate() { li { (link(index, views)) ": " (told(view)) } } } }
             @else {
                 p.reading { "A ratio is that variant over the one it is compared with, its 95 % interval below it; " (wording::claims())
                              " Each name leads to the whole result." }
@@ -57,10 +61,11 @@ fn doubts(index: usize, views: &[View]) -> Vec<String> {
     [changed, incomplete, same].into_iter().flatten().collect()
 }
 
-/// Id and label of every metric that is asked about, in the order met.
+/// Id and label of every metric that is asked about in results that have rows, in the order met.
 fn columns(views: &[View]) -> Vec<(&str, &str)> {
     let mut columns = Vec::new();
-    for row in views.iter().flat_map(|view| &view.figures).filter(|row| row.headline()) {
+    let own = views.iter().filter(|view| !of(view).is_empty());
+    for row in own.flat_map(|view| &view.figures).filter(|row| row.headline()) {
         let column = (row.metric.as_str(), row.label.as_str());
         if !columns.contains(&column) {
             columns.push(column);
@@ -69,24 +74,41 @@ fn columns(views: &[View]) -> Vec<(&str, &str)> {
     columns
 }
 
-fn rows(
-    (index, views): (usize, &[View]),
-    view: &View,
-    columns: &[(&str, &str)],
-    scoped: bool,
-) -> Markup {
+/// The rows of a result, by variant and scope; none where nothing is known, or its headline says more than so many would.
+fn of(view: &View) -> Vec<(usize, &Scope)> {
     let asked: Vec<_> = view.figures.iter().filter(|row| row.headline()).collect();
     let mut scopes: Vec<&Scope> = asked.iter().map(|row| &row.scope).collect();
     scopes.dedup();
     // The base stands for itself only where there is nothing to hold against it.
     let variants =
         if view.variants.len() > 1 { 1..view.variants.len() } else { 0..view.variants.len() };
-    let of: Vec<_> =
-        variants.flat_map(|variant| scopes.iter().map(move |scope| (variant, *scope))).collect();
+    let is_known = |(variant, scope): &(usize, &Scope)| {
+        let value = |row: &FigureRow| row.values.get(*variant).copied().flatten().is_some();
+        asked.iter().any(|row| row.scope == **scope && value(row))
+    };
+    let all = variants.flat_map(|variant| scopes.iter().map(move |scope| (variant, *scope)));
+    let known: Vec<_> = all.filter(is_known).collect();
+    if known.len() > MOST_ROWS && view.headline.is_some() { Vec::new() } else { known }
+}
+
+/// The headline of a result, or the first of its sentences.
+fn told(view: &View) -> &str {
+    let sentence = || view.verdicts.first().map_or(NONE, |first| first.text.as_str());
+    view.headline.as_deref().unwrap_or_else(sentence)
+}
+
+fn rows(
+    (index, views): (usize, &[View]),
+    view: &View,
+    columns: &[(&str, &str)],
+    scoped: bool,
+) -> Markup {
+    let of = of(view);
+    let asked: Vec<_> = view.figures.iter().filter(|row| row.headline()).collect();
     html! {
         @if of.is_empty() {
             tr { th.name scope="row" { (link(index, views)) } td.wrap colspan=(columns.len() + 1) {
-                (view.verdicts.first().map_or(NONE, |first| first.text.as_str())) } }
+                (told(view)) } }
         }
         @for (place, (variant, scope)) in of.iter().enumerate() { tr.close[place > 0] {
             th.name scope="row" { @if place == 0 { (link(index, views)) } }

@@ -47,14 +47,19 @@ pub(super) fn table(
         let own: Vec<_> = rows.iter().copied().filter(|row| has(row, 0)).collect();
         return fitted(view, &own, Columns::Alone(0), width, ink);
     };
-    // What one side lacks has no ratio: it stands apart, without columns of dashes.
-    let of = |base: bool, new: bool| -> Vec<&FigureRow> {
-        let wanted = |row: &&FigureRow| has(row, 0) == base && has(row, other) == new;
+    // What one side lacks has no ratio: it stands apart, without columns of dashes; what the base alone has stands once, behind the last.
+    let of = |base: bool| -> Vec<&FigureRow> {
+        let wanted = |row: &&FigureRow| has(row, 0) == base && has(row, other);
         rows.iter().copied().filter(wanted).collect()
     };
-    out.push_str(&fitted(view, &of(true, true), Columns::Compared(other), width, ink));
-    out.push_str(&fitted(view, &of(false, true), Columns::Alone(other), width, ink));
-    out.push_str(&fitted(view, &of(true, false), Columns::Alone(0), width, ink));
+    let others = 1..view.variants.len();
+    let only_base = |row: &&FigureRow| has(row, 0) && !others.clone().any(|own| has(row, own));
+    out.push_str(&fitted(view, &of(true), Columns::Compared(other), width, ink));
+    out.push_str(&fitted(view, &of(false), Columns::Alone(other), width, ink));
+    if other + 1 == others.end {
+        let own: Vec<_> = rows.iter().copied().filter(only_base).collect();
+        out.push_str(&fitted(view, &own, Columns::Alone(0), width, ink));
+    }
     // One empty line between tables, not one after the first and one before the second.
     out.replace("\n\n\n", "\n\n")
 }

@@ -33,7 +33,7 @@ impl EffectRow {
             percent => units::Unit::Percent.show(percent),
         };
         let repeats = match repeats {
-            1 => "one repeat, which decides nothing: what three factors do together is all that stands for chance".to_owned(),
+            1 => "One repeat, which decides nothing: what three factors do together is all that stands for chance".to_owned(),
             n => format!("{n} repeats"),
         };
         let dropped = match dropped {
@@ -44,7 +44,7 @@ impl EffectRow {
             [] => String::new(),
             names => format!(
                 " Not every combination was to run with {}: what is said is about the others.",
-                names.join(", ")
+                names.iter().map(|name| format!("“{name}”")).collect::<Vec<_>>().join(", ")
             ),
         };
         format!(

@@ -96,6 +96,10 @@ pub fn verdicts(variants: &[Variant], figures: &[FigureRow], detail: Detail) -> 
     if sentences.is_empty() {
         sentences.extend(over_stages(figures));
     }
+    if sentences.is_empty() {
+        let text = "Nothing can be told of what was asked: no run has a figure of it.";
+        sentences.push(Sentence { text: text.to_owned(), verdict: None });
+    }
     sentences
 }
 

@@ -226,7 +226,7 @@ fn a_second_result_is_held_against_the_first_with_what_else_differs() {
     assert_eq!(of("vdo").verdict, Some(stats::Verdict::Worse), "{:?}", of("vdo"));
     assert!((of("vdo").ratio.unwrap() - 5.0 / 7.6).abs() < 0.05);
     assert_eq!(of("plain").verdict, Some(stats::Verdict::Same), "{:?}", of("plain"));
-    let text = report::across::text(&found, false, 100, false);
+    let text = report::across::text(&found, false, 200, false);
     assert!(text.starts_with("What else differs, and may be the reason: kernel ("), "{text}");
     assert!(text.contains(", then Linux 7.3)") && text.contains("worse"), "{text}");
     // Columns stand below each other.
@@ -243,4 +243,44 @@ fn a_second_result_is_held_against_the_first_with_what_else_differs() {
             .iter()
             .all(|row| row["n_new"] == 5 || row["n_new"].is_number())
     );
+}
+
+/// The table of all results on a page of these.
+fn all_results(sets: &[ResultSet]) -> String {
+    let views: Vec<View> = sets.iter().map(given::view).collect();
+    let page = report::html::page(&views);
+    let table = page.split_once("<b>Fathom</b>").unwrap().1;
+    table.split_once("</header>").unwrap().0.to_owned()
+}
+
+#[test]
+fn of_several_results_one_with_many_variants_has_its_headline_and_no_row_is_all_dashes() {
+    let many = given::variants(14);
+    let headline = given::view(&many).headline.unwrap();
+    let table = all_results(&[fixture::with(5, 6_000.0), many.clone()]);
+    assert!(table.contains(&headline), "{headline}: {table}");
+    assert!(table.contains("over plain"), "the other result has its rows: {table}");
+    assert!(table.matches("<tr").count() <= 5, "{table}");
+    // A run without any figure says so in one row, and makes no column.
+    let mut nothing = fixture::with(5, 6_000.0);
+    nothing.cells.iter_mut().for_each(|cell| {
+        (cell.entry.state, cell.record) = (results::model::CellState::Failed, None);
+    });
+    let table = all_results(&[nothing, many]);
+    assert!(table.contains("there are no figures"), "{table}");
+    assert!(!table.contains("<td>–</td>"), "{table}");
+}
+
+#[test]
+fn what_is_left_to_say_of_two_results_stands_below_a_line_that_has_no_room_for_it() {
+    let found = analysis::across(&fixture::with(5, 7_600.0), &fixture::with(1, 5_000.0));
+    let text = report::across::text(&found, false, 80, false);
+    assert!(
+        text.contains("\n    4 runs left out, of which the other result has no repeat"),
+        "{text}"
+    );
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let wide = report::across::text(&found, false, 200, false);
+    let beside = |line: &str| line.contains("1 + 1 runs") && line.contains("4 runs left out");
+    assert!(wide.lines().any(beside), "{wide}");
 }

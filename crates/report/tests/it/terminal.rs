@@ -98,3 +98,37 @@ fn long_tables_have_what_is_asked_and_the_main_figures_unless_all_are_wanted() {
     assert!(left_out.ends_with("fathom show RESULT --all"), "{left_out}");
     assert!(report::terminal::whole(&view, 100, false).contains("median latency"));
 }
+
+#[test]
+fn what_the_base_alone_has_stands_once_whatever_many_others_lack_it() {
+    let mut set = fixture::with(2, 6_000.0);
+    let lost = set.manifest.plan.variants[1].clone();
+    set.manifest.plan.variants.push(results::model::VariantFacts { name: "lost".into(), ..lost });
+    let mut view = given::view(&set);
+    let told = text(&view, 100, false);
+    assert_eq!(told.matches("only plain").count(), 0, "vdo has the same: {told}");
+    let rows = view.figures.iter_mut().filter(|row| row.label == "p99 latency");
+    rows.for_each(|row| row.values[1] = None);
+    let told = text(&view, 100, false);
+    assert_eq!(told.matches("only plain").count(), 1, "{told}");
+}
+
+#[test]
+fn where_nothing_that_was_asked_is_there_the_summary_says_so_and_does_not_end_with_a_colon() {
+    let mut set = fixture::with(1, 6_000.0);
+    set.manifest.accelerator = results::model::Accelerator::Tcg;
+    for cell in set.cells.iter_mut().filter(|cell| cell.entry.variant == "plain") {
+        (cell.entry.state, cell.record) = (results::model::CellState::Pending, None);
+    }
+    set.manifest.plan.questions = Vec::new();
+    for stage in set.cells.iter_mut().filter_map(|c| c.record.as_mut()).flat_map(|r| &mut r.stages)
+    {
+        stage.layers.clear();
+    }
+    let told = text(&given::view(&set), 200, false);
+    let first = told.split("\n\n").next().unwrap();
+    assert!(
+        first.ends_with("Nothing can be told of what was asked: no run has a figure of it."),
+        "{told}"
+    );
+}
