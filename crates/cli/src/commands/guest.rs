@@ -1,8 +1,9 @@
 //! Process 1 of the lab's guest, and the session it starts: the guest's half of a run.
 
+use std::path::Path;
 use std::process::ExitCode;
 
-use experiment::Corpus;
+use experiment::{Corpus, Needs};
 use lab::guest::{GuestSession, Sender};
 use run::guest::Site;
 use run::{Message, Mission};
@@ -51,6 +52,7 @@ fn work<Order: Serialize + DeserializeOwned>(
     match Mission::<Order>::decode(mission)? {
         Mission::Shell => {
             session.first_step()?;
+            say(session, &format!("a fresh guest{}; leave the shell to end it", to_look()));
             shell(session)?;
         }
         Mission::Cells(cells) => {
@@ -67,7 +69,10 @@ fn work<Order: Serialize + DeserializeOwned>(
             run::guest::keep_stack(&held, link, interrupt, &site, |target| {
                 say(
                     session,
-                    &format!("the stack is up: {target}; leave the shell to take it down"),
+                    &format!(
+                        "the stack is up: {target}{}; leave the shell to take it down",
+                        to_look()
+                    ),
                 );
                 if let Err(error) = shell(session) {
                     say(session, &error);
@@ -87,6 +92,16 @@ fn work<Order: Serialize + DeserializeOwned>(
         }
     }
     Ok(())
+}
+
+/// Programs to look around with, of those that the guest really has: `, with lsblk and vdostats to look at it`.
+fn to_look() -> String {
+    let mut tools = Needs::by_hand(layers::kinds()).tools;
+    tools.retain(|tool| Path::new("/usr/bin").join(tool).exists());
+    if tools.is_empty() {
+        return String::new();
+    }
+    format!(", with {} to look at it", units::show::names(&tools))
 }
 
 /// Returns where the guest has a corpus.
