@@ -57,6 +57,10 @@ fn flags(options: &str) -> (MountFlags, String) {
 pub(crate) struct HeldMount {
     directory: PathBuf,
     root: File,
+    /// Device and inode of its root. A file system that ended itself after an error (XFS) does not tell them any more.
+    mark: Option<(u64, u64)>,
+    /// The mount; `None` before Linux 5.8.
+    mount: Option<u64>,
 }
 
 impl HeldMount {
@@ -67,7 +71,9 @@ impl HeldMount {
     pub(crate) fn of(directory: &str) -> io::Result<Self> {
         let flags = libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW;
         let root = File::options().read(true).custom_flags(flags).open(directory)?;
-        Ok(Self { directory: directory.into(), root })
+        let mark = root.metadata().ok().map(|root| (root.dev(), root.ino()));
+        let mount = of_file(&root);
+        Ok(Self { directory: directory.into(), root, mark, mount })
     }
 
     /// Returns nothing while the directory leads to this file system.
@@ -75,8 +81,11 @@ impl HeldMount {
     /// # Errors
     /// When it was unmounted, or something is mounted over it.
     pub(crate) fn check(&self) -> io::Result<()> {
-        if std::fs::metadata(&self.directory).is_ok_and(|now| self.is(&now)) {
-            return Ok(());
+        match std::fs::metadata(&self.directory) {
+            Ok(now) if self.is(&now) => return Ok(()),
+            // Whoever uses it meets its error, and says that.
+            Err(error) if self.is_dead_on_top(&error) => return Ok(()),
+            _ => {}
         }
         self.check_uncovered()?;
         Err(io::Error::other(format!(
@@ -96,7 +105,7 @@ impl HeldMount {
         let uncovered = match &now {
             Ok(now) => self.is(now) || mount_id(&self.directory) == mount_id(parent),
             // A dead file system over it (FUSE, NFS) cannot be looked at, and is somebody's all the same.
-            Err(error) => error.kind() == io::ErrorKind::NotFound,
+            Err(error) => error.kind() == io::ErrorKind::NotFound || self.is_dead_on_top(error),
         };
         if uncovered {
             return Ok(());
@@ -114,13 +123,20 @@ impl HeldMount {
         Some(opened::way(&self.root).join(rest))
     }
 
-    /// The number of this file system (`st_dev`); `None` where it is dead.
+    /// The number of this file system (`st_dev`); `None` where it was dead from the start.
     pub(crate) fn number(&self) -> Option<u64> {
-        self.root.metadata().ok().map(|root| root.dev())
+        self.mark.map(|(number, _)| number)
     }
 
     fn is(&self, now: &std::fs::Metadata) -> bool {
-        self.root.metadata().is_ok_and(|held| (held.dev(), held.ino()) == (now.dev(), now.ino()))
+        self.mark == Some((now.dev(), now.ino()))
+    }
+
+    /// Tells whether the directory cannot be looked at for an error of this very file system: nothing was mounted there after it.
+    fn is_dead_on_top(&self, error: &io::Error) -> bool {
+        let top = || mounted().into_iter().rfind(|one| Path::new(&one.at) == self.directory);
+        error.kind() != io::ErrorKind::NotFound
+            && self.mount.is_some_and(|own| top().is_some_and(|top| top.id == own))
     }
 }
 
@@ -217,7 +233,9 @@ pub(crate) fn check_top(directory: &str, device: Option<&str>) -> io::Result<()>
 /// # Errors
 /// `EBUSY` while something uses the file system.
 pub(crate) fn unmount(directory: &str) -> io::Result<()> {
-    if !Path::new(directory).exists() {
+    // A directory that cannot be looked at (an XFS that ended itself) is there all the same.
+    let looked_at = std::fs::symlink_metadata(directory);
+    if looked_at.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
         return Ok(());
     }
     match rustix::mount::unmount(directory, UnmountFlags::NOFOLLOW) {
