@@ -1,5 +1,7 @@
 //! `do = "tree"`: a load of a tree of files, in a directory of its own on the target.
 
+use std::path::Path;
+
 use results::model::StageData;
 use tree::{Distribution, Mix, Pick, Size, TreeSpec};
 use units::{Key, Nanos, key};
@@ -19,8 +21,11 @@ pub(crate) const KIND: StageKind = StageKind {
     read: |table, around| Ok(Box::new(Tree::read(table, around)?)),
 };
 
-const OPS: Key =
-    key("ops", "operations with weights, in a text", "\"create=40,randread=40,delete=20\"");
+const OPS: Key = key(
+    "ops",
+    "operations with weights in a text, or @ and a table of weights",
+    "\"create=40,randread=40,delete=20\"",
+);
 const FILES: Key = key("files", "how many names there can be", "100000");
 const LEVELS: Key = key("levels", "levels of directories, 0 to 8", "2");
 const DIRS: Key = key("dirs", "directories in each", "10");
@@ -47,7 +52,7 @@ impl Tree {
     /// Reads the keys that are left.
     fn read(mut table: Table, around: &Around) -> Result<Self, Diagnostic> {
         let places = table.places();
-        let ops = table.need::<Mix>(&OPS)?.into_inner();
+        let ops = weights(&mut table, around.file)?;
         let files = table.need::<u64>(&FILES)?.into_inner();
         let size = table.need::<Size>(&FILE_SIZE)?.into_inner();
         let levels = table.take::<u32>(&LEVELS)?.map_or(2, |levels| levels.into_inner());
@@ -93,6 +98,28 @@ impl Tree {
         spec.validate().map_err(|error| mistake(&error, &places))?;
         Ok(Self { spec, equilibrium, load })
     }
+}
+
+/// Reads the weights, or the table that they are in, which stands beside the file.
+fn weights(table: &mut Table, file: &str) -> Result<Mix, Diagnostic> {
+    let at = table.places().at(OPS.name);
+    let text = table.need::<String>(&OPS)?;
+    let Some(name) = text.get_ref().strip_prefix('@') else {
+        let read = text.get_ref().parse::<Mix>();
+        return read.map_err(|error| Diagnostic::of_key(text.span(), error.to_string(), &OPS));
+    };
+    let path = Path::new(file).parent().unwrap_or(Path::new("")).join(name);
+    let read = sys::input::read_text(&path, tree::LONGEST_TABLE).map_err(|error| {
+        let message = format!("{} cannot be read: {error}", path.display());
+        Diagnostic::at(
+            at.clone(),
+            message,
+            "name a table of operations and weights beside the file",
+        )
+    })?;
+    Mix::from_table(&read).map_err(|error| {
+        Diagnostic::at(at, format!("{}: {}", path.display(), error.message), error.help)
+    })
 }
 
 fn mistake(error: &tree::TreeError, places: &Places) -> Diagnostic {

@@ -21,6 +21,7 @@ mod size;
 mod spec;
 mod step;
 mod stream;
+mod table;
 
 pub use books::Books;
 pub use distribution::Distribution;
@@ -35,3 +36,4 @@ pub use size::Size;
 pub use spec::{Pick, TreeSpec};
 pub use step::{Answer, Expectation, Request, Requests, Skip, Step, Sync, Verdict, errno};
 pub use stream::Stream;
+pub use table::LONGEST_TABLE;

@@ -1,5 +1,7 @@
 //! What `fathom load --tree` takes beside what all loads take.
 
+use std::path::Path;
+
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use tree::{Distribution, Pick, Size};
@@ -49,7 +51,7 @@ const NOT_OF_TREES: [&str; 34] = [
 pub struct TreeArgs {
     /// Load a tree of files in the directory TARGET, which is made or has to be empty: --ops gives weights of create, read, randread,
     /// write, randwrite, append, truncate, delete, rename, softlink, hardlink, mkdir, rmdir, readdir, stat, fsync, fdatasync,
-    /// fallocate, punch, reflink, copy_file_range (docs/tree.md).
+    /// fallocate, punch, reflink, copy_file_range, or @TABLE, a file of them as fs-drift takes it (docs/tree.md).
     #[arg(long, conflicts_with_all = NOT_OF_TREES, requires = "ops")]
     pub tree: bool,
     /// Names of files that there can be; how many have one follows from the weights.
@@ -104,9 +106,13 @@ pub struct OpsArg {
 }
 
 impl std::str::FromStr for OpsArg {
-    type Err = units::QuantityError;
+    type Err = Box<dyn std::error::Error + Send + Sync>;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text.starts_with('@') {
+            let mix = mix(text).map_err(|(message, help)| format!("{message}; {help}"))?;
+            return Ok(Self { text: mix.to_string(), blocks: None });
+        }
         let blocks = text.parse::<workload::Ops>();
         if text.parse::<tree::Mix>().is_err() {
             blocks.as_ref().map_err(Clone::clone)?;
@@ -130,11 +136,28 @@ impl OpsArg {
     }
 }
 
-/// Reads weights of operations on a tree.
+/// Reads a table of weights as fs-drift has them.
+///
+/// # Errors
+/// The mistake with its line, and the remedy.
+fn table(path: &Path) -> Result<tree::Mix, (String, String)> {
+    let shown = path.display();
+    let text = sys::input::read_text(path, tree::LONGEST_TABLE).map_err(|error| {
+        let help = "name a file of operations and weights, as in @table.csv";
+        (format!("{shown} cannot be read: {error}"), help.to_owned())
+    })?;
+    let read = tree::Mix::from_table(&text);
+    read.map_err(|error| (format!("{shown}: {}", error.message), error.help.to_owned()))
+}
+
+/// Reads weights of operations on a tree, or the table of them that is named after `@`.
 ///
 /// # Errors
 /// The mistake in words, and the remedy: for a name that no operation has, the nearest one.
 pub fn mix(text: &str) -> Result<tree::Mix, (String, String)> {
+    if let Some(path) = text.strip_prefix('@') {
+        return table(Path::new(path));
+    }
     let all = tree::TreeOp::ALL.map(tree::TreeOp::name);
     let names = text.split(',').map(|part| part.split('=').next().unwrap_or_default().trim());
     let unknown = names.filter(|name| !name.is_empty());
@@ -167,6 +190,7 @@ mod tests {
         assert!(of("create=40,randread=60").unwrap().blocks().is_none());
         assert!(of("trim=100").is_err());
         assert!(of("randread=40").unwrap().tree().is_ok());
+        assert!(of("@/no/such/table").unwrap_err().to_string().contains("No such file"));
         let (message, help) = mix("creat=40,delete=60").unwrap_err();
         assert!(message.contains("'creat'") && help == "did you mean 'create'?", "{message}");
         let (_, help) = mix("randdiscard=1").unwrap_err();

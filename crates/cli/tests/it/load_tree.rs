@@ -149,6 +149,41 @@ fn what_cannot_be_loaded_as_a_tree_is_refused_with_the_option_and_the_remedy() {
 }
 
 #[test]
+fn a_table_of_fs_drift_is_done_as_it_says_or_refused_with_its_line() {
+    let folder = room();
+    let table = folder.path().join("table.csv");
+    std::fs::write(&table, "# mine\ncreate, 3\nrandom_read, 1\nrename, 0\n").unwrap();
+    let answer = load(folder.path(), &["--ops", "@table.csv", "--ios", "4000", "--json"]);
+    let summary = summary(&answer);
+    let attempted = |op: &str| summary["operations"][op]["attempted"].as_u64().unwrap_or(0);
+    assert!((2800..3200).contains(&attempted("create")), "{summary}");
+    assert!((800..1200).contains(&attempted("randread")), "{summary}");
+    assert_eq!(attempted("rename"), 0, "{summary}");
+    std::fs::write(&table, "create, 3\nremount, 1\n").unwrap();
+    let refused = load(folder.path(), &["--ops", "@table.csv"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(refused.err.contains("line 2 of the table"), "{}", refused.err);
+    let missing = load(folder.path(), &["--ops", "@none.csv"]);
+    assert!(missing.code == Some(2) && missing.err.contains("No such file"), "{}", missing.err);
+    let stage = "[[stage]]\ndo = \"tree\"\nname = \"t\"\nops = \"@../table.csv\"\nfiles = 100\n\
+                 file_size = \"4k\"\nios = 100\n";
+    let experiment = format!(
+        "name = \"t\"\nabout = \"\"\nrepeat = 1\n[devices.data]\nsize = \"512M\"\n\
+         [[stack]]\nlayer = \"xfs\"\non = \"data\"\n{stage}"
+    );
+    let own = folder.path().join("own");
+    std::fs::create_dir(&own).unwrap();
+    std::fs::write(own.join("t.toml"), experiment).unwrap();
+    let explain = || fathom_in(folder.path(), &["explain", "own/t.toml"]);
+    let refused = explain();
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(refused.err.contains("line 2 of the table"), "{}", refused.err);
+    std::fs::write(&table, "create, 3\n append , 1\n").unwrap();
+    let explained = explain();
+    assert!(explained.out.contains("create=3,append=1"), "{}{}", explained.out, explained.err);
+}
+
+#[test]
 fn a_dry_run_says_that_a_directory_would_be_made_and_refuses_one_that_cannot() {
     let folder = tempfile::tempdir().unwrap();
     let dry = load(folder.path(), &["--ops", OPS, "--dry-run"]);
