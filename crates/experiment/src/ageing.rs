@@ -6,7 +6,7 @@ use workload::{LoadSpec, OpName, Ops};
 
 use crate::diagnostic::Diagnostic;
 use crate::document::{Places, Table};
-use crate::estimate::ASSUMED_IOPS;
+use crate::estimate;
 use crate::layout::folder;
 use crate::load;
 use crate::plan::{AgeingPlan, StagePlan, Task};
@@ -24,7 +24,7 @@ const APPEND: Key =
 const ROUNDS: Key = Key { name: "rounds", takes: "how many, from 1 to 10000", example: "40" };
 const RUNS: Key = Key {
     name: "runs_per_file",
-    takes: "runs of a file, on average, after which rounds end",
+    takes: "runs of a file, more than 1 on average, after which rounds end",
     example: "30",
 };
 const BYTES: Key =
@@ -37,10 +37,14 @@ const FILL: Key = Key {
     takes: "how full the file system is at the end, from 1 % to 99 %",
     example: "\"95%\"",
 };
-const FILL_FILE: Key =
-    Key { name: "fill_file", takes: "the size of a file that fills it", example: "\"16M\"" };
+const FILL_FILE: Key = Key {
+    name: "fill_file",
+    takes: "the size of a file that fills it, 4 KiB or more",
+    example: "\"16M\"",
+};
 const READ: Key =
     Key { name: "read", takes: "bytes of each kind of file that are read", example: "\"64M\"" };
+const LEAST_FILLER: u64 = 4 << 10;
 const MOST_FILES: u64 = 100_000;
 const MOST_ROUNDS: u64 = 10_000;
 
@@ -74,9 +78,9 @@ impl Ageing {
         let files = number(&mut table, &FILES, MOST_FILES)?;
         let rounds = number(&mut table, &ROUNDS, MOST_ROUNDS)?;
         let append = size(&mut table, &APPEND, 16 << 10)?;
-        let runs_per_file = table.take::<f64>(&RUNS)?.map(|runs| runs.into_inner());
-        let bytes = table.take::<Bytes>(&BYTES)?.map(|bytes| bytes.into_inner());
-        let duration = table.take::<Nanos>(&DURATION)?.map(|time| time.into_inner());
+        let runs_per_file = over(&mut table, &RUNS, 1.0)?;
+        let bytes = over(&mut table, &BYTES, Bytes(0))?;
+        let duration = over(&mut table, &DURATION, Nanos(0))?;
         let thin_out = table.take::<bool>(&THIN_OUT)?.is_none_or(|wanted| wanted.into_inner());
         let fill = table.take::<Percent>(&FILL)?;
         if let Some(fill) = fill.as_ref().filter(|fill| !(1.0..=99.0).contains(&fill.get_ref().0)) {
@@ -84,7 +88,18 @@ impl Ageing {
             return Err(Diagnostic::of_key(fill.span(), message, &FILL));
         }
         let fill_percent = fill.map(|fill| fill.into_inner().0);
-        let fill_file = size(&mut table, &FILL_FILE, 16 << 20)?;
+        let fill_file = match table.take::<Bytes>(&FILL_FILE)? {
+            Some(size) if fill_percent.is_none() || size.get_ref().0 < LEAST_FILLER => {
+                let message = match fill_percent {
+                    None => {
+                        "fill_file says how large files of fill are, which is not asked for".into()
+                    }
+                    Some(_) => format!("fill_file cannot be {}", size.get_ref()),
+                };
+                return Err(Diagnostic::of_key(size.span(), message, &FILL_FILE));
+            }
+            size => size.map_or(Bytes(16 << 20), |size| size.into_inner()),
+        };
         let read = size(&mut table, &READ, 64 << 20)?;
         let content = content(table, &places, around)?;
         let folder = String::new();
@@ -107,6 +122,20 @@ impl Ageing {
     }
 }
 
+/// Reads a value that has to be greater than `least`, and finite.
+fn over<T>(table: &mut Table, key: &Key, least: T) -> Result<Option<T>, Diagnostic>
+where
+    T: serde::de::DeserializeOwned + PartialOrd + std::fmt::Display,
+{
+    match table.take::<T>(key)? {
+        Some(value) if !value.get_ref().gt(&least) || value.get_ref().to_string() == "inf" => {
+            let message = format!("{} cannot be {}", key.name, value.get_ref());
+            Err(Diagnostic::of_key(value.span(), message, key))
+        }
+        value => Ok(value.map(|value| value.into_inner())),
+    }
+}
+
 /// Reads the content, which loads have too.
 fn content(
     table: Table,
@@ -125,6 +154,17 @@ fn content(
     Ok(load.content)
 }
 
+/// About how long it takes: rounds, in which each file is opened and grows, and what is filled and read beside them.
+fn about(plan: &AgeingPlan, there: Bytes) -> Nanos {
+    let opened = plan.files.saturating_mul(plan.all_rounds());
+    let rounds = estimate::amount(opened, plan.grown_bytes());
+    let rounds = plan.duration.into_iter().fold(rounds, Nanos::min);
+    let filled = there.0 as f64 * plan.fill_percent.unwrap_or(0.0) / 100.0;
+    let kinds = if plan.fill_percent.is_some() { 4 } else { 3 };
+    let beside = plan.read.0.min(there.0).saturating_mul(kinds).saturating_add(filled as u64);
+    Nanos(rounds.0.saturating_add(estimate::amount(0, Bytes(beside)).0))
+}
+
 impl StageTask for Ageing {
     fn plan(&self, stage: &StageHead, on: &mut Planner) -> Result<Vec<StagePlan>, Diagnostic> {
         let target = targets::directory(stage, &on.stack)?;
@@ -136,10 +176,7 @@ impl StageTask for Ageing {
             let help = "age fewer files, in fewer rounds, or with smaller appends";
             return Err(Diagnostic::at(stage.places.at("rounds"), message, help).resting());
         }
-        // Each file is opened once a round, and each round ends with a flush.
-        let opened = plan.files.saturating_mul(plan.rounds);
-        let about = Nanos(opened.saturating_mul(Nanos::PER_SECOND) / ASSUMED_IOPS);
-        let about = [plan.duration, stage.deadline].into_iter().flatten().fold(about, Nanos::min);
+        let about = stage.deadline.into_iter().fold(about(&plan, there), Nanos::min);
         Ok(vec![StagePlan { about, ..stage.planned(Task::Age(Box::new(plan)), target) }])
     }
 

@@ -20,12 +20,14 @@ const STACK: Nanos = Nanos::from_secs(6);
 
 /// About how long a load takes.
 pub(crate) fn load(spec: &LoadSpec, target: Bytes) -> Nanos {
-    let at = |n: u64, per_s: u64| n as f64 / per_s as f64 * Nanos::PER_SECOND as f64;
-    let by_amount = spec.plan(target.0).map(|amount| {
-        let (ios, bytes) = (at(amount.ios, ASSUMED_IOPS), at(amount.bytes, ASSUMED_BYTES_PER_S));
-        Nanos(ios.max(bytes) as u64)
-    });
+    let by_amount = spec.plan(target.0).map(|all| amount(all.ios, Bytes(all.bytes)));
     [spec.duration, by_amount].into_iter().flatten().min().unwrap_or_default()
+}
+
+/// About how long so many I/Os and bytes take.
+pub(crate) fn amount(ios: u64, bytes: Bytes) -> Nanos {
+    let at = |n: u64, per_s: u64| n as f64 / per_s as f64 * Nanos::PER_SECOND as f64;
+    Nanos(at(ios, ASSUMED_IOPS).max(at(bytes.0, ASSUMED_BYTES_PER_S)) as u64)
 }
 
 /// About how long it takes to allocate so many units of a layer.

@@ -39,7 +39,7 @@ mod standing;
 mod trace;
 mod usage;
 
-pub use age::{AgeError, Look, age};
+pub use age::{AgeError, Look, Looked, age, age_of};
 pub use apart::{Overlap, apart};
 pub use backing::BackingChain;
 pub use capabilities::{Capability, CapabilityState, capabilities};

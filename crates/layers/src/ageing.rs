@@ -29,13 +29,19 @@ pub(crate) static METRICS: &[Metric] = &[
         "aged_read_percent",
         "speed left by age",
         (Unit::Percent, Better::Higher),
-        "Speed of aged files, of that of fresh ones.",
+        "Speed of aged files, of that of fresh ones; none where a rule ended the rounds early, so that the fresh ones were larger.",
     ),
     metric(
         "filler_read_bytes_per_s",
         "sequential read of fillers",
         (Unit::BytesPerSecond, Better::Higher),
         "Speed at which files are read that fill the space that came free.",
+    ),
+    metric(
+        "filled_percent",
+        "used when filled",
+        (Unit::Percent, Better::Neither),
+        "Used part of the file system when what came free was filled; less than asked for where no space or no inode was left.",
     ),
     metric(
         "runs_per_file",

@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use host::{AgeError, Look};
+use results::model::Age;
 use sys::interrupt::{Interrupt, Level};
 
 use crate::args::AgeArgs;
@@ -17,11 +18,12 @@ pub fn run(args: &AgeArgs) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
     let mut view = AgeView::new();
-    let mut progress = |files| view.progress(files);
+    let mut progress = |at| view.progress(at);
     let mut look = Look { sync: true, most: None, interrupt: &interrupt, progress: &mut progress };
     let found = host::age(&args.directory, &mut look);
     drop(view);
     let age = found.map_err(failure)?;
+    silent(&age)?;
     let text = summary(&args.directory, &age);
     if args.json {
         say_text(&text);
@@ -39,14 +41,36 @@ pub fn run(args: &AgeArgs) -> Result<ExitCode, Failure> {
     }))
 }
 
-fn failure(error: AgeError) -> Failure {
-    let help = match &error {
-        AgeError::Directory { .. } => "name a directory that you may read",
-        AgeError::Sync { .. } => "fathom doctor DEVICE says what its device suffers from",
-        AgeError::Silent { .. } => "name a directory on XFS, ext4 or btrfs",
-    };
-    match error {
-        AgeError::Directory { .. } => Failure::usage(error).with_help(help),
-        error => Failure::environment(error).with_help(help),
+/// Returns nothing where something was told: of a directory without files on a file system that does not tell its free space, nothing is.
+fn silent(age: &Age) -> Result<(), Failure> {
+    let files = &age.files;
+    if files.files > 0 || files.unreadable > 0 || age.free_untold.is_none() {
+        return Ok(());
     }
+    let said = format!(
+        "There is no file to look at, and {}",
+        age.free_untold.as_deref().unwrap_or_default()
+    );
+    Err(Failure::environment(said)
+        .with_help("name a directory with files in it, on XFS, ext4 or btrfs"))
+}
+
+fn failure(error: AgeError) -> Failure {
+    match &error {
+        AgeError::Directory { source, .. } if is_of_the_name(source) => {
+            Failure::usage(error).with_help("name a directory that you may read")
+        }
+        AgeError::Directory { .. } | AgeError::Sync { .. } => Failure::environment(error)
+            .with_help("its file system or what is below fails: the kernel log says why (dmesg)"),
+        AgeError::Silent { .. } => {
+            Failure::environment(error).with_help("name a directory on XFS, ext4 or btrfs")
+        }
+    }
+}
+
+/// Tells whether another name would do: none is there, it is no directory, or not for this user.
+fn is_of_the_name(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{InvalidFilename, NotADirectory, NotFound, PermissionDenied};
+    matches!(error.kind(), NotFound | NotADirectory | PermissionDenied | InvalidFilename)
+        || error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error())
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use host::Looked;
 use indicatif::ProgressBar;
 use results::model::{Age, FreeSpace, SizeClass, TreeAge};
 use units::Unit;
@@ -27,15 +28,22 @@ impl AgeView {
         Self { begun: Instant::now(), live: live(), bar: None }
     }
 
-    /// Shows how many files were looked at; only where somebody can look at it, and only after two seconds.
-    pub fn progress(&mut self, files: u64) {
+    /// Shows where it is; only where somebody can look at it, and only after two seconds.
+    pub fn progress(&mut self, at: Looked) {
         let elapsed = self.begun.elapsed();
         if !self.live || elapsed < QUICK {
             return;
         }
         let so_far = time_left(None, u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX));
         let bar = self.bar.get_or_insert_with(bar);
-        bar.set_message(format!("{so_far}  {} files looked at", grouped(files)));
+        bar.set_message(match at {
+            Looked::Writing => {
+                format!("{so_far}  what waits in memory is written out, which nothing can end")
+            }
+            Looked::Files(files) => {
+                format!("{so_far}  {} looked at", counted(files, "file", "files"))
+            }
+        });
     }
 }
 
@@ -96,9 +104,9 @@ fn runs(text: &mut Text, files: &TreeAge) {
         "runs per file",
         &significant(mean, 3),
         &format!(
-            "{} runs in {} files; a run lies together on the device",
-            grouped(files.runs),
-            grouped(files.files_with_space)
+            "{} in {}; a run lies together on the device",
+            counted(files.runs, "run", "runs"),
+            counted(files.files_with_space, "file", "files")
         ),
     );
     *text += &line(
@@ -134,7 +142,8 @@ fn runs(text: &mut Text, files: &TreeAge) {
 }
 
 fn free_space(text: &mut Text, free: &FreeSpace) {
-    let stretches = format!("in {} stretches, of all the file system", grouped(free.stretches));
+    let stretches = counted(free.stretches, "stretch", "stretches");
+    let stretches = format!("in {stretches}, of all the file system");
     *text += &line("free space", &bytes(free.bytes as f64), &stretches);
     *text += &line("  largest stretch", &bytes(free.largest_bytes as f64), "");
     if let Some(half) = free.half_in_stretches_of_bytes {
@@ -163,7 +172,8 @@ fn troubles(text: &mut Text, age: &Age) {
         text.line(style.note("note:").and(said));
     };
     if files.left_out > 0 {
-        note(format!("left out {} places where other file systems begin", grouped(files.left_out)));
+        let places = counted(files.left_out, "directory", "directories");
+        note(format!("left out {places} that something is mounted on"));
     }
     if !age.complete {
         note("not everything was looked at: figures are of what was".to_owned());

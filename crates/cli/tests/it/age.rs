@@ -9,7 +9,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::loop_device::{LoopDevice, loop_device};
-use crate::program::{expect, fathom_in, json, skip, text};
+use crate::program::{Answer, expect, fathom_in, json, skip, text};
 
 /// A file system of its own on a loop device; unmounted when dropped.
 struct Mounted {
@@ -77,7 +77,7 @@ fn on(kind: &str) {
     fs::create_dir(&new).unwrap();
     fs::write(new.join("whole"), vec![3; 4 << 20]).unwrap();
     let holes = File::create(new.join("holes")).unwrap();
-    holes.write_all_at(&[1; 4096], 1 << 20).unwrap();
+    holes.write_all_at(&[1; 100], 1 << 20).unwrap();
     fs::hard_link(new.join("whole"), new.join("again")).unwrap();
     symlink("/etc", new.join("link")).unwrap();
     let of = |part: &str| {
@@ -116,6 +116,11 @@ fn on(kind: &str) {
             assert_eq!(sums(&free["by_bytes"]), (free["stretches"].as_u64().unwrap(), bytes));
         }
     }
+    let one = disk.at.join("one");
+    fs::create_dir(&one).unwrap();
+    fs::write(one.join("large"), vec![5; 1 << 20]).unwrap();
+    let shown = expect(0, &["age", text(&one)]).out;
+    assert!(shown.contains("1 run in 1 file;"), "{shown}");
     let shown = expect(0, &["age", text(&disk.at.join("old"))]).out;
     assert!(shown.contains("runs by their length") && shown.contains("f0"), "{shown}");
 }
@@ -172,6 +177,11 @@ fn what_tells_nothing_is_said_to_and_every_key_of_the_manual_is_there() {
     expect(2, &["age", "/etc/passwd"]);
     let memory = Path::new("/dev/shm");
     if let Ok(folder) = tempfile::tempdir_in(memory) {
+        // Not even where there is no file to ask about.
+        symlink("/etc", folder.path().join("link")).unwrap();
+        let answer = expect(3, &["age", text(folder.path()), "--json"]);
+        assert!(answer.err.contains("There is no file to look at"), "{}", answer.err);
+        assert_eq!(answer.out, "");
         fs::write(folder.path().join("file"), "x").unwrap();
         let answer = expect(3, &["age", text(folder.path())]);
         assert!(answer.err.contains("does not tell where its files lie"), "{}", answer.err);
@@ -206,11 +216,21 @@ fn a_stage_makes_a_file_system_old_and_its_record_has_both_ages() {
         ("append = \"0\"", "append cannot be 0"),
         ("append = \"1G\"", "do not fit"),
         ("content = { scope = \"live\" }", "have no addresses"),
+        ("runs_per_file = nan", "runs_per_file cannot be NaN"),
+        ("runs_per_file = inf", "runs_per_file cannot be inf"),
+        ("runs_per_file = 1", "runs_per_file cannot be 1"),
+        ("bytes = \"0\"", "bytes cannot be 0"),
+        ("duration = \"0s\"", "duration cannot be 0"),
+        ("fill_file = \"1M\"", "which is not asked for"),
+        ("fill = \"90%\"\nfill_file = \"1k\"", "fill_file cannot be 1 KiB"),
     ] {
         write(ageing("xfs", more));
         let strange = fathom_in(folder.path(), &["explain", "old.toml"]);
         assert!(strange.code == Some(2) && strange.err.contains(said), "{more}: {}", strange.err);
     }
+    // The bytes end it long before the rounds do.
+    write(ageing("xfs", "append = \"1G\"\nbytes = \"2M\"").replace("1G", "1M"));
+    assert_eq!(fathom_in(folder.path(), &["explain", "old.toml"]).code, Some(0));
     write(ageing("xfs", "duration = \"60s\"\nfill = \"90%\""));
     let told = fathom_in(folder.path(), &["explain", "old.toml"]).out;
     assert!(told.contains("40 files grow by 16 KiB in turn, 20 rounds (or 60 s)"), "{told}");
@@ -221,18 +241,9 @@ fn a_stage_makes_a_file_system_old_and_its_record_has_both_ages() {
         ("ext4", "runs_per_file = 4.5\nfill = \"90%\"", "runs_per_file", 5),
         ("btrfs", "bytes = \"2M\"\nthin_out = false", "bytes", 4),
     ] {
-        let Some(disk) = loop_device(512 << 20) else {
-            return skip("a stage makes a file system old", "no loop device can be made");
-        };
         write(ageing(kind, more));
-        let device = format!("data={}", disk.path);
-        let args = ["run", "old.toml", "--device", &device, "--out", kind];
-        let answer = fathom_in(folder.path(), &args);
+        let Some((answer, record)) = aged(folder.path(), kind) else { return };
         assert_eq!(answer.code, Some(0), "{kind}: {}", answer.err);
-        let cells = std::fs::read_dir(folder.path().join(kind).join("cells")).unwrap().flatten();
-        let record = cells.map(|cell| cell.path().join("cell.json")).find(|path| path.exists());
-        let record: Value =
-            serde_json::from_str(&std::fs::read_to_string(record.unwrap()).unwrap()).unwrap();
         let age = &record["stages"][0]["ageing"];
         assert_eq!((&age["ended_by"], &age["rounds"]), (&ended_by.into(), &rounds.into()), "{age}");
         assert_eq!(age["before"]["file_system"], kind);
@@ -241,12 +252,50 @@ fn a_stage_makes_a_file_system_old_and_its_record_has_both_ages() {
         assert_eq!(grown["bytes"], grown["files"].as_u64().unwrap() * rounds * (16 << 10));
         let least = if kind == "xfs" { 2.0 } else { 4.0 };
         assert!(grown["runs_per_file"].as_f64().unwrap() >= least, "{age}");
-        for rate in ["fresh_read_bytes_per_s", "aged_read_bytes_per_s"] {
-            assert!(age[rate].as_f64().unwrap() > 0.0, "{rate}: {age}");
-        }
+        assert!(age["aged_read_bytes_per_s"].as_f64().unwrap() > 0.0, "{age}");
+        // Fresh files were as large as all rounds would have made them.
+        assert_eq!(age["fresh_read_bytes_per_s"].is_null(), kind == "ext4", "{age}");
         assert_eq!(age["fillers"].is_null(), kind == "btrfs");
+        if let Some(used) = age["filled_percent"].as_f64() {
+            assert!((90.0..91.0).contains(&used), "{age}");
+            let fillers = age["fillers"]["files"]["bytes"].as_u64().unwrap();
+            assert_eq!(age["written_bytes"], fillers + ((40 * rounds * 16) << 10), "{age}");
+        }
         assert_eq!(record["leftovers"], serde_json::json!([]), "{kind}");
         let shown = fathom_in(folder.path(), &["show", kind, "--json"]);
-        assert!(shown.out.contains("aged_read_percent"), "{}", shown.out);
+        assert_eq!(shown.out.contains("aged_read_percent"), kind != "ext4", "{}", shown.out);
     }
+}
+
+/// Runs `old.toml` on a loop device; gives what was said, and the record of its cell.
+fn aged(folder: &Path, out: &str) -> Option<(Answer, Value)> {
+    let Some(disk) = loop_device(512 << 20) else {
+        skip("a stage makes a file system old", "no loop device can be made");
+        return None;
+    };
+    let device = format!("data={}", disk.path);
+    let answer = fathom_in(folder, &["run", "old.toml", "--device", &device, "--out", out]);
+    let cells = fs::read_dir(folder.join(out).join("cells")).unwrap().flatten();
+    let record = cells.map(|cell| cell.path().join("cell.json")).find(|path| path.exists());
+    let record = serde_json::from_str(&fs::read_to_string(record.unwrap()).unwrap()).unwrap();
+    Some((answer, record))
+}
+
+#[test]
+fn without_inodes_an_ageing_is_full_and_at_its_deadline_it_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |text: String| fs::write(folder.path().join("old.toml"), text).unwrap();
+    let many = "append = \"4k\"\nread = \"4k\"\nthin_out = false";
+    let text = ageing("ext4", many).replace("files = 40\nrounds = 20", "files = 40000\nrounds = 1");
+    write(text);
+    let Some((answer, record)) = aged(folder.path(), "full") else { return };
+    assert_eq!(answer.code, Some(0), "{}", answer.err);
+    let age = &record["stages"][0]["ageing"];
+    let files = age["grown"]["files"]["files"].as_u64().unwrap();
+    assert!(age["ended_by"] == "full" && (30_000..40_000).contains(&files), "{age}");
+    write(ageing("ext4", "fill = \"99%\"\nfill_file = \"4k\"\ndeadline = \"1s\""));
+    let Some((answer, record)) = aged(folder.path(), "late") else { return };
+    assert_eq!(answer.code, Some(5), "{}", answer.err);
+    assert!(answer.err.contains("not done within its deadline of 1 s"), "{}", answer.err);
+    assert_eq!(record["leftovers"], serde_json::json!([]));
 }

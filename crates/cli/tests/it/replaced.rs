@@ -130,13 +130,14 @@ fn a_loop_device_whose_file_is_renamed_or_unlinked_is_still_the_same() {
     {
         let Some(scene) = Scene::new(name) else { return };
         let [change, back] = [change, back].map(|what| format!("{find}; {what}"));
-        let stages = shell("change", &change) + WRITES[0].1 + &shell("back", &back);
+        let stages = shell("change", &change) + WRITES[1].1 + &shell("back", &back);
         let answer = scene.run(&scene.ours.path.clone(), 1, &stages);
         assert_eq!(answer.code, Some(0), "{change}: {}\n{}", answer.out, answer.err);
     }
 }
 
-const WRITES: [(&str, &str); 2] = [
+const WRITES: [(&str, &str); 3] = [
+    ("age", "[[stage]]\ndo = \"age\"\nname = \"age\"\nfiles = 4\nrounds = 4\n"),
     ("layout", "[[stage]]\ndo = \"layout\"\nname = \"files\"\nsize = \"16M\"\n"),
     (
         "command",
@@ -158,16 +159,16 @@ fn nothing_is_written_where_the_file_system_was_mounted() {
     }
 }
 
-/// Waits until our device is mounted and `ready` is there, then detaches the mount.
-fn detach_once(ours: &str, ready: &str) {
+/// Waits until our device is mounted and something is in `ready`, then does something with the mount; returns where that is.
+fn once(ours: &str, ready: &str, act: impl FnOnce(&str)) -> String {
     for _ in 0..3000 {
         std::thread::sleep(std::time::Duration::from_millis(10));
         let mounts = fs::read_to_string("/proc/mounts").unwrap();
         let line = mounts.lines().find(|line| line.starts_with(&format!("{ours} ")));
         let Some(at) = line.and_then(|line| line.split(' ').nth(1)) else { continue };
         if fs::read_dir(Path::new(at).join(ready)).is_ok_and(|mut files| files.next().is_some()) {
-            assert!(Command::new("umount").args(["-l", at]).status().unwrap().success());
-            return;
+            act(at);
+            return at.to_owned();
         }
     }
     panic!("{ours} was never mounted");
@@ -180,8 +181,12 @@ fn a_load_whose_file_system_is_detached_under_it_writes_on_where_it_meant_to() {
     // Rounds make files long after the mount has gone from its directory.
     let fill = "[[stage]]\ndo = \"fill\"\nname = \"fill\"\nof = \"file system\"\nto = \"80%\"\n\
                 by = { ops = { write = 100 }, limit = \"40MiB/s\" }\n";
-    let answer = std::thread::scope(|scope| {
-        scope.spawn(|| detach_once(&scene.ours.path, "fill"));
+    let answer = std::thread::scope(|threads| {
+        let detach = |at: &str| {
+            assert!(Command::new("umount").args(["-l", at]).status().unwrap().success());
+        };
+        let ours = &scene.ours.path;
+        threads.spawn(move || once(ours, "fill", detach));
         scene.run(&scene.ours.path, 1, &(fill.to_owned() + &shell("look", "true")))
     });
     assert_eq!(answer.code, Some(5), "{}\n{}", answer.out, answer.err);
@@ -209,6 +214,51 @@ fn nothing_is_written_into_what_is_mounted_over_the_file_system() {
         assert_eq!(written, 0, "{kind}");
         let answer = fathom_in(scene.dir.path(), &["clean", "r", "--yes"]);
         assert_eq!(answer.code, Some(0), "{kind}: {}\n{}", answer.out, answer.err);
+        assert_eq!(scene.left(), Vec::<String>::new(), "{kind}");
+    }
+}
+
+#[test]
+fn an_ageing_writes_nothing_into_what_is_mounted_over_its_directory() {
+    let name = "an_ageing_writes_nothing_into_what_is_mounted_over_its_directory";
+    let Some(scene) = Scene::new(name) else { return };
+    let stage =
+        "[[stage]]\ndo = \"age\"\nname = \"age\"\nfiles = 60\nrounds = 200\nfill = \"90%\"\n";
+    let (answer, at) = std::thread::scope(|threads| {
+        let cover = |at: &str| {
+            let over = format!("{at}/age");
+            let args = ["-t", "tmpfs", "-o", "size=64m", "over", &over];
+            assert!(Command::new("mount").args(args).status().unwrap().success());
+        };
+        let ours = &scene.ours.path;
+        let at = threads.spawn(move || once(ours, "age/grown", cover));
+        (scene.run(&scene.ours.path, 1, stage), at.join().unwrap())
+    });
+    let over = format!("{at}/age");
+    let written = fs::read_dir(&over).unwrap().count();
+    assert!(Command::new("umount").arg(&over).status().unwrap().success());
+    // What is mounted in the file system keeps it from being unmounted.
+    assert_eq!(answer.code, Some(6), "{}\n{}", answer.out, answer.err);
+    assert!(answer.err.contains("is not where it was made"), "{}", answer.err);
+    assert_eq!(written, 0, "it wrote into a foreign file system");
+    let answer = fathom_in(scene.dir.path(), &["clean", "r", "--yes"]);
+    assert_eq!(answer.code, Some(0), "{}\n{}", answer.out, answer.err);
+    assert_eq!(scene.left(), Vec::<String>::new());
+}
+
+#[test]
+fn a_file_system_that_ended_itself_is_told_by_its_error_and_taken_down() {
+    let name = "a_file_system_that_ended_itself_is_told_by_its_error_and_taken_down";
+    if Command::new("xfs_io").arg("-V").output().is_err() {
+        return skip(name, "no xfs_io here");
+    }
+    for (kind, stage) in &WRITES {
+        let Some(scene) = Scene::new(name) else { return };
+        let dead = shell("dead", "xfs_io -x -c shutdown {mount}") + stage;
+        let answer = scene.run(&scene.ours.path, 1, &dead);
+        assert_eq!(answer.code, Some(5), "{kind}: {}\n{}", answer.out, answer.err);
+        let told = format!("{} {}", answer.out, answer.err);
+        assert!(!told.contains("something else is mounted"), "{kind}: {told}");
         assert_eq!(scene.left(), Vec::<String>::new(), "{kind}");
     }
 }

@@ -1,6 +1,7 @@
 //! A file system made old on purpose: files that grow in turn, every second one removed, and files that fill what came free.
 //!
-//! Files lie in a directory that was empty. Only those that were made here are ever changed or removed: each is known by its inode.
+//! Files lie in directories that were made here, each opened from the one around it. Only files that were made here are ever changed or removed:
+//! each is known by its inode.
 
 use std::fs::File;
 use std::io;
@@ -12,6 +13,7 @@ use content::{ContentSpec, Contents, Part, Source};
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, fstat, fstatvfs, statat, syncfs};
 use rustix::io::{Errno, pread, write};
 use sys::interrupt::{Interrupt, Level};
+use sys::meant::Meant;
 use units::Seed;
 
 use crate::error::{EngineError, ErrorKind};
@@ -19,6 +21,10 @@ use crate::tree::place::Root;
 
 /// Bytes of a call.
 const CALL: usize = 1 << 20;
+/// Bytes of files that fill the file system between two flushes, unless a single one is larger.
+const FLUSHED: u64 = 16 << 20;
+/// The least that is written between two looks at how full it is.
+const LEAST: u64 = 64 << 10;
 const OPEN: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
 
 /// Bytes that were read, and the time that it took.
@@ -45,6 +51,43 @@ pub enum AgeingEnd {
     Full,
     /// Somebody wishes to stop.
     Interrupted,
+    /// There is no time left.
+    Late,
+}
+
+/// The reasons for which an ageing stops early.
+#[derive(Debug, Clone, Copy)]
+pub struct AgeingBounds<'a> {
+    /// Somebody's wish.
+    pub interrupt: &'a Interrupt,
+    /// The moment at which it has to be done.
+    pub until: Option<Instant>,
+}
+
+impl AgeingBounds<'_> {
+    fn stop(&self) -> Option<AgeingEnd> {
+        if self.interrupt.level() != Level::None {
+            return Some(AgeingEnd::Interrupted);
+        }
+        self.until.is_some_and(|until| Instant::now() >= until).then_some(AgeingEnd::Late)
+    }
+}
+
+/// The directory of one ageing, in which those of its files are made.
+pub struct AgeingGround(Root);
+
+impl AgeingGround {
+    /// Makes `folder` in a directory that is opened at `way`.
+    ///
+    /// # Errors
+    /// A directory that is not there, cannot be written to, or lies in another file system than it was `meant` to; a folder that is there already.
+    pub fn make(
+        around: (&Path, &Path),
+        meant: Option<&Meant>,
+        folder: &str,
+    ) -> Result<Self, EngineError> {
+        Root::existing(around, meant)?.make(folder).map(Self)
+    }
 }
 
 /// A file that was made here.
@@ -61,28 +104,39 @@ pub struct OwnFiles<'a> {
     files: Vec<Own>,
     source: Source,
     buffer: Box<[u8]>,
-    interrupt: &'a Interrupt,
+    bounds: AgeingBounds<'a>,
     written: u64,
 }
 
 impl<'a> OwnFiles<'a> {
-    /// Begins in an empty directory, which is opened at `way`; everything that is written is made from the seed.
+    /// Begins in a directory that is made; everything that is written is made from the seed.
     ///
     /// # Errors
-    /// A directory that is not empty or cannot be written to, a content that cannot be made.
+    /// A directory that is there already or cannot be made, a content that cannot be made.
     pub fn begin(
-        (directory, way): (&Path, &Path),
+        (ground, folder): (&AgeingGround, &str),
         (content, seed): (&ContentSpec, Seed),
-        interrupt: &'a Interrupt,
+        bounds: AgeingBounds<'a>,
     ) -> Result<Self, EngineError> {
         let part = Part { generator: 0, jobs: 1, blocks: 0 };
         let contents = Contents::new(content, seed, part).map_err(|error| {
             let help = error.help();
             EngineError::new(ErrorKind::Usage, "The content cannot be written", help).because(error)
         })?;
-        let root = Root::enter((directory, way), false)?;
+        let root = ground.0.make(folder)?;
         let (files, source, buffer) = (Vec::new(), contents.source(0), vec![0; CALL].into());
-        Ok(Self { root, files, source, buffer, interrupt, written: 0 })
+        Ok(Self { root, files, source, buffer, bounds, written: 0 })
+    }
+
+    /// Returns the directory that the files were made in, to look at, and its name.
+    ///
+    /// # Errors
+    /// One that cannot be read any more.
+    pub fn directory(&self) -> Result<(File, &Path), EngineError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let opened = fs::openat(&self.root, ".", flags, Mode::empty());
+        let opened = opened.map_err(|error| self.failed("the directory", error))?;
+        Ok((opened.into(), self.root.path()))
     }
 
     /// Returns the bytes that were written so far.
@@ -99,7 +153,10 @@ impl<'a> OwnFiles<'a> {
         let mut made = Vec::new();
         let mut ended = None;
         for number in 0..files {
-            let own = self.make(format!("new{number:06}"))?;
+            let Some(own) = self.make(format!("new{number:06}"))? else {
+                ended = Some(AgeingEnd::Full);
+                break;
+            };
             ended = self.append(&own, bytes)?;
             made.push(own);
             if ended.is_some() {
@@ -120,9 +177,13 @@ impl<'a> OwnFiles<'a> {
     /// # Errors
     /// A call that failed, but for lack of space.
     pub fn round(&mut self, files: u64, bytes: u64) -> Result<Option<AgeingEnd>, EngineError> {
+        let mut full = None;
         if self.files.is_empty() {
             for number in 0..files {
-                let own = self.make(format!("old{number:06}"))?;
+                let Some(own) = self.make(format!("old{number:06}"))? else {
+                    full = Some(AgeingEnd::Full);
+                    break;
+                };
                 self.files.push(own);
             }
         }
@@ -135,8 +196,9 @@ impl<'a> OwnFiles<'a> {
             }
         }
         self.files = grown;
+        let appended = appended?;
         self.sync()?;
-        appended
+        Ok(appended.or(full))
     }
 
     /// Removes every second of the files that grew.
@@ -155,24 +217,38 @@ impl<'a> OwnFiles<'a> {
         self.sync()
     }
 
-    /// Writes files of `bytes` until so many percent of the file system are used, or no space is left.
+    /// Writes files of `bytes` until so many percent of the file system are used, or no space is left; the last one is as long as is needed.
     ///
     /// # Errors
     /// A call that failed, but for lack of space.
     pub fn fill(&mut self, percent: f64, bytes: u64) -> Result<Option<AgeingEnd>, EngineError> {
-        while self.used_percent()? < percent {
-            let own = self.make(format!("fill{:06}", self.files.len()))?;
-            let ended = self.append(&own, bytes)?;
-            self.files.push(own);
+        loop {
+            let missing = self.missing(percent)?;
+            if missing == 0 {
+                return Ok(None);
+            }
+            let mut left = missing.min(bytes.max(FLUSHED)).max(LEAST);
+            let mut ended = None;
+            while left > 0 && ended.is_none() {
+                let size = left.min(bytes.max(1));
+                ended = self.fill_one(size)?;
+                left -= size;
+            }
             // Space that only memory knows of is not counted yet.
             self.sync()?;
-            match ended {
-                Some(AgeingEnd::Full) => break,
-                Some(AgeingEnd::Interrupted) => return Ok(ended),
-                None => {}
+            if ended.is_some() {
+                return Ok(ended);
             }
         }
-        Ok(None)
+    }
+
+    fn fill_one(&mut self, bytes: u64) -> Result<Option<AgeingEnd>, EngineError> {
+        let Some(own) = self.make(format!("fill{:06}", self.files.len()))? else {
+            return Ok(Some(AgeingEnd::Full));
+        };
+        let ended = self.append(&own, bytes);
+        self.files.push(own);
+        ended
     }
 
     /// Reads the last files in the order of their names, about so many bytes of them, from the device.
@@ -192,15 +268,27 @@ impl<'a> OwnFiles<'a> {
         read
     }
 
-    /// Returns how full the file system is.
-    fn used_percent(&self) -> Result<f64, EngineError> {
-        let space = fstatvfs(&self.root).map_err(|error| self.failed("its file system", error))?;
-        let used = space.f_blocks.saturating_sub(space.f_bfree);
-        Ok(100.0 * used as f64 / space.f_blocks.max(1) as f64)
+    /// Returns how full the file system is, in percent.
+    ///
+    /// # Errors
+    /// When it does not say.
+    pub fn used_percent(&self) -> Result<f64, EngineError> {
+        let (used, all, _) = self.space()?;
+        Ok(100.0 * used as f64 / all as f64)
     }
 
-    fn stops(&self) -> bool {
-        self.interrupt.level() != Level::None
+    /// Returns the bytes until so many percent are used.
+    fn missing(&self, percent: f64) -> Result<u64, EngineError> {
+        let (used, all, block) = self.space()?;
+        let wanted = (percent / 100.0 * all as f64).ceil() as u64;
+        Ok(wanted.saturating_sub(used).saturating_mul(block))
+    }
+
+    /// Returns the blocks that are used, all of them, and the bytes of one.
+    fn space(&self) -> Result<(u64, u64, u64), EngineError> {
+        let space = fstatvfs(&self.root).map_err(|error| self.failed("its file system", error))?;
+        let used = space.f_blocks.saturating_sub(space.f_bfree);
+        Ok((used, space.f_blocks.max(1), space.f_frsize))
     }
 
     fn failed(&self, name: &str, error: impl Into<io::Error>) -> EngineError {
@@ -208,17 +296,22 @@ impl<'a> OwnFiles<'a> {
         EngineError::new(ErrorKind::Target, message, "see the cause below").because(error.into())
     }
 
+    /// Brings all that to the device, and sees that the directory is where it was.
     fn sync(&self) -> Result<(), EngineError> {
-        syncfs(&self.root).map_err(|error| self.failed("bringing files to the device", error))
+        let synced = syncfs(&self.root);
+        synced.map_err(|error| self.failed("bringing files to the device", error))?;
+        self.root.check_place()
     }
 
-    /// Makes an empty file where there is none.
-    fn make(&self, name: String) -> Result<Own, EngineError> {
+    /// Makes an empty file where there is none; `None` where there is no space for it.
+    fn make(&self, name: String) -> Result<Option<Own>, EngineError> {
         let flags = OPEN | OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY;
         let made = fs::openat(&self.root, name.as_str(), flags, Mode::from_raw_mode(0o644));
-        let found = made.and_then(|file| fstat(&file));
-        let found = found.map_err(|error| self.failed(&name, error))?;
-        Ok(Own { name, mark: (found.st_dev, found.st_ino) })
+        match made.and_then(|file| fstat(&file)) {
+            Ok(found) => Ok(Some(Own { name, mark: (found.st_dev, found.st_ino) })),
+            Err(Errno::NOSPC | Errno::DQUOT) => Ok(None),
+            Err(error) => Err(self.failed(&name, error)),
+        }
     }
 
     /// Checks that a name is still that of the file that was made.
@@ -249,18 +342,19 @@ impl<'a> OwnFiles<'a> {
         let file = self.open(own, OFlags::WRONLY | OFlags::APPEND)?;
         let mut left = bytes;
         while left > 0 {
-            if self.stops() {
-                return Ok(Some(AgeingEnd::Interrupted));
+            if let Some(end) = self.bounds.stop() {
+                return Ok(Some(end));
             }
             let part = left.min(CALL as u64) as usize;
             self.source.fill_next(&mut self.buffer[..part]);
-            match write_all(&file, &self.buffer[..part]) {
+            let (written, done) = write_all(&file, &self.buffer[..part]);
+            self.written += written;
+            match done {
                 Ok(()) => {}
                 Err(Errno::NOSPC | Errno::DQUOT) => return Ok(Some(AgeingEnd::Full)),
                 Err(error) => return Err(self.failed(&own.name, error)),
             }
             left -= part as u64;
-            self.written += part as u64;
         }
         Ok(None)
     }
@@ -281,7 +375,7 @@ impl<'a> OwnFiles<'a> {
             let file = self.open(own, OFlags::RDONLY)?;
             let mut at = 0;
             loop {
-                if self.stops() {
+                if self.bounds.stop().is_some() {
                     return Ok(None);
                 }
                 let read = again(|| pread(&file, &mut self.buffer[..], at));
@@ -307,85 +401,18 @@ fn again(mut call: impl FnMut() -> Result<usize, Errno>) -> Result<usize, Errno>
     }
 }
 
-fn write_all(file: impl AsFd, mut bytes: &[u8]) -> Result<(), Errno> {
-    while !bytes.is_empty() {
-        match again(|| write(&file, bytes))? {
-            0 => return Err(Errno::IO),
-            written => bytes = &bytes[written..],
+/// Writes all of it; what was written is told in any case.
+fn write_all(file: impl AsFd, bytes: &[u8]) -> (u64, Result<(), Errno>) {
+    let mut at = 0;
+    while at < bytes.len() {
+        match again(|| write(&file, &bytes[at..])) {
+            Ok(0) => return (at as u64, Err(Errno::IO)),
+            Ok(written) => at += written,
+            Err(error) => return (at as u64, Err(error)),
         }
     }
-    Ok(())
+    (at as u64, Ok(()))
 }
 
 #[cfg(test)]
-mod tests {
-    use std::os::unix::fs::symlink;
-
-    use super::*;
-
-    fn begun<'a>(folder: &Path, interrupt: &'a Interrupt) -> Result<OwnFiles<'a>, EngineError> {
-        OwnFiles::begin((folder, folder), (&ContentSpec::default(), Seed(7)), interrupt)
-    }
-
-    fn sizes(folder: &Path) -> Vec<(String, u64)> {
-        let entries = std::fs::read_dir(folder).unwrap().flatten();
-        let one = |entry: std::fs::DirEntry| {
-            (entry.file_name().into_string().unwrap(), entry.metadata().unwrap().len())
-        };
-        let mut sizes: Vec<_> = entries.map(one).collect();
-        sizes.sort();
-        sizes
-    }
-
-    #[test]
-    fn files_grow_in_turn_and_every_second_goes_and_nothing_is_left_of_the_fresh_ones() {
-        let folder = tempfile::tempdir().unwrap();
-        let interrupt = Interrupt::new();
-        let mut ageing = begun(folder.path(), &interrupt).unwrap();
-        let fresh = ageing.fresh(2, 3 << 20).unwrap().unwrap();
-        assert_eq!((fresh.bytes, sizes(folder.path())), (6 << 20, vec![]));
-        for _ in 0..3 {
-            assert_eq!(ageing.round(4, 5000).unwrap(), None);
-        }
-        ageing.thin_out().unwrap();
-        let there = [("old000000".to_owned(), 15000), ("old000002".to_owned(), 15000)];
-        assert_eq!(sizes(folder.path()), there);
-        assert_eq!(ageing.written(), (6 << 20) + 4 * 15000);
-        let read = ageing.read(u64::MAX).unwrap().unwrap();
-        assert_eq!(read.bytes, 30000);
-        assert_eq!(ageing.read(1).unwrap().unwrap().bytes, 15000, "the last one");
-        assert!(begun(folder.path(), &interrupt).is_err(), "it is not empty");
-    }
-
-    #[test]
-    fn a_file_that_was_exchanged_is_neither_written_nor_removed() {
-        let folder = tempfile::tempdir().unwrap();
-        let foreign = tempfile::NamedTempFile::new().unwrap();
-        let interrupt = Interrupt::new();
-        let mut ageing = begun(folder.path(), &interrupt).unwrap();
-        ageing.round(2, 4096).unwrap();
-        let own = folder.path().join("old000001");
-        std::fs::remove_file(&own).unwrap();
-        symlink(foreign.path(), &own).unwrap();
-        assert!(ageing.round(2, 4096).is_err() && ageing.thin_out().is_err());
-        assert_eq!(foreign.as_file().metadata().unwrap().len(), 0);
-        assert!(own.is_symlink());
-        std::fs::remove_file(&own).unwrap();
-        let mut ageing_too = {
-            std::fs::remove_file(folder.path().join("old000000")).unwrap();
-            begun(folder.path(), &interrupt).unwrap()
-        };
-        ageing_too.round(1, 4096).unwrap();
-        std::fs::hard_link(folder.path().join("old000000"), folder.path().join("second")).unwrap();
-        assert!(ageing_too.round(1, 4096).is_err(), "it has another name");
-    }
-
-    #[test]
-    fn a_wish_to_stop_ends_a_round() {
-        let folder = tempfile::tempdir().unwrap();
-        let interrupt = Interrupt::new();
-        let mut ageing = begun(folder.path(), &interrupt).unwrap();
-        interrupt.request(Level::Finish);
-        assert_eq!(ageing.round(2, 4096).unwrap(), Some(AgeingEnd::Interrupted));
-    }
-}
+mod tests;

@@ -15,7 +15,7 @@ mod run;
 mod worker;
 mod writer;
 
-pub use ageing::{AgeingEnd, OwnFiles, ReadRate};
+pub use ageing::{AgeingBounds, AgeingEnd, AgeingGround, OwnFiles, ReadRate};
 pub use load::{TreeLoad, TreeStop};
 pub use place::examine;
 pub use rest::foretold;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{self, Access, AtFlags, Dir, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
+use sys::meant::Meant;
 
 use crate::error::{EngineError, ErrorKind};
 
@@ -69,6 +70,62 @@ impl Root {
             }
         }
         Err(unmade(&path, Errno::EXIST))
+    }
+
+    /// Opens a directory that is there, whatever is in it.
+    ///
+    /// # Errors
+    /// One that is not there or cannot be written to, or lies in another file system than it was `meant` to.
+    pub(crate) fn existing(
+        (path, way): (&Path, &Path),
+        meant: Option<&Meant>,
+    ) -> Result<Self, EngineError> {
+        let directory = open((path, way), true)?;
+        let found = fs::fstat(&directory).map_err(|error| unmade(path, error))?;
+        if matches!(meant, Some(Meant::FileOn(on)) if found.st_dev != *on) {
+            let message = format!("{} leads out of the file system of the stack", path.display());
+            let help = "nothing is written there: see what is mounted at it";
+            return Err(EngineError::new(ErrorKind::Refused, message, help));
+        }
+        Ok(Self { directory, path: path.to_owned(), way: way.to_owned() })
+    }
+
+    /// Makes a directory in this one, and opens it; what is mounted there by then is not entered.
+    ///
+    /// # Errors
+    /// One that is there already or cannot be made.
+    pub(crate) fn make(&self, name: &str) -> Result<Self, EngineError> {
+        let (path, way) = (self.path.join(name), self.way.join(name));
+        let made = fs::mkdirat(&self.directory, name, Mode::from_raw_mode(0o755));
+        // It is to be synced, which a descriptor of a mere path cannot be.
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let open = || fs::openat2(&self.directory, name, flags, Mode::empty(), BELOW);
+        let directory = made.and_then(|()| open()).map_err(|error| unmade(&path, error))?;
+        Ok(Self { directory, path, way })
+    }
+
+    /// Returns nothing while its name leads to it.
+    ///
+    /// # Errors
+    /// When it was moved, removed, or covered by a mount, or its file system fails.
+    pub(crate) fn check_place(&self) -> Result<(), EngineError> {
+        let shown = self.path.display();
+        match fs::stat(&self.way) {
+            Ok(found) if is_same(&self.directory, found) => Ok(()),
+            Ok(_) | Err(Errno::NOENT | Errno::NOTDIR) => Err(EngineError::new(
+                ErrorKind::Refused,
+                format!(
+                    "{shown} is not where it was made: it was moved, removed, or covered by a mount"
+                ),
+                "nothing more is written: keep others out of it",
+            )),
+            Err(error) => {
+                let message = format!("{shown} cannot be looked at");
+                let help = "see the cause below";
+                Err(EngineError::new(ErrorKind::Target, message, help)
+                    .because(io::Error::from(error)))
+            }
+        }
     }
 
     /// Its name.

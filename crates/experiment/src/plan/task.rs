@@ -107,9 +107,16 @@ pub struct AgeingPlan {
 }
 
 impl AgeingPlan {
+    /// Returns the rounds after which `rounds` or `bytes` ends them.
+    pub fn all_rounds(&self) -> u64 {
+        let round = self.append.0.saturating_mul(self.files).max(1);
+        let by_bytes = self.bytes.map_or(u64::MAX, |bytes| bytes.0.div_ceil(round).max(1));
+        self.rounds.min(by_bytes)
+    }
+
     /// Returns what one file comes to in all rounds.
     pub fn file_bytes(&self) -> Bytes {
-        Bytes(self.append.0.saturating_mul(self.rounds))
+        Bytes(self.append.0.saturating_mul(self.all_rounds()))
     }
 
     /// Returns what all files that grow come to.

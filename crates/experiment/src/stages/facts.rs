@@ -96,7 +96,7 @@ fn aged(plan: &AgeingPlan) -> String {
         format!(", then files of {} until {percent} % are used", plan.fill_file)
     });
     format!(
-        "{} files grow by {} in turn, {} rounds{ends} with a flush each{thinned}{filled}; at most {} of each are read, before of fresh ones",
+        "{} files grow by {} in turn, {} rounds{ends} with a flush each{thinned}{filled}; whole files of about {} of each are read, before of fresh ones",
         plan.files, plan.append, plan.rounds, plan.read
     )
 }

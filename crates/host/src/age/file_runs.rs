@@ -15,7 +15,8 @@ struct Run {
 pub(super) struct Counts {
     pub(super) extents: u64,
     pub(super) runs: u64,
-    pub(super) covered_bytes: u64,
+    /// Bytes of the file that an extent was told for: all but holes.
+    pub(super) told_bytes: u64,
     pub(super) shared_bytes: u64,
     pub(super) unwritten_bytes: u64,
     pub(super) encoded_bytes: u64,
@@ -27,6 +28,7 @@ pub(super) struct Counts {
 /// Puts extents of one file together, in order.
 #[derive(Debug)]
 pub(super) struct FileRuns {
+    size: u64,
     /// The end of the file, in whole blocks.
     end: u64,
     open: Option<Run>,
@@ -37,7 +39,7 @@ impl FileRuns {
     /// A file of `size` bytes in blocks of `block`.
     pub(super) fn new(size: u64, block: u64) -> Self {
         let end = size.checked_next_multiple_of(block.max(1)).unwrap_or(size);
-        Self { end, open: None, counts: Counts::default() }
+        Self { size, end, open: None, counts: Counts::default() }
     }
 
     /// Takes the next extent; the length of a run that ended goes to `ended`.
@@ -49,11 +51,13 @@ impl FileRuns {
         if bytes == 0 {
             return;
         }
-        counts.covered_bytes += bytes;
+        // The last block may have more room than the file has bytes.
+        let told = range.end.min(self.size).saturating_sub(range.start);
+        counts.told_bytes += told;
         let Some(place) = extent.place else {
-            let waits = if extent.waiting { bytes } else { 0 };
+            let waits = if extent.waiting { told } else { 0 };
             counts.waiting_bytes += waits;
-            counts.inline_bytes += bytes - waits;
+            counts.inline_bytes += told - waits;
             return;
         };
         counts.extents += 1;
@@ -116,7 +120,15 @@ mod tests {
         let all = [extent(0, 8, 100), unwritten, extent(64, 68, 116), extent(68, 72, 500)];
         let (counts, lengths) = counted(72 * K, &all);
         assert_eq!((counts.extents, counts.runs, counts.unwritten_bytes), (4, 2, 8 * K));
-        assert_eq!((lengths, counts.covered_bytes), (vec![20, 4], 24 * K));
+        assert_eq!((lengths, counts.told_bytes), (vec![20, 4], 24 * K));
+    }
+
+    #[test]
+    fn the_room_that_is_left_in_the_last_block_is_no_data() {
+        let (counts, lengths) = counted(64 * K + 100, &[extent(64, 68, 100)]);
+        assert_eq!((counts.told_bytes, lengths), (100, vec![4]));
+        let inline = Extent { place: None, ..extent(0, 4, 0) };
+        assert_eq!(counted(100, &[inline]).0.inline_bytes, 100);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use results::model::{Age, Fragmented, FreeSpace, TreeAge};
@@ -25,6 +26,8 @@ use self::walk::{Met, walk};
 const NAMED: usize = 10;
 /// Troubles that are told.
 const TOLD: usize = 20;
+/// Time between two words about what is written out.
+const TOLD_EVERY: Duration = Duration::from_millis(200);
 /// Extents after which a file that is looked at is asked again whether to go on.
 const EXTENTS: u64 = 4096;
 
@@ -65,8 +68,17 @@ pub struct Look<'a> {
     pub most: Option<Duration>,
     /// Ends it.
     pub interrupt: &'a Interrupt,
-    /// Gets the number of files that were looked at.
-    pub progress: &'a mut dyn FnMut(u64),
+    /// Gets the point that it has reached.
+    pub progress: &'a mut dyn FnMut(Looked),
+}
+
+/// The point that a look at a file system has reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Looked {
+    /// The file system writes out data that wait in memory, which nothing can end; told again and again.
+    Writing,
+    /// So many files were looked at.
+    Files(u64),
 }
 
 impl Look<'_> {
@@ -80,27 +92,35 @@ impl Look<'_> {
 /// # Errors
 /// When it cannot be opened or synced, or its file system tells nothing.
 pub fn age(directory: &Path, look: &mut Look) -> Result<Age, AgeError> {
-    let path = || directory.to_owned();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let root = rustix::fs::open(directory, flags, rustix::fs::Mode::empty());
+    let path = || directory.to_owned();
     let root = root.map_err(|error| AgeError::Directory { path: path(), source: error.into() })?;
-    let root = File::from(root);
+    age_of((&File::from(root), directory), look)
+}
+
+/// Returns the same of a directory that is open, and its name.
+///
+/// # Errors
+/// When it cannot be synced, or its file system tells nothing.
+pub fn age_of((root, name): (&File, &Path), look: &mut Look) -> Result<Age, AgeError> {
+    let path = || name.to_owned();
     if look.sync {
-        let synced = syncfs(&root);
+        let synced = write_out(root, look.progress);
         synced.map_err(|error| AgeError::Sync { path: path(), source: error.into() })?;
     }
     let begun = Instant::now();
-    let file_system = crate::mounts::kind(&root).unwrap_or_else(|| "unknown".to_owned());
-    let block = fstatvfs(&root).map_or(4096, |space| space.f_frsize);
+    let file_system = crate::mounts::kind(root).unwrap_or_else(|| "unknown".to_owned());
+    let block = fstatvfs(root).map_or(4096, |space| space.f_frsize);
     let mut files = Files { block, ..Files::default() };
-    let walked = walk(&root, |path, met| {
-        (look.progress)(files.age.files);
+    let walked = walk(root, |path, met| {
+        (look.progress)(Looked::Files(files.age.files));
         files.meet(path, met, &mut || look.goes_on(begun)) && look.goes_on(begun)
     });
     if files.silent {
         return Err(AgeError::Silent { path: path(), kind: file_system });
     }
-    let (free, free_untold) = match free_space(&root, &mut || look.goes_on(begun)) {
+    let (free, free_untold) = match free_space(root, &mut || look.goes_on(begun)) {
         Ok(free) => (free, None),
         Err(error) if says_nothing(&error) => {
             (None, Some(format!("{file_system} does not tell where it has free space")))
@@ -110,6 +130,21 @@ pub fn age(directory: &Path, look: &mut Look) -> Result<Age, AgeError> {
     let complete = walked && !files.cut && (free.is_some() || free_untold.is_some());
     let complete = complete && files.age.unreadable == 0;
     Ok(Age { file_system, complete, files: files.finish(), free, free_untold })
+}
+
+/// Writes out what a file system holds in memory, and tells all the while that it does.
+fn write_out(root: &File, progress: &mut dyn FnMut(Looked)) -> Result<(), Errno> {
+    std::thread::scope(|scope| {
+        let (done, end) = mpsc::channel();
+        scope.spawn(move || done.send(syncfs(root)));
+        loop {
+            match end.recv_timeout(TOLD_EVERY) {
+                Ok(synced) => return synced,
+                Err(mpsc::RecvTimeoutError::Timeout) => progress(Looked::Writing),
+                Err(mpsc::RecvTimeoutError::Disconnected) => return Err(Errno::IO),
+            }
+        }
+    })
 }
 
 /// Returns free space, `None` where it was not looked at to its end.
@@ -209,7 +244,7 @@ impl Files {
         age.inline_bytes += counts.inline_bytes;
         age.waiting_bytes += counts.waiting_bytes;
         age.beyond_end_bytes += counts.beyond_end_bytes;
-        age.hole_bytes += bytes.saturating_sub(counts.covered_bytes);
+        age.hole_bytes += bytes.saturating_sub(counts.told_bytes);
         if counts.runs == 0 {
             return;
         }

@@ -127,8 +127,11 @@ pub struct AgeingFigures {
     pub grown: Age,
     /// The files that fill what came free; `None` where none were asked for.
     pub fillers: Option<Age>,
+    /// Used part of the file system when what came free was filled, as it says itself; less than asked for where no space or no inode was left.
+    #[serde(default)]
+    pub filled_percent: Option<f64>,
     /// Speed at which files of the same size were read that were written one after the other, on the same file system before it was made old; `None` where
-    /// there was no room for them.
+    /// there was no room for them, or where a rule ended the rounds early, so that files are smaller than those.
     pub fresh_read_bytes_per_s: Option<f64>,
     /// Speed at which the files that grew were read.
     pub aged_read_bytes_per_s: Option<f64>,
@@ -138,7 +141,7 @@ pub struct AgeingFigures {
 
 impl AgeingFigures {
     /// Returns its figures by the ids of the catalogue.
-    pub fn metrics(&self) -> [(&'static str, Option<f64>); 9] {
+    pub fn metrics(&self) -> [(&'static str, Option<f64>); 10] {
         let (fresh, aged) = (self.fresh_read_bytes_per_s, self.aged_read_bytes_per_s);
         let stretches = |age: &Age| Some(age.free.as_ref()?.stretches as f64);
         let half = |age: &Age| Some(age.free.as_ref()?.half_in_stretches_of_bytes? as f64);
@@ -147,6 +150,7 @@ impl AgeingFigures {
             ("aged_read_bytes_per_s", aged),
             ("aged_read_percent", fresh.zip(aged).map(|(fresh, aged)| 100.0 * aged / fresh)),
             ("filler_read_bytes_per_s", self.filler_read_bytes_per_s),
+            ("filled_percent", self.filled_percent),
             ("runs_per_file", self.grown.files.runs_per_file),
             ("runs_per_filler", self.fillers.as_ref().and_then(|age| age.files.runs_per_file)),
             ("free_stretches_before", stretches(&self.before)),
