@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::raise;
-use super::setup::Setup;
+use super::setup::{Setup, THRESHOLD};
 use crate::caching;
 use crate::kind::{State, StateMethod};
 use crate::layer::{ActionPlan, Asked, CacheRoom, Layer, Place, Proof, RaisePlan, Restart};
@@ -14,7 +14,7 @@ use crate::settings::{SettingError, size_text};
 use crate::step::Step;
 
 /// Settings that change while the volume runs.
-const CHANGEABLE: &[&str] = &["mode", "policy", "migration_threshold"];
+const CHANGEABLE: &[&str] = &["mode", "policy", THRESHOLD];
 
 /// States that it can be brought to.
 pub(super) const STATES: &[State] = &caching::states(StateMethod::Action("empty"));
@@ -29,7 +29,10 @@ impl Layer for Setup {
             ("chunk_size", chunk),
             ("mode", self.mode.clone()),
             ("policy", self.policy.clone()),
-            ("migration_threshold", self.migration_threshold.to_string()),
+            (
+                THRESHOLD,
+                self.migration_threshold.map_or_else(|| "usual".to_owned(), |n| n.to_string()),
+            ),
         ];
         let mut settings = self.sizes.settings();
         settings.extend(own.map(|(key, value)| (key.to_owned(), value)));
@@ -44,10 +47,12 @@ impl Layer for Setup {
     fn change(&self, at: &Place, key: &str) -> Option<Vec<Step>> {
         let field = CHANGEABLE.iter().find(|known| **known == key)?;
         let group = Group::of(at, &INPUTS.map(|input| input.name));
-        let [option, value] = raise::argument(self, field);
+        let [option, value] = raise::argument(self, at, field);
         let about = format!("change {field} of the cache");
         let change = group.change(&about, &[&option, &value], VOLUME);
-        let wanted = vec![(*field, self.settings().remove(*field).unwrap_or_default())];
+        let own = || self.settings().remove(*field).unwrap_or_default();
+        let wanted = if *field == THRESHOLD { self.threshold(at).to_string() } else { own() };
+        let wanted = vec![(*field, wanted)];
         Some([change].into_iter().chain(raise::looks(&group, wanted)).collect())
     }
 
@@ -147,6 +152,12 @@ mod tests {
             ),
             ("policy = \"cleaner\"", "policy", "cachevol", "via = \"cachepool\""),
             (
+                "chunk_size = \"1M\"\nmigration_threshold = 2048",
+                "migration_threshold",
+                "eight chunks of 1 MiB",
+                "migration_threshold = 16384",
+            ),
+            (
                 "policy = \"cleaner\"\nvia = \"cachepool\"\nmode = \"writeback\"",
                 "policy",
                 "writeback",
@@ -166,6 +177,26 @@ mod tests {
         assert!(error.help.contains("chunk_size = \"128k\" or more"), "{error:?}");
         assert!(check_on("chunk_size = \"128k\"", 100 * GIB).is_ok());
         assert!(check_on("chunk_size = \"96k\"", 100 * GIB).is_err());
+    }
+
+    #[test]
+    fn a_threshold_that_nobody_wrote_is_what_lvm_makes_of_it_for_large_chunks() {
+        for (text, threshold) in [
+            ("", 2048),
+            ("chunk_size = \"128k\"", 2048),
+            ("chunk_size = \"256k\"", 4096),
+            ("chunk_size = \"1M\"", 16_384),
+            ("chunk_size = \"1M\"\nmigration_threshold = 20000", 20_000),
+        ] {
+            let shown: Vec<_> =
+                check(text).unwrap().up.iter().map(|step| step.action.show()).collect();
+            let shown = shown.join("\n");
+            assert!(shown.contains(&format!("migration_threshold={threshold}")), "{text}: {shown}");
+            assert!(
+                shown.contains(&format!("migration_threshold is {threshold}")),
+                "{text}: {shown}"
+            );
+        }
     }
 
     #[test]

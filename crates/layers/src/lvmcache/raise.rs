@@ -1,7 +1,7 @@
 //! The steps that raise a cached volume, and what is sampled of it.
 
 use super::names::STATUS;
-use super::setup::Setup;
+use super::setup::{Setup, THRESHOLD};
 use crate::layer::{Offer, Place, RaisePlan};
 use crate::lvm::Group;
 use crate::lvm::tier::{CACHE, FAST, INPUTS, VOLUME};
@@ -85,14 +85,14 @@ fn pool(setup: &Setup, at: &Place, group: &Group) -> Step {
 
 /// Steps that put the cache in front of the volume, and look whether it is as asked.
 pub(super) fn attached(setup: &Setup, at: &Place, group: &Group) -> Vec<Step> {
-    [attach(setup, at, group)].into_iter().chain(looks(group, asked(setup))).collect()
+    [attach(setup, at, group)].into_iter().chain(looks(group, asked(setup, at))).collect()
 }
 
 /// The step that puts the cache in front of the volume. Removing the volume removes both.
 fn attach(setup: &Setup, at: &Place, group: &Group) -> Step {
     let chunk = format!("{}b", setup.chunk(at));
     let [mode, policy, threshold] =
-        ["mode", "policy", "migration_threshold"].map(|key| argument(setup, key));
+        ["mode", "policy", THRESHOLD].map(|key| argument(setup, at, key));
     let via = format!("--{}", setup.via());
     let mut arguments: Vec<&str> = vec!["--type", "cache", &via, FAST];
     arguments.extend([&mode, &policy, &threshold].into_iter().flatten().map(String::as_str));
@@ -112,21 +112,21 @@ fn attach(setup: &Setup, at: &Place, group: &Group) -> Step {
 }
 
 /// lvm's option and value of a setting that the kernel has in its table.
-pub(super) fn argument(setup: &Setup, key: &str) -> [String; 2] {
+pub(super) fn argument(setup: &Setup, at: &Place, key: &str) -> [String; 2] {
     let (option, value) = match key {
         "mode" => ("--cachemode", setup.mode.clone()),
         "policy" => ("--cachepolicy", setup.policy.clone()),
-        _ => ("--cachesettings", format!("migration_threshold={}", setup.migration_threshold)),
+        _ => ("--cachesettings", format!("{THRESHOLD}={}", setup.threshold(at))),
     };
     [option.to_owned(), value]
 }
 
 /// Settings that are not what lvm takes by itself, as the status line has them.
-fn asked(setup: &Setup) -> Vec<(&'static str, String)> {
+fn asked(setup: &Setup, at: &Place) -> Vec<(&'static str, String)> {
     let chunk = setup.chunk_size.map(|chunk| ("chunk_size", size_text(chunk)));
     let mode = ("mode", setup.mode.clone());
     let policy = ("policy", setup.policy.clone());
-    let threshold = ("migration_threshold", setup.migration_threshold.to_string());
+    let threshold = (THRESHOLD, setup.threshold(at).to_string());
     chunk.into_iter().chain([mode, policy, threshold]).collect()
 }
 

@@ -4,7 +4,7 @@ use toml::Table;
 use units::Bytes;
 
 use super::names::NAME;
-use crate::key::Values::{Number, Told, Word};
+use crate::key::Values::{Told, Word};
 use crate::key::{Key, keys};
 use crate::layer::Place;
 use crate::lvm::tier::{self, TierSizes};
@@ -12,11 +12,14 @@ use crate::lvm::{EXTENT, round_up};
 use crate::settings::{SettingError, Settings, size_text};
 
 const KIB: u64 = 1 << 10;
+const SECTOR: u64 = 512;
 const GIB: u64 = 1 << 30;
 
 /// Modes in which writes go through the cache.
 pub(super) const MODES: [&str; 3] = ["writethrough", "writeback", "passthrough"];
 const POLICIES: [&str; 2] = ["smq", "cleaner"];
+/// Name of the setting.
+pub(super) const THRESHOLD: &str = "migration_threshold";
 const VIAS: [&str; 2] = ["cachevol", "cachepool"];
 
 pub(super) const KEYS: &[Key] = keys! {
@@ -29,7 +32,7 @@ pub(super) const KEYS: &[Key] = keys! {
         "writethrough: a write is done when the origin has it. writeback: when the cache has it. passthrough: nothing is cached anew.";
     "policy", Word(&POLICIES),
         "smq decides what is hot. cleaner caches nothing anew and writes back all that is dirty; it needs via = \"cachepool\" and mode = \"writethrough\".";
-    "migration_threshold", Number(2048, (0, u32::MAX), ["a whole number of sectors of 512 bytes, from 0 on", ""]),
+    "migration_threshold", Told(["2048, or eight chunks where these are more", "a whole number of sectors of 512 bytes, at least eight chunks", "4096"]),
         "Most that may be under way between origin and cache for the device still to count as idle, when dirty blocks are written back.";
 };
 
@@ -42,7 +45,8 @@ pub(super) struct Setup {
     pub(super) chunk_size: Option<u64>,
     pub(super) mode: String,
     pub(super) policy: String,
-    pub(super) migration_threshold: u32,
+    /// Sectors, where they are written.
+    pub(super) migration_threshold: Option<u32>,
 }
 
 /// Bytes of metadata that lvm counts for a chunk and its hint, and for transactions (lvm2's cache_manip.c).
@@ -51,6 +55,17 @@ const TRANSACTIONS: u64 = 4 << 20;
 /// The unit of lvm's chunks, and the most that a cache may have.
 const CHUNK_UNIT: u64 = 32 * KIB;
 const MOST_CHUNKS: u64 = 1_000_000;
+
+/// The threshold of migrations that the kernel takes by itself, and how many chunks lvm makes of a smaller one, since dm-cache would stall below
+/// (lvm2's libdm-deptree.c; sectors).
+const USUAL_THRESHOLD: u64 = 2048;
+const LEAST_CHUNKS: u64 = 8;
+
+/// The threshold where it is written.
+fn threshold(s: &Settings, table: &Table) -> Result<Option<u32>, SettingError> {
+    let written = table.contains_key(THRESHOLD);
+    written.then(|| s.number_or(THRESHOLD, 0, |_| true)).transpose()
+}
 
 /// The size of a chunk that lvm takes and that is nearest.
 fn nearest_chunk(bytes: u64) -> u64 {
@@ -78,7 +93,7 @@ impl Setup {
             chunk_size: s.size("chunk_size")?,
             mode: s.word("mode")?,
             policy: s.word("policy")?,
-            migration_threshold: s.number("migration_threshold")?,
+            migration_threshold: threshold(&s, table)?,
         };
         setup.cleaner_can_run()?;
         let Some(chunk) = setup.chunk_size else { return Ok(setup) };
@@ -131,6 +146,15 @@ impl Setup {
         self.chunk_size.unwrap_or_else(|| usual_chunk(self.sizes.cache_bytes(at)))
     }
 
+    /// Sectors that may be under way while the device counts as idle, of a cache at `at`.
+    pub(super) fn threshold(&self, at: &Place) -> u64 {
+        self.migration_threshold.map_or(USUAL_THRESHOLD.max(self.least_threshold(at)), u64::from)
+    }
+
+    fn least_threshold(&self, at: &Place) -> u64 {
+        LEAST_CHUNKS * self.chunk(at) / SECTOR
+    }
+
     /// The smallest size of a chunk that a cache at `at` could have.
     pub(super) fn finest_chunk(&self, at: &Place) -> u64 {
         finest_chunk(self.sizes.cache_bytes(at))
@@ -177,6 +201,19 @@ impl Setup {
                 ),
             ));
         }
-        Ok(())
+        self.threshold_holds(at)
+    }
+
+    /// Refuses a threshold that lvm would raise.
+    fn threshold_holds(&self, at: &Place) -> Result<(), SettingError> {
+        let (threshold, least) = (self.threshold(at), self.least_threshold(at));
+        if threshold >= least {
+            return Ok(());
+        }
+        Err(SettingError::new(
+            THRESHOLD,
+            format!("{threshold} sectors are less than eight chunks of {}", Bytes(self.chunk(at))),
+            format!("lvm would raise it to these: write {THRESHOLD} = {least} or more"),
+        ))
     }
 }
