@@ -30,7 +30,7 @@ pub(super) const KEYS: &[Key] = keys! {
         "Unit in which blocks are cached; the cache holds at most 1,000,000 of them.";
     "mode", Word(&MODES),
         "writethrough: a write is done when the origin has it. writeback: when the cache has it. passthrough: nothing is cached anew.";
-    "policy", Word(&POLICIES),
+    "policy", Told(["smq", "smq or cleaner", "\"smq\""]),
         "smq decides what is hot. cleaner caches nothing anew and writes back all that is dirty; it needs via = \"cachepool\" and mode = \"writethrough\".";
     "migration_threshold", Told(["2048, or eight chunks where these are more", "a whole number of sectors of 512 bytes, at least eight chunks", "4096"]),
         "Most that may be under way between origin and cache for the device still to count as idle, when dirty blocks are written back.";
@@ -92,7 +92,7 @@ impl Setup {
             pooled: s.word("via")? == VIAS[1],
             chunk_size: s.size("chunk_size")?,
             mode: s.word("mode")?,
-            policy: s.word("policy")?,
+            policy: s.word_or("policy", POLICIES[0], &POLICIES)?,
             migration_threshold: threshold(&s, table)?,
         };
         setup.cleaner_can_run()?;

@@ -65,10 +65,6 @@ pub(super) fn alone(s: &Setup) -> Result<(), SettingError> {
         let help = "write a multiple of 4k below 4G, such as \"16k\"";
         return refuse("max_discard", s.max_discard, help);
     }
-    if ![512, 4096].contains(&s.minimum_io_size) {
-        let help = "write 512 or 4096";
-        return refuse("minimum_io_size", u64::from(s.minimum_io_size), help);
-    }
     let sizes = [("logical_size", s.logical_size), ("physical_size", s.physical_size)];
     for (key, size) in sizes.into_iter().filter(|_| s.via == Via::Lvm) {
         lvm::at_least_an_extent("vdo", key, size)?;
@@ -157,7 +153,7 @@ mod tests {
             ("slab_size = \"3G\"", "slab_size", "3G", "power of two"),
             ("index_memory = \"300M\"", "index_memory", "300M", "256M"),
             ("max_discard = \"6k\"", "max_discard", "6k", "multiple of 4k"),
-            ("minimum_io_size = 1024", "minimum_io_size", "1k", "512 or 4096"),
+            ("minimum_io_size = 1024", "minimum_io_size", "1024", "512 or 4096"),
             ("cpu_threads = 0", "cpu_threads", "0", "1 to 100"),
             ("logical_size = 0", "logical_size", "0", "10G"),
             ("logical_size = \"1k\"", "logical_size", "1k", "at least 4M"),
