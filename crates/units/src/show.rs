@@ -74,7 +74,8 @@ fn apart(digits: &str) -> String {
 fn scaled(value: f64, step: f64, units: &[&str]) -> String {
     let mut value = value;
     let mut unit = 0;
-    while value.abs() >= step && unit + 1 < units.len() {
+    // What rounds to a whole one of the next unit is told in it.
+    while value.abs() >= step - 0.5 && unit + 1 < units.len() {
         value /= step;
         unit += 1;
     }
@@ -103,6 +104,7 @@ mod tests {
         assert_eq!(bytes(4096.0), "4 KiB");
         assert_eq!(bytes(1.5 * 1024.0 * 1024.0 * 1024.0), "1.5 GiB");
         assert_eq!(bytes(1023.0 * 1024.0), "1023 KiB");
+        assert_eq!([1_073_700_000.0, 1_073_200_000.0].map(bytes), ["1 GiB", "1023 MiB"]);
         assert_eq!(nanos(1_250_000.0), "1.25 ms");
         assert_eq!(nanos(90e9), "90 s");
         assert_eq!(count(950.0), "950");
