@@ -1,5 +1,7 @@
 //! One I/O of a trace.
 
+use std::ops::Range;
+
 use disk::Op;
 
 /// One I/O that came to a device.
@@ -22,7 +24,13 @@ impl Access {
     }
 
     /// Returns the chunks of `chunk` bytes that it touches: the first, and the one after the last.
-    pub(crate) fn chunks(&self, chunk: u64) -> std::ops::Range<u64> {
+    pub(crate) fn chunks(&self, chunk: u64) -> Range<u64> {
         self.offset / chunk..self.end().div_ceil(chunk)
+    }
+
+    /// Returns the part of a chunk that it touches, in bytes of the device.
+    pub(crate) fn within(&self, chunk: u64, bytes: u64) -> Range<u64> {
+        let (first, end) = (chunk * bytes, (chunk + 1).saturating_mul(bytes));
+        self.offset.max(first)..self.end().min(end)
     }
 }

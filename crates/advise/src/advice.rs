@@ -1,5 +1,7 @@
 //! Conclusions from a trace: the cache that pays, and what VDO would need.
 
+use std::ops::Range;
+
 use reduce::space::{block_map_cache_mib, leaf_pages};
 use serde::Serialize;
 
@@ -13,8 +15,14 @@ pub const NEAR_POINTS: f64 = 2.0;
 const LEAST_PERCENT: f64 = 20.0;
 /// The part of all that is touched from which on a cache holds nearly everything.
 const NEARLY_ALL: f64 = 0.8;
+/// The part of all that is touched with which a cache pays in any size if it hits half of what is hit at all, and goes on to bring more
+/// until it is so large a part.
+const SMALL: f64 = 0.25;
+const LARGE: f64 = 0.5;
 /// The smallest cache that is told of, bytes.
 const SMALLEST: f64 = (1u64 << 20) as f64;
+/// Steps of a doubling in which the curve is drawn.
+const FINE: u32 = 16;
 /// lvm's default for the block map cache and the least that it takes, MiB.
 const LVM_CACHE_MIB: u64 = 128;
 const MIB: u64 = 1 << 20;
@@ -23,8 +31,10 @@ const MIB: u64 = 1 << 20;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It hits most of what a larger one would.
+    /// There is a size from which on no doubling brings two points more.
     Pays,
+    /// A small one hits much, and each doubling brings two points more and more, up to one that holds nearly all.
+    EachDoubling,
     /// It hits in proportion to its size, or nothing until it holds nearly all: there is no size at which it stops paying.
     OnlyWhole,
     /// A cache of any size hits too little.
@@ -49,7 +59,7 @@ pub struct ChunkPoint {
     pub chunk_bytes: u64,
     /// Hits of the cache with such chunks, percent.
     pub percent: f64,
-    /// Data that it copies in when each miss brings in its chunk, bytes.
+    /// Data that it copies in when each miss brings in its chunk, but for writes of a whole one, bytes.
     pub copied_bytes: f64,
 }
 
@@ -62,14 +72,19 @@ pub struct CacheAdvice {
     pub sample_rate: f64,
     /// The curve: each size twice the one before, the last one holds all.
     pub points: Vec<Point>,
+    /// The same in small steps, to be drawn.
+    #[serde(skip)]
+    pub fine: Vec<Point>,
     /// The touches that the verdict is of: `reads`, or `writes` where hardly anything is read.
     pub decided_by: &'static str,
     /// The most that a cache of any size hits of them, percent: all but the first touch of each chunk.
     pub most_percent: f64,
-    /// The size from which on a larger one brings less than two points more.
+    /// The size from which on no doubling brings two points more.
     pub stops_paying_bytes: f64,
     /// Hits of that size, percent.
     pub hits_there_percent: f64,
+    /// The size that hits half of what one of any size hits.
+    pub half_bytes: f64,
     /// Tells whether one pays.
     pub verdict: Verdict,
     /// The same size with other chunks.
@@ -85,11 +100,11 @@ pub struct BlockMapAdvice {
     pub logical_bytes: u64,
     /// Leaf pages of the block map that the trace touches; each maps 812 blocks.
     pub touched_pages: f64,
-    /// The block map cache that misses as little as one of any size, but for two points, in MiB as lvm takes it.
+    /// The block map cache that misses as little as one of any size, but for two I/Os of a hundred, in MiB as lvm takes it.
     pub cache_mib: u64,
     /// The cache that holds the leaf pages of the whole logical size, MiB.
     pub whole_cache_mib: u64,
-    /// Looks into the block map that lvm's default of 128 MiB misses, percent; each costs a read, and a write of a page.
+    /// Looks into the block map, one for each block of 4 KiB, that lvm's default of 128 MiB misses, percent; each costs a read, and a write of a page.
     pub default_misses_percent: f64,
     /// Looks that any cache misses, percent: the first one at each page.
     pub least_misses_percent: f64,
@@ -122,10 +137,14 @@ fn cache(analysis: &Analysis) -> Option<CacheAdvice> {
     let which = usize::from(reads * 100 < writes);
     let touched = (shards.distinct()[0] * *chunk_bytes as f64).max(*chunk_bytes as f64);
     let most_percent = curves[which].most_percent()?;
-    let stop = bytes_for(&curves[which], most_percent - NEAR_POINTS, *chunk_bytes);
+    let least = least(*chunk_bytes, shards);
+    let size = |chunks: f64| (chunks * *chunk_bytes as f64).max(least);
+    let stop = size(curves[which].stops_at(NEAR_POINTS));
+    let half_bytes = size(curves[which].chunks_for(most_percent / 2.0).unwrap_or(1.0));
     let hits_there_percent = hits(&curves[which], stop, *chunk_bytes).unwrap_or(0.0);
     let verdict = match () {
         () if most_percent < LEAST_PERCENT => Verdict::DoesNotPay,
+        () if half_bytes <= SMALL * touched && stop > LARGE * touched => Verdict::EachDoubling,
         () if stop > NEARLY_ALL * touched => Verdict::OnlyWhole,
         () => Verdict::Pays,
     };
@@ -137,33 +156,34 @@ fn cache(analysis: &Analysis) -> Option<CacheAdvice> {
     Some(CacheAdvice {
         chunk_bytes: *chunk_bytes,
         sample_rate: shards.rate(),
-        points: points(&curves, *chunk_bytes, touched),
+        points: points(&curves, *chunk_bytes, least..touched, 1),
+        fine: points(&curves, *chunk_bytes, least..touched, FINE),
         decided_by: ["reads", "writes"][which],
         most_percent,
         stops_paying_bytes: stop,
         hits_there_percent,
+        half_bytes,
         verdict,
         best_chunk_bytes: best_chunk.map_or(*chunk_bytes, |chunk| chunk.chunk_bytes),
         chunks,
     })
 }
 
+/// The smallest cache that is told of: what holds fewer chunks than one of the sample stands for is told by chance alone.
+fn least(chunk: u64, shards: &Shards) -> f64 {
+    SMALLEST.max(chunk as f64 / shards.rate())
+}
+
 fn hits(curve: &Curve, bytes: f64, chunk: u64) -> Option<f64> {
     curve.hits_percent((bytes / chunk as f64).floor())
 }
 
-/// The smallest cache that hits `percent`, bytes: a chunk at least.
-fn bytes_for(curve: &Curve, percent: f64, chunk: u64) -> f64 {
-    curve.chunks_for(percent).unwrap_or(1.0).max(1.0) * chunk as f64
-}
-
-/// Sizes that double, up to one that holds all.
-fn points(curves: &[Curve; 2], chunk: u64, touched: f64) -> Vec<Point> {
-    let first = SMALLEST.max(chunk as f64);
-    let mut sizes = vec![first];
-    while let Some(last) = sizes.last().filter(|last| **last < touched) {
-        sizes.push(2.0 * last);
-    }
+/// Sizes that double in so many steps, up to one that holds all.
+fn points(curves: &[Curve; 2], chunk: u64, sizes: Range<f64>, steps: u32) -> Vec<Point> {
+    let first = sizes.start;
+    let doublings = (sizes.end / first).log2().ceil().max(0.0) as u32;
+    let size = |step: u32| first * (f64::from(step) / f64::from(steps)).exp2();
+    let sizes: Vec<_> = (0..=doublings * steps).map(size).collect();
     let point = |bytes| {
         let [reads_percent, writes_percent] =
             [0, 1].map(|at: usize| hits(&curves[at], bytes, chunk));
@@ -173,15 +193,15 @@ fn points(curves: &[Curve; 2], chunk: u64, touched: f64) -> Vec<Point> {
 }
 
 fn chunk_point((chunk, shards): &(u64, Shards), which: usize, bytes: f64) -> Option<ChunkPoint> {
+    // Of larger ones it would hold none.
+    if *chunk as f64 > bytes {
+        return None;
+    }
     let curves = shards.curves();
-    let misses = |at: usize| {
-        let percent = hits(&curves[at], bytes, *chunk).unwrap_or(100.0);
-        shards.touches()[at] as f64 * (1.0 - percent / 100.0)
-    };
     Some(ChunkPoint {
         chunk_bytes: *chunk,
         percent: hits(&curves[which], bytes, *chunk)?,
-        copied_bytes: (misses(0) + misses(1)) * *chunk as f64,
+        copied_bytes: shards.copying().misses((bytes / *chunk as f64).floor()) * *chunk as f64,
     })
 }
 
@@ -191,7 +211,10 @@ fn vdo(analysis: &Analysis) -> BlockMapAdvice {
     let looks = reads.with(&writes);
     let most = looks.most_percent().unwrap_or(0.0);
     let misses = |pages: f64| 100.0 - looks.hits_percent(pages).unwrap_or(0.0);
-    let wanted = looks.chunks_for(most - NEAR_POINTS).unwrap_or(1.0);
+    // Two I/Os of a hundred: each looks once for each of its blocks, and misses a page once at most.
+    let near =
+        NEAR_POINTS * analysis.leaf_visits() as f64 / leaves.touches().iter().sum::<u64>() as f64;
+    let wanted = looks.chunks_for(most - near).unwrap_or(1.0);
     let end = analysis.pattern().end();
     let written = analysis.pattern().of(disk::Op::Write);
     let unaligned = 100.0 * written.unaligned as f64 / written.ios as f64;

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::access::Access;
 use crate::pattern::Pattern;
-use crate::shards::Shards;
+use crate::shards::{Shards, Touch};
 
 /// Windows of time that the working set is told of.
 pub const MOST_WINDOWS: u16 = 60;
@@ -35,6 +35,7 @@ pub struct Analysis {
     pattern: Pattern,
     blocks: Shards,
     leaves: Shards,
+    leaf_visits: u64,
     /// Chunk sizes with their chunks.
     chunks: Vec<(u64, Shards)>,
     first_ns: u64,
@@ -44,11 +45,12 @@ pub struct Analysis {
 impl Analysis {
     /// Begins with chunk sizes in bytes (whole blocks of 4 KiB) and the times of the first and the last I/O.
     pub fn new(chunk_sizes: &[u64], (first_ns, last_ns): (u64, u64)) -> Self {
-        let shards = || Shards::new(0, MOST_FOLLOWED);
+        let shards = || Shards::new(MOST_FOLLOWED);
         Self {
             pattern: Pattern::default(),
             blocks: shards(),
             leaves: shards(),
+            leaf_visits: 0,
             chunks: chunk_sizes.iter().map(|bytes| ((*bytes).max(BLOCK), shards())).collect(),
             first_ns,
             window_ns: last_ns.saturating_sub(first_ns) / u64::from(MOST_WINDOWS) + 1,
@@ -57,7 +59,7 @@ impl Analysis {
 
     /// Takes the next I/O.
     pub fn take(&mut self, access: &Access) {
-        self.pattern.add(access);
+        let goes_on = self.pattern.add(access);
         let write = match access.op {
             Op::Read => false,
             Op::Write => true,
@@ -65,12 +67,18 @@ impl Analysis {
         };
         let window = access.at_ns.saturating_sub(self.first_ns) / self.window_ns;
         self.blocks.begin_window(window.min(u64::from(MOST_WINDOWS) - 1) as u16);
-        let touch = |bytes: u64, shards: &mut Shards| {
-            access.chunks(bytes).for_each(|chunk| shards.touch(chunk, write));
-        };
-        touch(BLOCK, &mut self.blocks);
-        touch(LEAF, &mut self.leaves);
-        self.chunks.iter_mut().for_each(|(bytes, shards)| touch(*bytes, shards));
+        touch(&mut self.blocks, BLOCK, access, goes_on);
+        for (bytes, shards) in &mut self.chunks {
+            touch(shards, *bytes, access, goes_on);
+        }
+        // VDO looks into the map for each block.
+        for leaf in access.chunks(LEAF) {
+            let within = access.within(leaf, LEAF);
+            let blocks = within.end.div_ceil(BLOCK) - within.start / BLOCK;
+            let kind = if write { Touch::Part } else { Touch::Read };
+            self.leaves.touch(leaf, kind, blocks);
+            self.leaf_visits += 1;
+        }
     }
 
     /// Returns what the trace consists of.
@@ -99,8 +107,31 @@ impl Analysis {
         &self.chunks
     }
 
-    /// Returns the leaf pages of VDO's block map that it touches.
+    /// Returns how many leaf pages all I/Os came to: one that came to two is there twice.
+    pub(crate) fn leaf_visits(&self) -> u64 {
+        self.leaf_visits
+    }
+
+    /// Returns the leaf pages of VDO's block map that it touches, by the looks into them.
     pub fn leaves(&self) -> &Shards {
         &self.leaves
+    }
+}
+
+/// Touches the chunks of an I/O. One that goes on in the chunk where the I/O before it ended touches that chunk no second time: what a stream
+/// passes once no cache has to keep.
+fn touch(shards: &mut Shards, bytes: u64, access: &Access, goes_on: bool) {
+    let mut chunks = access.chunks(bytes);
+    if goes_on && !access.offset.is_multiple_of(bytes) {
+        chunks.next();
+    }
+    for chunk in chunks {
+        let within = access.within(chunk, bytes);
+        let kind = match access.op {
+            Op::Read => Touch::Read,
+            _ if within.end - within.start == bytes => Touch::Whole,
+            _ => Touch::Part,
+        };
+        shards.touch(chunk, kind, 1);
     }
 }

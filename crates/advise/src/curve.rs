@@ -41,14 +41,15 @@ impl Curve {
         self.counted[part] += weight;
     }
 
-    /// Returns the curve of so many touches, with `more` of the shortest distance.
-    pub(crate) fn adjusted(&self, touches: f64, more: f64) -> Self {
-        let mut curve = Self { touches, ..self.clone() };
-        // A curve without a touch that came again has nothing to make up.
-        if curve.counted.iter().any(|count| *count > 0.0) {
-            curve.add(0, more);
-        }
-        curve
+    /// Returns the curve with every count times `scale`.
+    pub(crate) fn scaled(&self, scale: f64) -> Self {
+        let counted = self.counted.iter().map(|count| count * scale).collect();
+        Self { counted, touches: self.touches * scale }
+    }
+
+    /// Returns the curve of so many touches; those that are counted in no distance are misses at any size.
+    pub(crate) fn of(self, touches: f64) -> Self {
+        Self { touches, ..self }
     }
 
     /// Returns the curve of the touches of both.
@@ -94,6 +95,25 @@ impl Curve {
         }
         None
     }
+
+    /// Returns the touches that a cache of so many chunks misses.
+    pub fn misses(&self, chunks: f64) -> f64 {
+        self.hits_percent(chunks).map_or(0.0, |hits| self.touches * (1.0 - hits / 100.0))
+    }
+
+    /// Returns the fewest chunks from which on no doubling of a cache brings `points` of percent more hits.
+    pub fn stops_at(&self, points: f64) -> f64 {
+        // Hits of caches of the first distances of the parts.
+        let mut hits = vec![0.0];
+        for count in &self.counted {
+            hits.push(hits.last().unwrap_or(&0.0) + count);
+        }
+        let at = |part: usize| hits.get(part).or(hits.last()).copied().unwrap_or(0.0);
+        let brings = |step: usize| at(part(first_of(step).saturating_mul(2))) - at(step);
+        let wanted = points / 100.0 * self.touches;
+        let last = (1..hits.len()).rev().find(|step| brings(*step) >= wanted);
+        last.map_or(1.0, |step| first_of(step + 1) as f64)
+    }
 }
 
 #[cfg(test)]
@@ -113,7 +133,7 @@ mod tests {
     fn hits_and_chunks_are_two_ways_to_read_one_curve() {
         let mut curve = Curve::default();
         (0..1000u64).for_each(|distance| curve.add(distance, 1.0));
-        let curve = curve.adjusted(2000.0, 0.0);
+        let curve = curve.of(2000.0);
         for chunks in [1.0, 100.0, 512.0, 1000.0] {
             let percent = curve.hits_percent(chunks).unwrap();
             assert!((percent - chunks / 20.0).abs() < 0.05, "{chunks}: {percent}");

@@ -46,10 +46,12 @@ pub enum Error {
         help: &'static str,
     },
     /// There is no I/O in all the files.
-    #[error("there is no read and no write in {}", names(paths))]
+    #[error("there is no read and no write in {}{}", names(paths), besides(others))]
     Empty {
         /// The files.
         paths: Vec<PathBuf>,
+        /// The flushes and the discards that are in them.
+        others: [u64; 2],
     },
 }
 
@@ -58,13 +60,20 @@ fn names(paths: &[PathBuf]) -> String {
     units::show::names(&names)
 }
 
+fn besides([flushes, discards]: &[u64; 2]) -> String {
+    match (flushes, discards) {
+        (0, 0) => String::new(),
+        _ => format!(": flushes {flushes}, discards {discards}"),
+    }
+}
+
 impl Error {
     /// Returns what to do about it.
     pub fn help(&self) -> &'static str {
         match self {
             Self::Io { .. } => "name files that are there and can be read",
             Self::Unknown { .. } => {
-                "name blktrace's files (NAME.blktrace.0 ...), a log of fio's with log_offset=1, a log of I/Os (fathom load --io-log), or the trace of a modelled disk"
+                "name blktrace's binary files (NAME.blktrace.0 ..., not blkparse's text), what fio wrote with write_iolog or write_lat_log and log_offset=1, a log of I/Os (fathom load --io-log), or the trace of a modelled disk; each as it is or packed with gzip or zstd"
             }
             Self::Damaged { .. } => "record it again, or copy it again from where it was recorded",
             Self::NoOffsets { .. } => {

@@ -1,17 +1,23 @@
-//! Places in time, of which each is taken or not, and how many are taken up to one of them (the tree of Fenwick, 1994).
+//! Places in time, each with a weight, and the weights up to one of them (the tree of Fenwick, 1994).
 
-/// Counts taken places; they are numbered from 1.
+/// Adds up the weights of places; they are numbered from 1.
 #[derive(Debug, Clone)]
 pub(crate) struct Fenwick {
-    sums: Vec<u32>,
+    sums: Vec<u64>,
 }
 
 impl Fenwick {
-    /// Creates `places` places of which the first `taken` are taken.
-    pub(crate) fn new(places: usize, taken: usize) -> Self {
-        let lowest = |place: usize| place & place.wrapping_neg();
-        let sum = |place: usize| place.min(taken) - (place - lowest(place)).min(taken);
-        Self { sums: (0..=places).map(|place| sum(place) as u32).collect() }
+    /// Creates so many places, the first of them with these weights, the others with none.
+    pub(crate) fn new(places: usize, weights: impl IntoIterator<Item = u64>) -> Self {
+        let mut sums = vec![0; places + 1];
+        sums.iter_mut().skip(1).zip(weights).for_each(|(sum, weight)| *sum = weight);
+        for place in 1..=places {
+            let (sum, above) = (sums[place], place + (place & place.wrapping_neg()));
+            if let Some(more) = sums.get_mut(above) {
+                *more += sum;
+            }
+        }
+        Self { sums }
     }
 
     /// Returns how many places there are.
@@ -19,24 +25,24 @@ impl Fenwick {
         self.sums.len() - 1
     }
 
-    /// Takes a place.
-    pub(crate) fn take(&mut self, mut place: usize) {
+    /// Gives an empty place a weight.
+    pub(crate) fn take(&mut self, mut place: usize, weight: u64) {
         while let Some(sum) = self.sums.get_mut(place) {
-            *sum += 1;
+            *sum += weight;
             place += place & place.wrapping_neg();
         }
     }
 
-    /// Leaves a place.
-    pub(crate) fn leave(&mut self, mut place: usize) {
+    /// Takes the weight of a place away.
+    pub(crate) fn leave(&mut self, mut place: usize, weight: u64) {
         while let Some(sum) = self.sums.get_mut(place) {
-            *sum -= 1;
+            *sum -= weight;
             place += place & place.wrapping_neg();
         }
     }
 
-    /// Returns how many places up to this one are taken.
-    pub(crate) fn up_to(&self, mut place: usize) -> u32 {
+    /// Returns the weights up to this place.
+    pub(crate) fn up_to(&self, mut place: usize) -> u64 {
         let mut sum = 0;
         while place > 0 {
             sum += self.sums.get(place).copied().unwrap_or(0);
@@ -51,21 +57,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn taken_places_are_counted_as_one_by_one() {
-        let mut tree = Fenwick::new(37, 5);
-        let mut plain = [false; 38];
-        plain[1..=5].fill(true);
-        for (place, take) in [(3, false), (20, true), (37, true), (1, false), (3, true), (36, true)]
-        {
-            if take {
-                tree.take(place);
-            } else {
-                tree.leave(place);
-            }
-            plain[place] = take;
+    fn weights_are_added_up_as_one_by_one() {
+        let mut tree = Fenwick::new(37, [1, 2, 3, 4, 5]);
+        let mut plain = [0; 38];
+        (1..=5).for_each(|place| plain[place] = place as u64);
+        for (place, weight) in [(3, 0), (20, 8), (37, 1), (1, 0), (3, 16), (36, 2)] {
+            tree.leave(place, plain[place]);
+            tree.take(place, weight);
+            plain[place] = weight;
             for end in 0..=37 {
-                let counted = plain[..=end].iter().filter(|taken| **taken).count();
-                assert_eq!(tree.up_to(end) as usize, counted);
+                assert_eq!(tree.up_to(end), plain[..=end].iter().sum::<u64>());
             }
         }
     }

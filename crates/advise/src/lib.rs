@@ -9,6 +9,7 @@ mod analysis;
 mod curve;
 mod error;
 mod fenwick;
+mod page;
 mod pattern;
 mod price;
 mod shards;
@@ -19,7 +20,8 @@ pub use advice::{Advice, BlockMapAdvice, CacheAdvice, ChunkPoint, NEAR_POINTS, P
 pub use analysis::{Analysis, MOST_WINDOWS, Touched};
 pub use curve::Curve;
 pub use error::{Error, Result};
+pub use page::{Words, page};
 pub use pattern::{OpCounts, Pattern};
 pub use price::Price;
-pub use shards::Shards;
+pub use shards::{Shards, Touch};
 pub use source::{FileKind, FileSummary, Trace};

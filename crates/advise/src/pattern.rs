@@ -39,8 +39,8 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Counts an I/O.
-    pub fn add(&mut self, access: &Access) {
+    /// Counts an I/O; returns whether it goes on where one of the last of its operation ended.
+    pub fn add(&mut self, access: &Access) -> bool {
         let at = Op::ALL.iter().position(|op| *op == access.op).unwrap_or(0);
         let (counts, ends) = (&mut self.ops[at], &mut self.ends[at]);
         counts.ios += 1;
@@ -48,7 +48,7 @@ impl Pattern {
         let whole = access.offset.is_multiple_of(BLOCK) && access.bytes.is_multiple_of(BLOCK);
         counts.unaligned += u64::from(!whole);
         if access.bytes == 0 {
-            return;
+            return false;
         }
         // The first I/O of all goes on nowhere, also where it begins at 0.
         let stream = ends.iter().position(|end| *end == access.offset && *end > 0);
@@ -59,6 +59,7 @@ impl Pattern {
         }
         ends[0] = access.end();
         self.end = self.end.max(access.end());
+        stream.is_some()
     }
 
     /// Returns what there is of an operation.
@@ -80,7 +81,7 @@ mod tests {
     fn a_stream_among_jumps_is_sequential() {
         let mut pattern = Pattern::default();
         let mut add =
-            |offset| pattern.add(&Access { at_ns: 0, op: Op::Write, offset, bytes: 4096 });
+            |offset| _ = pattern.add(&Access { at_ns: 0, op: Op::Write, offset, bytes: 4096 });
         for step in 0..100u64 {
             add(step * 4096);
             (0..25).for_each(|jump| add((step * 25 + jump + 1) << 30));
@@ -91,7 +92,7 @@ mod tests {
     #[test]
     fn streams_side_by_side_are_sequential_and_jumps_are_not() {
         let mut pattern = Pattern::default();
-        let mut add = |op, offset, bytes| pattern.add(&Access { at_ns: 0, op, offset, bytes });
+        let mut add = |op, offset, bytes| _ = pattern.add(&Access { at_ns: 0, op, offset, bytes });
         for step in 0..10u64 {
             (0..4u64).for_each(|job| add(Op::Read, (job << 30) + step * 4096, 4096));
             add(Op::Write, (step * 7919) << 20, 512);

@@ -2,6 +2,9 @@
 
 use units::Bytes;
 
+/// The most money for one size: what costs more is a slip.
+const MOST: f64 = 1e9;
+
 /// The price of a medium that a cache could lie on, in whatever money.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Price {
@@ -24,10 +27,13 @@ impl std::str::FromStr for Price {
     fn from_str(text: &str) -> Result<Self, String> {
         let read = || {
             let (medium, price) = text.split_once('=')?;
-            let (money, unit) = price.split_once('/')?;
-            let money: f64 = money.trim().parse().ok()?;
-            let bytes = format!("1{}", unit.trim()).parse::<Bytes>().ok()?.0;
-            let good = !medium.trim().is_empty() && money.is_finite() && money >= 0.0;
+            let (money, size) = price.split_once('/')?;
+            let (money, size): (f64, _) = (money.trim().parse().ok()?, size.trim());
+            // GiB is 1 GiB; 4TiB is what it says.
+            let unit = size.starts_with(|first: char| !first.is_ascii_digit());
+            let size = if unit { format!("1{size}") } else { size.into() };
+            let bytes = size.parse::<Bytes>().ok().filter(|bytes| bytes.0 > 0)?.0;
+            let good = !medium.trim().is_empty() && (0.0..=MOST).contains(&money);
             good.then(|| Self { medium: medium.trim().into(), of_a_byte: money / bytes as f64 })
         };
         read().ok_or_else(|| {
@@ -47,9 +53,22 @@ mod tests {
         let price: Price = "ssd=0.1/GiB".parse().unwrap();
         assert!((price.of(10.0 * (1u64 << 30) as f64) - 1.0).abs() < 1e-12);
         assert!(("nvme=80/TB".parse::<Price>().unwrap().of(1e12) - 80.0).abs() < 1e-9);
-        for text in
-            ["", "ssd", "ssd=1", "=1/GiB", "ssd=-1/GiB", "ssd=x/GiB", "ssd=1/hour", "ssd=inf/GiB"]
-        {
+        // A size with a number is that size, not one with a 1 before it.
+        let price: Price = "ssd=100/4TiB".parse().unwrap();
+        assert!((price.of(4.0 * (1u64 << 40) as f64) - 100.0).abs() < 1e-9);
+        for text in [
+            "",
+            "ssd",
+            "ssd=1",
+            "=1/GiB",
+            "ssd=-1/GiB",
+            "ssd=x/GiB",
+            "ssd=1/hour",
+            "ssd=inf/GiB",
+            "ssd=1e10/GiB",
+            "ssd=1/0GiB",
+            "ssd=1/",
+        ] {
             assert!(text.parse::<Price>().unwrap_err().contains("ssd=0.1/GiB"), "{text}");
         }
     }

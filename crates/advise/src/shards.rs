@@ -1,45 +1,87 @@
-//! Reuse distances of chunks, sampled in space (SHARDS: Waldspurger and others, FAST 2015).
+//! Reuse distances of chunks, sampled in space (SHARDS: Waldspurger and others, FAST 2015), with the hot chunks whole.
 //!
-//! One chunk in 2^halvings is followed, by the hash of its number, so that all its touches are seen or none. How many other followed chunks
-//! were touched since its last touch, times 2^halvings, is how many chunks a least-recently-used cache must hold to have kept it. Whenever
-//! more than the most are followed, there is one more halving, and those that are out are forgotten: memory has a bound, and a trace with few
-//! chunks is followed whole. How exact a curve is rests on how many chunks are followed, not on how many there are.
+//! A chunk is followed or not by the hash of its number, so that all its touches are seen or none. The chunks that were touched since its last
+//! touch are how many a least-recently-used cache must hold to have kept it; each followed one stands for as many as it was drawn from.
+//! Whenever more than the most are followed, the sample is halved: those that are touched most stay, each standing for what it stood for
+//! before, as few of them make most of the touches; of the others every second one goes, and those that stay stand for twice as many. Each
+//! chunk is there with one in so many chances and counts for so many, so no curve leans to a side. Memory has a bound, and a trace with few
+//! chunks is followed whole.
+
+mod kept;
 
 use rustc_hash::FxHashMap;
 
 use crate::curve::Curve;
 use crate::fenwick::Fenwick;
+use kept::Kept;
 
 /// Places in time at the start.
 const PLACES: usize = 1 << 12;
+/// The part of the most that can be followed that is for hot chunks.
+const HOT: f64 = 0.5;
+
+/// The kind of a touch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Touch {
+    /// A read.
+    Read,
+    /// A write of a part of the chunk: a cache that does not hold it has to copy the rest in.
+    Part,
+    /// A write of all of the chunk.
+    Whole,
+}
+
+/// The kinds of touches.
+const KINDS: usize = 3;
 
 /// A chunk that is followed.
 #[derive(Debug, Clone, Copy)]
 struct Followed {
     /// The place in time of its last touch.
     place: u32,
+    /// Its touches, those before each halving for half.
+    touches: u32,
     /// The window of time of its last touch.
     window: u16,
+    /// It stands for 2^level chunks.
+    level: u8,
     read: bool,
     written: bool,
+}
+
+impl Followed {
+    fn weight(&self) -> u64 {
+        1 << self.level
+    }
+}
+
+/// Touches of one kind that were seen.
+#[derive(Debug, Clone, Default)]
+struct Seen {
+    /// Touches of chunks that stand for themselves alone, the first ones among them.
+    alone: f64,
+    alone_curve: Curve,
+    /// Touches of chunks that stand for several, each with its weight.
+    sampled: f64,
+    sampled_curve: Curve,
 }
 
 /// Follows the touches of chunks.
 #[derive(Debug, Clone)]
 pub struct Shards {
-    /// One chunk in 2^halvings is followed.
-    halvings: u32,
+    /// Of the chunks that are not hot one in 2^halvings is followed.
+    halvings: u8,
     most: usize,
     followed: FxHashMap<u64, Followed>,
+    kept: Kept,
     places: Fenwick,
     /// The place in time of the last touch.
     last: usize,
-    /// Touches: reads, writes.
-    touches: [u64; 2],
-    /// Touches that were followed, each with the chunks that it stands for.
-    weights: [f64; 2],
+    /// Chunks that the followed ones stand for.
+    distinct: u64,
+    touches: [u64; KINDS],
+    seen: [Seen; KINDS],
     first_writes: f64,
-    curves: [Curve; 2],
     window: u16,
     /// Chunks that were touched in each window of time.
     in_window: Vec<f64>,
@@ -48,25 +90,26 @@ pub struct Shards {
 }
 
 impl Shards {
-    /// Follows one chunk in 2^halvings, and halves that whenever those are more than `most`.
-    pub fn new(halvings: u32, most: usize) -> Self {
+    /// Follows all chunks, and fewer and fewer of them whenever those are more than `most`.
+    pub fn new(most: usize) -> Self {
         Self {
-            halvings,
+            halvings: 0,
             most: most.max(1),
             followed: FxHashMap::default(),
-            places: Fenwick::new(PLACES, 0),
+            kept: Kept::default(),
+            places: Fenwick::new(PLACES, []),
             last: 0,
-            touches: [0; 2],
-            weights: [0.0; 2],
+            distinct: 0,
+            touches: [0; KINDS],
+            seen: Default::default(),
             first_writes: 0.0,
-            curves: [Curve::default(), Curve::default()],
             window: 0,
             in_window: vec![0.0],
             new_in_window: vec![0.0],
         }
     }
 
-    /// Returns the part of all chunks that is followed.
+    /// Returns the part of the chunks that is followed of those that are not hot.
     pub fn rate(&self) -> f64 {
         (-f64::from(self.halvings)).exp2()
     }
@@ -76,12 +119,13 @@ impl Shards {
         self.followed.len()
     }
 
-    /// Counts a touch of a chunk by a read or a write.
+    /// Counts `times` touches of a chunk, one behind the other.
     #[inline]
-    pub fn touch(&mut self, chunk: u64, write: bool) {
-        self.touches[usize::from(write)] += 1;
-        if is_followed(chunk, self.halvings) {
-            self.follow(chunk, write);
+    pub fn touch(&mut self, chunk: u64, touch: Touch, times: u64) {
+        self.touches[touch as usize] += times;
+        let mixed = hash(chunk);
+        if is_sampled(mixed, self.halvings) || self.kept.may_hold(mixed) {
+            self.follow(chunk, mixed, touch, times);
         }
     }
 
@@ -92,39 +136,43 @@ impl Shards {
         self.new_in_window.resize(usize::from(self.window) + 1, 0.0);
     }
 
-    fn follow(&mut self, chunk: u64, write: bool) {
+    fn follow(&mut self, chunk: u64, mixed: u64, touch: Touch, times: u64) {
         if self.last == self.places.places() {
             self.renumber();
         }
+        let window = usize::from(self.window);
+        let one = match self.followed.get_mut(&chunk) {
+            Some(one) => one,
+            None if !is_sampled(mixed, self.halvings) => return,
+            None => {
+                let (level, place) = (self.halvings, 0);
+                self.distinct += 1 << level;
+                self.new_in_window[window] += (1u64 << level) as f64;
+                let (touches, read, written, window) = (0, false, false, u16::MAX);
+                let new = Followed { place, touches, window, level, read, written };
+                self.followed.entry(chunk).or_insert(new)
+            }
+        };
         self.last += 1;
-        let (now, window, weight) = (self.last, self.window, f64::from(self.halvings).exp2());
-        let at = usize::from(write);
-        self.weights[at] += weight;
-        let there = self.followed.len();
-        let one = self.followed.entry(chunk).or_insert(Followed {
-            place: 0,
-            window: u16::MAX,
-            read: false,
-            written: false,
-        });
-        if one.window != window {
-            self.in_window[usize::from(window)] += weight;
+        let weight = one.weight() as f64;
+        if usize::from(one.window) != window {
+            self.in_window[window] += weight;
         }
+        let write = touch != Touch::Read;
         if write && !one.written {
             self.first_writes += weight;
         }
-        let before = std::mem::replace(&mut one.place, now as u32) as usize;
-        one.window = window;
+        let before = std::mem::replace(&mut one.place, self.last as u32) as usize;
+        one.window = self.window;
+        one.touches = one.touches.saturating_add(1);
         one.read |= !write;
         one.written |= write;
-        if before == 0 {
-            self.new_in_window[usize::from(window)] += weight;
-        } else {
-            let since = there as u64 - u64::from(self.places.up_to(before));
-            self.places.leave(before);
-            self.curves[at].add((since as f64 * weight) as u64, weight);
+        let since = (before > 0).then(|| self.distinct - self.places.up_to(before));
+        self.seen[touch as usize].add(since, weight, times);
+        if before > 0 {
+            self.places.leave(before, one.weight());
         }
-        self.places.take(now);
+        self.places.take(self.last, one.weight());
         while self.followed.len() > self.most {
             self.halve();
         }
@@ -134,38 +182,69 @@ impl Shards {
     fn renumber(&mut self) {
         let mut all: Vec<_> = self.followed.values_mut().collect();
         all.sort_unstable_by_key(|one| one.place);
-        for (place, one) in all.into_iter().enumerate() {
+        for (place, one) in all.iter_mut().enumerate() {
             one.place = place as u32 + 1;
         }
-        self.last = self.followed.len();
-        self.places = Fenwick::new(PLACES.max(2 * self.last), self.last);
+        self.last = all.len();
+        self.distinct = all.iter().map(|one| one.weight()).sum();
+        self.places = Fenwick::new(PLACES.max(2 * self.last), all.iter().map(|one| one.weight()));
     }
 
     fn halve(&mut self) {
         self.halvings += 1;
-        let halvings = self.halvings;
-        self.followed.retain(|chunk, _| is_followed(*chunk, halvings));
+        let (halvings, hot) = (self.halvings, self.hot_above());
+        self.followed.retain(|chunk, one| {
+            let stays = one.touches > hot;
+            one.touches /= 2;
+            if !stays && is_sampled(hash(*chunk), halvings) {
+                one.level = halvings;
+                return true;
+            }
+            stays
+        });
+        let hashes = self.followed.keys().map(|chunk| hash(*chunk));
+        self.kept = Kept::of(hashes.filter(|mixed| !is_sampled(*mixed, halvings)));
         self.renumber();
+    }
+
+    /// Returns the touches of which a chunk has more that is hot: as many are as have room.
+    fn hot_above(&self) -> u32 {
+        let mut all: Vec<u32> = self.followed.values().map(|one| one.touches).collect();
+        let room = (self.most as f64 * HOT) as usize;
+        match all.len().checked_sub(room + 1) {
+            Some(at) => *all.select_nth_unstable(at).1,
+            None => u32::MAX,
+        }
     }
 
     /// Returns how many touches of reads and writes there were.
     pub fn touches(&self) -> [u64; 2] {
-        self.touches
+        let [reads, part, whole] = self.touches;
+        [reads, part + whole]
     }
 
-    /// Returns the curves of reads and writes. What the sample has too few or too many of touches it has of chunks that are touched most,
-    /// whose distances are short: the difference is made up there.
+    /// Returns the curves of reads and writes. Touches of chunks that stand for themselves are known to the last one; the others are as many
+    /// as are missing, and are spread as those that were seen.
     pub fn curves(&self) -> [Curve; 2] {
-        std::array::from_fn(|at| {
-            let touches = self.touches[at] as f64;
-            self.curves[at].adjusted(touches, touches - self.weights[at])
-        })
+        [self.curve(Touch::Read), self.curve(Touch::Part).with(&self.curve(Touch::Whole))]
+    }
+
+    /// Returns the curve of the touches for which a cache that does not hold the chunk has to copy it in.
+    pub fn copying(&self) -> Curve {
+        self.curve(Touch::Read).with(&self.curve(Touch::Part))
+    }
+
+    fn curve(&self, touch: Touch) -> Curve {
+        let (seen, touches) = (&self.seen[touch as usize], self.touches[touch as usize] as f64);
+        let scale = if seen.sampled > 0.0 { (touches - seen.alone) / seen.sampled } else { 0.0 };
+        seen.alone_curve.with(&seen.sampled_curve.scaled(scale)).of(touches)
     }
 
     /// Returns the number of chunks that were touched, of those that were read, and of those that were written.
     pub fn distinct(&self) -> [f64; 3] {
         let count = |which: fn(&Followed) -> bool| {
-            self.followed.values().filter(|one| which(one)).count() as f64 / self.rate()
+            let those = self.followed.values().filter(|one| which(one));
+            those.map(Followed::weight).sum::<u64>() as f64
         };
         [count(|_| true), count(|one| one.read), count(|one| one.written)]
     }
@@ -181,16 +260,35 @@ impl Shards {
     }
 }
 
-/// Tells whether a chunk is followed where one in 2^halvings is: with each halving some of those that are followed stay.
-#[inline]
-fn is_followed(chunk: u64, halvings: u32) -> bool {
-    hash(chunk).trailing_zeros() >= halvings
+impl Seen {
+    /// Counts a touch with so many chunks since the one before, `None` for the first, and those right behind it.
+    fn add(&mut self, since: Option<u64>, weight: f64, times: u64) {
+        let (touches, curve) = match weight {
+            1.0 => (&mut self.alone, &mut self.alone_curve),
+            _ => (&mut self.sampled, &mut self.sampled_curve),
+        };
+        *touches += weight * times as f64;
+        if let Some(since) = since {
+            curve.add(since, weight);
+        }
+        if times > 1 {
+            curve.add(0, weight * (times - 1) as f64);
+        }
+    }
 }
 
-/// Mixes the bits of a number (the last step of MurmurHash3): neighbours are as far apart as any.
+/// Tells whether a chunk is in the sample of one in 2^halvings: with each halving some of those that are in it stay.
+#[inline]
+fn is_sampled(mixed: u64, halvings: u8) -> bool {
+    mixed.trailing_zeros() >= u32::from(halvings)
+}
+
+/// Mixes the bits of a number (the last step of MurmurHash3): neighbours are as far apart as any. The constant keeps 0 from being its own hash:
+/// the first chunk of a device, often a hot one, would always be in the sample.
 #[inline]
 fn hash(chunk: u64) -> u64 {
-    let mut bits = chunk ^ (chunk >> 33);
+    let mut bits = chunk.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    bits ^= bits >> 33;
     bits = bits.wrapping_mul(0xff51_afd7_ed55_8ccd);
     bits ^= bits >> 33;
     bits = bits.wrapping_mul(0xc4ce_b9fe_1a85_ec53);

@@ -45,6 +45,7 @@ impl OutputKind {
         match self {
             Self::Page(Page::Results) => "page of results",
             Self::Page(Page::Estimate) => "page of an estimate",
+            Self::Page(Page::Advice) => "page of advice",
             Self::Packed => "packed result",
             Self::Sources => "table of expectations and sources",
             Self::Profile => "profile",
@@ -282,6 +283,7 @@ mod tests {
 
     /// Options and arguments that name files, by command: `>` before those that are written.
     const FILES: &[&str] = &[
+        "advise >output",
         "fathom >log",
         "advise files",
         "bench >trace",

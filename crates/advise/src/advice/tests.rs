@@ -33,7 +33,7 @@ fn a_hot_tenth_pays_and_the_size_of_it_is_where_it_stops() {
     assert_eq!((cache.verdict, cache.decided_by, cache.sample_rate), (Verdict::Pays, "reads", 1.0));
     assert!(cache.stops_paying_bytes < (32 << 20) as f64, "{cache:?}");
     assert!((85.0..91.0).contains(&cache.most_percent), "{cache:?}");
-    assert!(cache.most_percent - cache.hits_there_percent <= NEAR_POINTS + 0.1);
+    assert!(cache.hits_there_percent > 80.0, "{cache:?}");
     let last = cache.points.last().unwrap();
     assert!(
         last.reads_percent.unwrap() > cache.most_percent - 0.01 && last.writes_percent.is_none()
@@ -46,6 +46,7 @@ fn a_hot_tenth_pays_and_the_size_of_it_is_where_it_stops() {
 fn a_loop_pays_only_whole_and_what_never_comes_again_never() {
     let around = advice((0..60_000).map(|at| (Op::Read, at % 20_000 * 65_536))).cache.unwrap();
     assert_eq!(around.verdict, Verdict::OnlyWhole, "{around:?}");
+    assert!((around.stops_paying_bytes / (20_000.0 * 65_536.0) - 1.0).abs() < 0.02, "{around:?}");
     let middle = around.points[around.points.len() - 3];
     assert_eq!(middle.reads_percent.map(f64::round), Some(0.0), "{around:?}");
     let once = advice((0..20_000).map(|at| (Op::Read, at * 65_536))).cache.unwrap();
@@ -60,6 +61,50 @@ fn writes_alone_decide_where_nothing_is_read() {
     assert!(cache.hits_there_percent > 97.0, "{cache:?}");
     assert_eq!(all.vdo.written_bytes, 100.0 * 4096.0);
     assert_eq!(all.vdo.unaligned_writes_percent, Some(0.0));
+}
+
+#[test]
+fn what_a_stream_passes_once_is_no_hit_and_what_it_comes_back_to_is() {
+    let scan = |times: u64| (0..times * 16_000).map(|at| (Op::Read, at % 16_000 * 4096));
+    let once = advice(scan(1));
+    let cache = once.cache.unwrap();
+    assert_eq!((cache.verdict, cache.most_percent), (Verdict::DoesNotPay, 0.0), "{cache:?}");
+    let thrice = advice(scan(3)).cache.unwrap();
+    assert_eq!(thrice.verdict, Verdict::OnlyWhole);
+    assert!((thrice.most_percent - 200.0 / 3.0).abs() < 0.1, "{thrice:?}");
+    // VDO looks once for each block: 812 of them are in a page, and the first one misses.
+    assert!((once.vdo.least_misses_percent - 100.0 / 812.0).abs() < 0.01, "{:?}", once.vdo);
+}
+
+#[test]
+fn a_long_tail_is_not_paid_for() {
+    // Three reads of five go to 8 MiB, the others to any of 16 GiB.
+    let place = |at: u64| {
+        if at % 5 < 3 { random(at) % (8 << 20) } else { random(at) % (16 * GIB) }
+    };
+    let cache = advice((0..100_000).map(|at| (Op::Read, place(at) / 4096 * 4096))).cache.unwrap();
+    assert_eq!(cache.verdict, Verdict::Pays);
+    assert!((16.0..48.0).contains(&(cache.stops_paying_bytes / MIB as f64)), "{cache:?}");
+}
+
+#[test]
+fn where_each_doubling_brings_more_a_small_cache_pays_as_well() {
+    // The place is 2 to the power of what is drawn evenly: each doubling of the cache hits as much more.
+    let place = |at: u64| 2f64.powf((random(at) % 1_000_000) as f64 / 1e6 * 16.0) as u64 - 1;
+    let cache = advice((0..200_000).map(|at| (Op::Read, place(at) * 65_536))).cache.unwrap();
+    assert_eq!(cache.verdict, Verdict::EachDoubling, "{cache:?}");
+    assert!(cache.half_bytes < cache.stops_paying_bytes / 40.0, "{cache:?}");
+    let touched = cache.points.last().unwrap().bytes;
+    assert!(cache.stops_paying_bytes > touched / 4.0, "{cache:?}");
+}
+
+#[test]
+fn a_write_of_a_whole_chunk_copies_nothing_in() {
+    let all = advice((0..5000).map(|at| (Op::Write, random(at) % 4096 * 4096))).cache.unwrap();
+    let copied =
+        |chunk| all.chunks.iter().find(|one| one.chunk_bytes == chunk).unwrap().copied_bytes;
+    assert_eq!(copied(4096), 0.0);
+    assert!(copied(64 << 10) >= 256.0 * 65_536.0, "{all:?}");
 }
 
 #[test]

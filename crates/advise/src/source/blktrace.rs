@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, ErrorKind, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use disk::Op;
 
@@ -171,6 +171,23 @@ impl<R: BufRead> Iterator for Events<R> {
     }
 }
 
+/// Returns the files of a recording that have a number in the place of this one's, this one among them.
+pub(super) fn beside(path: &Path) -> Vec<PathBuf> {
+    const MARK: &str = ".blktrace.";
+    let numbered = |path: &Path| {
+        let name = path.file_name()?.to_str()?;
+        let (base, number) = name.rsplit_once(MARK)?;
+        let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        digits.then(|| base.to_owned())
+    };
+    let Some(base) = numbered(path) else { return Vec::new() };
+    let dir = path.parent().unwrap_or(Path::new(""));
+    let listed = std::fs::read_dir(if dir == Path::new("") { Path::new(".") } else { dir });
+    let names = listed.into_iter().flatten().flatten().map(|entry| dir.join(entry.file_name()));
+    let with_records = |path: &PathBuf| path.metadata().is_ok_and(|file| file.len() > 0);
+    names.filter(|path| numbered(path).as_ref() == Some(&base)).filter(with_records).collect()
+}
+
 /// Tells whether a file is one: it begins with a record, or is empty and called as one.
 pub(super) fn is_one(start: &[u8], path: &Path) -> bool {
     let Some(word) = start.first_chunk() else {
@@ -188,13 +205,14 @@ fn error(path: &Path, stop: Stop) -> Error {
 }
 
 /// Looks through a file.
-pub(super) fn scan(path: &Path) -> Result<FileSummary> {
+pub(super) fn scan(path: &Path, count: &mut dyn FnMut()) -> Result<FileSummary> {
     let mut summary = FileSummary::new(path, FileKind::Blktrace);
     let mut events = Events::new(open(path)?);
     let mut counted = [0u64; EVENTS.len()];
     let mut devices: BTreeMap<u32, u64> = BTreeMap::new();
     let mut numbers: BTreeMap<u32, u32> = BTreeMap::new();
     for event in events.by_ref() {
+        count();
         let event = event.map_err(|stop| error(path, stop))?;
         if event.action >> CATEGORY & NOTE != 0 {
             continue;

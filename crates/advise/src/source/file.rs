@@ -1,14 +1,20 @@
 //! A file with a trace: its kind, what is in it, and how it is opened.
 
-use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 use disk::Op;
+use flate2::bufread::MultiGzDecoder;
 use serde::Serialize;
 
 use crate::access::Access;
 use crate::error::{Error, Result};
+
+/// Bytes that are read at a time.
+const READ: usize = 1 << 18;
+/// The first bytes of what gzip and zstd packed.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 /// The kinds of files that are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -22,6 +28,8 @@ pub enum FileKind {
     Blktrace,
     /// A log of fio's with the offset of each I/O.
     FioLog,
+    /// The I/Os of a job as fio wrote them to do them again.
+    FioIoLog,
 }
 
 /// Contents of a file, known before its I/Os are taken.
@@ -84,13 +92,55 @@ impl FileSummary {
 /// The I/Os of a file.
 pub(super) type Accesses = Box<dyn Iterator<Item = Result<Access>>>;
 
-pub(super) fn open(path: &Path) -> Result<BufReader<File>> {
+/// Opens a file; one that gzip or zstd packed is read as what it holds.
+pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>> {
     let file = sys::input::open(path).map_err(|source| failed(path, source))?;
-    Ok(BufReader::with_capacity(1 << 18, file))
+    let mut file = BufReader::with_capacity(READ, file);
+    let start = file.fill_buf().map_err(|source| failed(path, source))?;
+    if start.starts_with(&GZIP) {
+        return Ok(Box::new(BufReader::with_capacity(READ, MultiGzDecoder::new(file))));
+    }
+    if start.starts_with(&ZSTD) {
+        let unpacked = zstd::Decoder::with_buffer(file).map_err(|source| failed(path, source))?;
+        return Ok(Box::new(BufReader::with_capacity(READ, unpacked)));
+    }
+    Ok(Box::new(file))
 }
 
+/// Returns the error of a file that cannot be read: what it was packed with says of damage in its own way.
 pub(super) fn failed(path: &Path, source: std::io::Error) -> Error {
-    Error::Io { path: path.to_path_buf(), source }
+    let path = path.to_path_buf();
+    match source.kind() {
+        ErrorKind::InvalidData | ErrorKind::UnexpectedEof | ErrorKind::Other => {
+            Error::Damaged { path, why: format!("cannot be unpacked: {source}") }
+        }
+        _ => Error::Io { path, source },
+    }
+}
+
+/// Tells whether two files are one, or one the copy of the other.
+pub(super) fn same(one: &FileSummary, other: &FileSummary) -> Result<bool> {
+    let alike = |file: &FileSummary| (file.ios, file.first_ns, file.last_ns);
+    if alike(one) != alike(other) || one.ios == 0 {
+        return Ok(false);
+    }
+    let (mut first, mut second) = (open(&one.path)?, open(&other.path)?);
+    let mut parts = [Vec::new(), Vec::new()];
+    loop {
+        parts.iter_mut().for_each(Vec::clear);
+        let [left, right] = &mut parts;
+        (&mut first).take(READ as u64).read_to_end(left).map_err(|why| failed(&one.path, why))?;
+        (&mut second)
+            .take(READ as u64)
+            .read_to_end(right)
+            .map_err(|why| failed(&other.path, why))?;
+        if left != right {
+            return Ok(false);
+        }
+        if left.is_empty() {
+            return Ok(true);
+        }
+    }
 }
 
 /// The longest read or write, bytes: the kernel counts those of one I/O in 32 bits.

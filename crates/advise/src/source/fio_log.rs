@@ -71,7 +71,7 @@ struct Lines {
 
 impl Lines {
     fn of(path: &Path) -> Result<Self> {
-        Ok(Self { input: Box::new(open(path)?), cut: false })
+        Ok(Self { input: open(path)?, cut: false })
     }
 }
 
@@ -93,11 +93,12 @@ impl Iterator for Lines {
 }
 
 /// Looks through a log.
-pub(super) fn scan(path: &Path) -> Result<FileSummary> {
+pub(super) fn scan(path: &Path, count: &mut dyn FnMut()) -> Result<FileSummary> {
     let mut summary = FileSummary::new(path, FileKind::FioLog);
     let mut lines = Lines::of(path)?;
     let (mut priorities, mut places) = (false, false);
     for line in lines.by_ref() {
+        count();
         let Some(line) = line.map_err(|source| failed(path, source))? else {
             summary.damaged += 1;
             continue;

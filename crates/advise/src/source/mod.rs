@@ -2,6 +2,7 @@
 
 mod blktrace;
 mod file;
+mod fio_iolog;
 mod fio_log;
 mod merge;
 mod own;
@@ -13,7 +14,10 @@ use crate::access::Access;
 use crate::error::{Error, Result};
 
 pub use file::{FileKind, FileSummary};
-use file::{failed, open};
+use file::{failed, open, same};
+
+/// Records from one word about progress to the next.
+const TOLD: u64 = 1 << 16;
 
 /// One or several files, which are of one device.
 #[derive(Debug)]
@@ -22,22 +26,30 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Looks through files: what they are, whether they are whole and go together.
+    /// Looks through files: what they are, whether they are whole and go together. `tell` hears now and then how many records were read.
     ///
     /// # Errors
     /// One cannot be read, is no trace or is damaged; they are of several devices or of no I/O.
-    pub fn open(paths: &[PathBuf]) -> Result<Self> {
+    pub fn open(paths: &[PathBuf], tell: &mut dyn FnMut(u64)) -> Result<Self> {
+        let mut read = 0;
+        let mut count = || {
+            read += 1;
+            if read % TOLD == 0 {
+                tell(read);
+            }
+        };
         let files = paths.iter().map(|path| match kind(path)? {
             FileKind::DiskTrace => own::scan_disk_trace(path),
-            FileKind::IoLog => own::scan_io_log(path),
-            FileKind::Blktrace => blktrace::scan(path),
-            FileKind::FioLog => fio_log::scan(path),
+            FileKind::IoLog => own::scan_io_log(path, &mut count),
+            FileKind::Blktrace => blktrace::scan(path, &mut count),
+            FileKind::FioLog => fio_log::scan(path, &mut count),
+            FileKind::FioIoLog => fio_iolog::scan(path, &mut count),
         });
         let mut trace = Self { files: files.collect::<Result<_>>()? };
         trace.go_together()?;
         blktrace::agree(&mut trace.files);
         if trace.files.iter().all(|file| file.ios == 0) {
-            return Err(Error::Empty { paths: paths.to_vec() });
+            return Err(Error::Empty { paths: paths.to_vec(), others: [0; 2] });
         }
         Ok(trace)
     }
@@ -45,6 +57,17 @@ impl Trace {
     /// Returns what is in each file.
     pub fn files(&self) -> &[FileSummary] {
         &self.files
+    }
+
+    /// Returns files of blktrace that lie beside those that were named and are of the same recording: of other processors.
+    pub fn not_named(&self) -> Vec<PathBuf> {
+        let named = |path: &Path| self.files.iter().any(|file| file.path == path);
+        let mut beside: Vec<_> =
+            self.files.iter().flat_map(|file| blktrace::beside(&file.path)).collect();
+        beside.retain(|path| !named(path));
+        beside.sort();
+        beside.dedup();
+        beside
     }
 
     /// Returns when the first and the last I/O came, nanoseconds.
@@ -64,6 +87,7 @@ impl Trace {
             FileKind::IoLog => own::io_log(&file.path),
             FileKind::Blktrace => blktrace::accesses(&file.path, file.event),
             FileKind::FioLog => fio_log::accesses(&file.path),
+            FileKind::FioIoLog => fio_iolog::accesses(&file.path),
         });
         merge::merge(sources.collect::<Result<_>>()?, |access| take(access))
     }
@@ -86,6 +110,17 @@ impl Trace {
             });
         }
         fio_log::one_kind(&self.files)?;
+        for (at, file) in self.files.iter().enumerate() {
+            for before in self.files.iter().take(at) {
+                if same(before, file)? {
+                    let names = (before.path.display(), file.path.display());
+                    return Err(Error::Apart {
+                        why: format!("{} and {} are the same", names.0, names.1),
+                        help: "name each file once: the same I/Os twice would be hits of any cache",
+                    });
+                }
+            }
+        }
         let with = |file: &FileSummary| file.of.clone();
         let mut devices: Vec<_> = self.files.iter().filter_map(with).collect();
         devices.sort();
@@ -108,6 +143,8 @@ fn kind(path: &Path) -> Result<FileKind> {
         Ok(FileKind::DiskTrace)
     } else if start.starts_with(&results::iolog::MAGIC) {
         Ok(FileKind::IoLog)
+    } else if fio_iolog::is_one(&start) {
+        Ok(FileKind::FioIoLog)
     } else if blktrace::is_one(&start, path) {
         Ok(FileKind::Blktrace)
     } else if fio_log::is_one(&start, path) {

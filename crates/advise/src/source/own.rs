@@ -1,7 +1,6 @@
 //! Traces that Fathom wrote: of modelled disks, and logs of I/Os of its own loads.
 
-use std::fs::File;
-use std::io::BufReader;
+use std::io::BufRead;
 use std::path::Path;
 
 use disk::Op;
@@ -45,7 +44,7 @@ pub(super) fn disk_trace(path: &Path) -> Result<Accesses> {
     Ok(Box::new(good.map(|record| of_record(&record)).filter(can_be).map(Ok)))
 }
 
-fn log(path: &Path) -> Result<Reader<BufReader<File>>> {
+fn log(path: &Path) -> Result<Reader<Box<dyn BufRead>>> {
     Reader::new(open(path)?).map_err(|error| match error {
         IoLogError::Io(source) => failed(path, source),
         other => Error::Damaged { path: path.to_path_buf(), why: other.to_string() },
@@ -66,7 +65,7 @@ fn of_log(record: &IoRecord, header: &Header) -> Option<Access> {
 }
 
 /// Looks through a log of I/Os.
-pub(super) fn scan_io_log(path: &Path) -> Result<FileSummary> {
+pub(super) fn scan_io_log(path: &Path, count: &mut dyn FnMut()) -> Result<FileSummary> {
     let mut reader = log(path)?;
     let header = reader.header().clone();
     if header.targets.len() > 1 {
@@ -78,6 +77,7 @@ pub(super) fn scan_io_log(path: &Path) -> Result<FileSummary> {
     let mut summary = FileSummary::new(path, FileKind::IoLog);
     summary.of = header.targets.first().cloned();
     for record in reader.by_ref() {
+        count();
         let record = record.map_err(|source| failed(path, source))?;
         match of_log(&record, &header) {
             None => summary.damaged += 1,

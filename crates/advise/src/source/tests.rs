@@ -98,7 +98,7 @@ fn both_versions_and_byte_orders_are_read_and_processors_merged_in_time() {
         let all = |records: &[Made]| records.iter().flat_map(|one| one.encode()).collect();
         let (_dir, paths) =
             files(&[("x.blktrace.0", all(&one)), ("x.blktrace.1", all(&[discard, flush]))]);
-        let trace = Trace::open(&paths).unwrap();
+        let trace = Trace::open(&paths, &mut |_| ()).unwrap();
         let [first, second] = trace.files() else { panic!() };
         assert_eq!((first.ios, second.ios, first.cut, first.dropped), (2, 2, false, 0));
         assert_eq!((first.event, first.of.as_deref()), (Some("queued"), Some("7:0")));
@@ -118,7 +118,7 @@ fn both_versions_and_byte_orders_are_read_and_processors_merged_in_time() {
 fn events_that_were_not_recorded_are_not_waited_for() {
     let complete = Made { act: 8, ..READ }.encode();
     let (_dir, paths) = files(&[("x.blktrace.0", complete.repeat(3))]);
-    let trace = Trace::open(&paths).unwrap();
+    let trace = Trace::open(&paths, &mut |_| ()).unwrap();
     assert_eq!((trace.files()[0].event, taken(&trace).len()), (Some("completed"), 3));
 }
 
@@ -129,13 +129,13 @@ fn what_is_missing_cut_or_impossible_is_said() {
     bytes.extend(Made { sector: u64::MAX / 600, ..READ }.encode());
     bytes.extend(&numbered(10)[..20]);
     let (_dir, paths) = files(&[("x.blktrace.0", bytes.clone())]);
-    let trace = Trace::open(&paths).unwrap();
+    let trace = Trace::open(&paths, &mut |_| ()).unwrap();
     let file = &trace.files()[0];
     assert_eq!((file.ios, file.dropped, file.damaged, file.cut), (3, 6, 1, true));
     // Cut anywhere, a file is read as far as it goes or refused; never more than that.
     for length in 0..bytes.len() {
         let (_dir, paths) = files(&[("x.blktrace.0", bytes[..length].to_vec())]);
-        match Trace::open(&paths) {
+        match Trace::open(&paths, &mut |_| ()) {
             Ok(trace) => assert_eq!(taken(&trace).len(), length.div_euclid(48).min(3)),
             Err(error) => assert!(length < 48, "{length}: {error}"),
         }
@@ -143,12 +143,12 @@ fn what_is_missing_cut_or_impossible_is_said() {
     let mut long = Made { behind: 60_000, ..READ }.encode();
     long.truncate(100);
     let (_dir, paths) = files(&[("x.blktrace.0", [numbered(1), long].concat())]);
-    assert!(Trace::open(&paths).unwrap().files()[0].cut);
+    assert!(Trace::open(&paths, &mut |_| ()).unwrap().files()[0].cut);
 }
 
 fn refused(texts: &[(&str, Vec<u8>)], phrase: &str) {
     let (_dir, paths) = files(texts);
-    let error = Trace::open(&paths).unwrap_err();
+    let error = Trace::open(&paths, &mut |_| ()).unwrap_err();
     assert!(error.to_string().contains(phrase), "'{phrase}' is not in: {error}");
     assert!(!error.help().is_empty());
 }
@@ -182,7 +182,7 @@ fn logs_of_fio_are_read_where_they_have_offsets() {
         .to_vec();
     let old = b"1, 5, 0, 4096, 8192\n1, 5, 0, 40".to_vec();
     let (_dir, paths) = files(&[("j_lat.1.log", new), ("j_lat.2.log", old)]);
-    let trace = Trace::open(&paths).unwrap();
+    let trace = Trace::open(&paths, &mut |_| ()).unwrap();
     let [first, second] = trace.files() else { panic!() };
     assert_eq!((first.ios, first.cut, first.damaged), (3, false, 0));
     assert_eq!((second.ios, second.cut, second.damaged), (1, true, 0));
@@ -205,7 +205,7 @@ fn logs_of_fio_are_read_where_they_have_offsets() {
 fn an_io_that_is_longer_than_the_kernel_counts_is_damage_and_none() {
     let log = "1, 5, 0, 4096, 8192\n2, 5, 1, 4611686018427387904, 0\n3, 5, 0, 4294967296, 0\n";
     let (_dir, paths) = files(&[("j_lat.1.log", log.into())]);
-    let trace = Trace::open(&paths).unwrap();
+    let trace = Trace::open(&paths, &mut |_| ()).unwrap();
     assert_eq!((trace.files()[0].ios, trace.files()[0].damaged, taken(&trace).len()), (1, 2, 1));
 }
 
@@ -247,7 +247,7 @@ fn traces_of_its_own_are_read_in_the_order_of_arrival() {
     let whole = log.clone();
     iolog::close(&mut log, Closing { recorded: 3, dropped: 4 }).unwrap();
     let (_dir, paths) = files(&[("a", writer.finish().unwrap()), ("b", log), ("c", whole)]);
-    let of = |at: usize| Trace::open(&paths[at..=at]).unwrap();
+    let of = |at: usize| Trace::open(&paths[at..=at], &mut |_| ()).unwrap();
     let times = |trace: &Trace| taken(trace).iter().map(|one| one.at_ns).collect::<Vec<_>>();
     assert_eq!((times(&of(0)), times(&of(1))), (vec![3, 9], vec![2, 7]));
     let said = |trace: &Trace| {
@@ -258,5 +258,89 @@ fn traces_of_its_own_are_read_in_the_order_of_arrival() {
         [said(&of(0)), said(&of(1)), said(&of(2))],
         [(2, 1, 0, false), (2, 1, 4, false), (2, 1, 0, true)]
     );
-    assert!(matches!(Trace::open(&paths), Err(Error::Apart { .. })));
+    assert!(matches!(Trace::open(&paths, &mut |_| ()), Err(Error::Apart { .. })));
+}
+
+fn packed(bytes: &[u8]) -> [Vec<u8>; 2] {
+    use std::io::Write;
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(bytes).unwrap();
+    [gzip.finish().unwrap(), zstd::encode_all(bytes, 1).unwrap()]
+}
+
+#[test]
+fn what_was_packed_is_read_as_what_it_holds_and_said_where_it_is_damaged() {
+    let plain: Vec<u8> = (0..2000).flat_map(|at| Made { at_ns: at, ..READ }.encode()).collect();
+    for bytes in packed(&plain) {
+        let (_dir, paths) = files(&[("x.blktrace.0.packed", bytes.clone())]);
+        let trace = Trace::open(&paths, &mut |_| ()).unwrap();
+        assert_eq!((trace.files()[0].ios, trace.files()[0].cut), (2000, false));
+        let (_dir, paths) = files(&[("x.blktrace.0.packed", bytes[..bytes.len() / 2].to_vec())]);
+        match Trace::open(&paths, &mut |_| ()) {
+            Ok(trace) => assert!(trace.files()[0].cut),
+            Err(error) => {
+                assert!(matches!(error, Error::Damaged { .. } | Error::Empty { .. }), "{error}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_same_ios_twice_are_refused_and_what_lies_beside_is_told() {
+    let first = Made { at_ns: 1, ..READ }.encode();
+    let second = Made { at_ns: 2, sector: 64, ..READ }.encode();
+    let (dir, paths) = files(&[
+        ("a.blktrace.0", first.clone()),
+        ("a.blktrace.1", second),
+        ("copy", first),
+        ("a.blktrace.1.gz", vec![1]),
+        ("b.blktrace.2", vec![1]),
+    ]);
+    fs::hard_link(&paths[0], dir.path().join("link")).unwrap();
+    let both = [paths[0].clone(), paths[1].clone()];
+    assert_eq!(Trace::open(&both, &mut |_| ()).unwrap().not_named(), Vec::<PathBuf>::new());
+    let alone = Trace::open(&both[..1], &mut |_| ()).unwrap();
+    assert_eq!(alone.not_named(), [paths[1].clone()]);
+    for other in [paths[0].clone(), paths[2].clone(), dir.path().join("link")] {
+        let error =
+            Trace::open(&[paths[0].clone(), paths[1].clone(), other], &mut |_| ()).unwrap_err();
+        assert!(error.to_string().contains("are the same") && error.is_usage(), "{error}");
+    }
+}
+
+#[test]
+fn ios_that_fio_wrote_to_do_again_are_read_with_their_times() {
+    let third = "fio version 3 iolog\n14 /dev/x add\n20 /dev/x open\n30 /dev/x read 4096 8192\n\
+                 40 /dev/x write 0 4096\n50 /dev/x sync 0 0\n60 /dev/x trim 0 65536\n70 /dev/x close\n";
+    let second =
+        "fio version 2 iolog\nf add\nf open\nf read 4096 8192\nf wait 10 0\nf write 0 4096\n";
+    let (_dir, paths) = files(&[("3", third.into()), ("2", second.into())]);
+    for (path, whole) in paths.iter().zip([4, 2]) {
+        let trace = Trace::open(std::slice::from_ref(path), &mut |_| ()).unwrap();
+        let file = &trace.files()[0];
+        assert_eq!(
+            (file.kind, file.ios, file.damaged, file.cut),
+            (FileKind::FioIoLog, whole, 0, false)
+        );
+        let mut all = Vec::new();
+        trace.each(|access| all.push(*access)).unwrap();
+        let start = all[0].at_ns;
+        assert_eq!((all[0].op, all[0].offset, all[0].bytes), (Op::Read, 4096, 8192));
+        assert_eq!((all[1].op, all[1].at_ns - start), (Op::Write, 10_000));
+    }
+    let text = third.replace("40 /dev/x write", "40 /dev/y write");
+    let odd = [
+        text.as_str(),
+        &third[..60],
+        "fio version 9 iolog\n",
+        "fio version 3 iolog\nnonsense\n30 f read 1 2\n",
+    ];
+    let of = |text: &str| {
+        let (_dir, paths) = files(&[("log", text.into())]);
+        Trace::open(&paths, &mut |_| ()).map(|trace| trace.files()[0].clone())
+    };
+    assert!(matches!(of(odd[0]), Err(Error::Apart { .. })));
+    assert!(matches!(of(odd[1]), Err(Error::Empty { .. })));
+    assert!(matches!(of(odd[2]), Err(Error::Damaged { .. })));
+    assert_eq!(of(odd[3]).map(|file| (file.ios, file.damaged)).unwrap(), (1, 1));
 }

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use advise::Shards;
+use advise::{Shards, Touch};
 use serde_json::{Value, json};
 use units::Seed;
 use workload::{LoadSpec, Range, Stream};
@@ -19,8 +19,8 @@ const LOADS: [(&str, &str, u64); 3] = [
     ("zipf:1.1", "zipf:1.1", 0),
     ("zipf:0.9 and a loop", "zipf:0.9", 2),
 ];
-/// One chunk in 128 is followed: less than one in a hundred.
-const HALVINGS: u32 = 7;
+/// The part of the chunks that is followed at most.
+const PART: f64 = 0.01;
 const CHUNK: u64 = 64 << 10;
 /// Points of percent by which the curves may differ on average.
 const MOST_POINTS: f64 = 0.1;
@@ -45,8 +45,10 @@ pub fn curve(args: &CurveArgs) -> Result<ExitCode, Failure> {
         let loads: Vec<_> = measured.iter().map(row).collect();
         json_line(&json!({ "schema": 1, "ios": args.ios, "chunks": args.chunks, "loads": loads }));
     } else {
-        let mut text =
-            Text::from(format!("{} I/Os to {} chunks, one in 128 followed", args.ios, args.chunks));
+        let mut text = Text::from(format!(
+            "{} I/Os to {} chunks, at most one in 100 of those touched is followed",
+            args.ios, args.chunks
+        ));
         for one in &measured {
             text.line(format!(
                 "{:20} off by {:.3} points with {} followed; million I/Os a second: {:.0} ({:.2} of a bare loop), all followed {:.1}",
@@ -99,9 +101,9 @@ fn measure(
         });
         chunks.len() as f64 / seconds.fold(f64::INFINITY, f64::min)
     };
-    let followed = |halvings| {
-        let mut shards = Shards::new(halvings, usize::MAX);
-        chunks.iter().for_each(|chunk| shards.touch(*chunk, false));
+    let followed = |most| {
+        let mut shards = Shards::new(most);
+        chunks.iter().for_each(|chunk| shards.touch(*chunk, Touch::Read, 1));
         shards
     };
     let bare = fastest(&|| {
@@ -109,11 +111,12 @@ fn measure(
             black_box(*chunk);
         });
     });
-    let sample = fastest(&|| drop(black_box(followed(HALVINGS))));
     let begun = Instant::now();
-    let all = followed(0);
+    let all = followed(usize::MAX);
     let whole = chunks.len() as f64 / begun.elapsed().as_secs_f64();
-    let part = followed(HALVINGS);
+    let most = (all.followed() as f64 * PART) as usize;
+    let sample = fastest(&|| drop(black_box(followed(most))));
+    let part = followed(most);
     let ([whole_curve, _], [curve, _]) = (all.curves(), part.curves());
     let off = |step: u64| {
         let size = (args.chunks * (2 * step + 1) / 200) as f64;

@@ -21,7 +21,7 @@ fn chunk(text: &str) -> Result<Bytes, String> {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Reads what was recorded of one device and writes nothing. Files are known by what is in them: blktrace's (all of one device, one of each \
-processor), logs of fio's with offsets (one of each job), a log of I/Os of `fathom load`, or the trace of a modelled disk.
+processor), what fio wrote with write_iolog, or with write_lat_log and offsets (one of each job), a log of I/Os of `fathom load`, or the trace of a modelled disk.
 
 The cache of the curve throws out what was not used for the longest time, and is empty at the start; dm-cache and bcache choose otherwise. \
 A trace has no content: whether VDO saves anything, `fathom estimate` says of the data.
@@ -31,7 +31,7 @@ Ten minutes of a device are recorded with `blktrace -d /dev/vg/lv -o lv -w 600`;
 Examples:
   fathom load work.img --size 1G --ops randread=70,randwrite=30 --duration 5s --io-log work.log
   fathom advise work.log
-  fathom advise work.log --chunk 32k --price ssd=0.1/GiB
+  fathom advise work.log --chunk 32k --price ssd=0.1/GiB -o work.html
   fathom advise work.log --json
 
 docs/advise.md says how the figures come about and how exact they are.")]
@@ -45,6 +45,9 @@ pub struct AdviseArgs {
     /// The price of a medium for the cache, in any money; can be given several times.
     #[arg(long, value_name = "MEDIUM=PRICE/SIZE")]
     pub price: Vec<Price>,
+    /// Write a page with the curve and what its sizes cost.
+    #[arg(short, long, value_name = "FILE.html", value_parser = super::made())]
+    pub output: Option<PathBuf>,
     /// JSON on standard output (docs/json.md).
     #[arg(long)]
     pub json: bool,

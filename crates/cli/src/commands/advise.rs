@@ -6,14 +6,20 @@ use std::process::ExitCode;
 
 use advise::{Advice, Analysis, Trace};
 use disk::Op;
+use report::html::Page;
 use serde_json::{Value, json as object};
 
 use crate::args::AdviseArgs;
 use crate::failure::Failure;
+use crate::outputs::{self, Input, Output, OutputKind};
+use crate::render::advise::AdviseView;
 use crate::terminal::{Style, answer, json, say_line};
 
 /// Chunk sizes that stand beside the one that was asked for: bcache's block, dm-cache's default, and larger ones, bytes.
 const OTHER_CHUNKS: [u64; 4] = [4 << 10, 64 << 10, 256 << 10, 1 << 20];
+
+/// I/Os from one word about progress to the next.
+const TOLD: u64 = 1 << 16;
 
 impl From<advise::Error> for Failure {
     fn from(error: advise::Error) -> Self {
@@ -28,16 +34,40 @@ impl From<advise::Error> for Failure {
 }
 
 pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
-    let trace = Trace::open(&args.files)?;
+    let page = args.output.as_ref().map(|path| Output {
+        option: "-o",
+        path,
+        kind: OutputKind::Page(Page::Advice),
+    });
+    let inputs: Vec<_> =
+        args.files.iter().map(|path| Input { path, what: "which is read" }).collect();
+    outputs::check(page.as_slice(), &inputs)?;
+    let mut view = AdviseView::new();
+    let trace = Trace::open(&args.files, &mut |records| view.looked(records))?;
     let mut sizes = vec![args.chunk.0];
     sizes.extend(OTHER_CHUNKS.iter().filter(|size| **size != args.chunk.0));
     let mut analysis = Analysis::new(&sizes, trace.times_ns());
-    trace.each(|access| analysis.take(access))?;
-    let data = [Op::Read, Op::Write].map(|op| analysis.pattern().of(op).ios);
-    if data == [0, 0] {
-        return Err(advise::Error::Empty { paths: args.files.clone() }.into());
+    let (all, mut taken) = (trace.files().iter().map(|file| file.ios).sum(), 0);
+    trace.each(|access| {
+        analysis.take(access);
+        taken += 1;
+        if taken % TOLD == 0 {
+            view.taken(taken, all);
+        }
+    })?;
+    drop(view);
+    let count = |op| analysis.pattern().of(op).ios;
+    if [Op::Read, Op::Write].map(count) == [0, 0] {
+        let (paths, others) = (args.files.clone(), [Op::Flush, Op::Discard].map(count));
+        return Err(advise::Error::Empty { paths, others }.into());
     }
     let advice = Advice::of(&analysis);
+    if let Some(page) = page {
+        let words = words::page(&trace, &analysis, &advice);
+        let title = format!("{} – Fathom advice", words.what);
+        let body = advise::page(&words, &advice, &analysis, &args.price);
+        page.write(report::html::document(Page::Advice, &title, &body).as_bytes())?;
+    }
     if args.json {
         let document = document(args, &trace, &analysis, &advice);
         json(&serde_json::to_string_pretty(&document).map_err(Failure::data)?);
@@ -51,6 +81,12 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
 fn incomplete(trace: &Trace) -> ExitCode {
     let mut code = ExitCode::SUCCESS;
     let note = |text: String| say_line(Style::of_stderr().note("note:").and(text));
+    for path in trace.not_named() {
+        note(format!(
+            "{} lies beside, is of the same recording and was not named: its I/Os are missing",
+            path.display()
+        ));
+    }
     for file in trace.files() {
         let name = file.path.display();
         if file.cut {
@@ -99,6 +135,7 @@ fn document(args: &AdviseArgs, trace: &Trace, analysis: &Analysis, advice: &Advi
         "working_set": { "window_ns": window_ns, "windows": windows },
         "cache": cache,
         "prices": prices,
+        "not_named": trace.not_named().iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
         "vdo": advice.vdo,
         "not_known": words::not_known(trace, analysis, advice),
     })

@@ -79,7 +79,9 @@ fn data(args: &EstimateArgs) -> Result<ExitCode, Failure> {
     }
     if let Some(page) = page {
         let title = format!("{} – Fathom estimate", found.paths.join(", "));
-        page.write(report::html::document(&title, &estimate::page(&found)).as_bytes())?;
+        page.write(
+            report::html::document(Page::Estimate, &title, &estimate::page(&found)).as_bytes(),
+        )?;
     }
     let text = summary(&found);
     if args.json {

@@ -1,5 +1,6 @@
 //! Rendering of events: a live view on a terminal, plain lines elsewhere, JSON lines for programs.
 
+pub mod advise;
 pub mod age;
 pub mod estimate;
 mod load;

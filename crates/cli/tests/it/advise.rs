@@ -135,4 +135,43 @@ fn what_is_no_trace_is_refused_with_what_is_one() {
     }
     let said = expect(0, &["advise", &logs[0]]).out;
     assert!(said.contains("does not pay") && said.contains("Neither pays"), "{said}");
+    refused(2, &[&logs[0], &logs[0]], &["are the same", "name each file once"]);
+}
+
+#[test]
+fn a_page_has_the_curve_and_its_prices_and_replaces_no_trace() {
+    let dir = tempfile::tempdir().unwrap();
+    let trace = recorded(dir.path(), "mixed.trace", "randread=70,randwrite=30");
+    let page = dir.path().join("advice.html");
+    expect(0, &["advise", &trace, "--price", "ssd=0.1/GiB", "-o", text(&page)]);
+    let made = fs::read_to_string(&page).unwrap();
+    for phrase in
+        ["<svg class=\"wide\"", "holds nearly all", ">ssd<", "256 MiB", "Not known from this"]
+    {
+        assert!(made.contains(phrase), "{phrase}");
+    }
+    assert!(!made.contains("NaN") && !made.contains("<script"));
+    let before = fs::read(&trace).unwrap();
+    assert_eq!(expect(4, &["advise", &trace, "-o", &trace]).out, "");
+    assert_eq!(fs::read(&trace).unwrap(), before);
+}
+
+#[test]
+fn one_of_several_processors_is_read_and_the_others_are_missed() {
+    let dir = tempfile::tempdir().unwrap();
+    let record = |sector: u64| {
+        let words =
+            [0x6561_7407_u64 | 1 << 32, 5, sector, 4096 | 0x1_0001 << 32, 7 | (7 << 20) << 32, 0];
+        words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>()
+    };
+    let paths = [0, 1].map(|cpu| dir.path().join(format!("x.blktrace.{cpu}")));
+    paths.iter().zip([8, 800]).for_each(|(path, sector)| fs::write(path, record(sector)).unwrap());
+    let one = expect(0, &["advise", text(&paths[0])]);
+    assert!(
+        one.err.contains("x.blktrace.1 lies beside") && one.out.contains("1 I/Os"),
+        "{}",
+        one.err
+    );
+    let both = expect(0, &["advise", text(&paths[0]), text(&paths[1])]);
+    assert!(both.err.is_empty() && both.out.contains("2 I/Os"), "{}", both.err);
 }

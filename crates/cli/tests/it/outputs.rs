@@ -18,7 +18,8 @@ struct Writer {
     streams: bool,
 }
 
-const WRITERS: [Writer; 10] = [
+const WRITERS: [Writer; 11] = [
+    Writer { words: &["advise", "trace", "-o"], input: "trace", streams: true },
     Writer { words: &["estimate", "input", "--log"], input: "input", streams: true },
     Writer { words: &["estimate", "input", "-o"], input: "input", streams: true },
     Writer { words: &["estimate", "input", "--profile"], input: "input", streams: true },
@@ -63,6 +64,7 @@ fn workplace() -> tempfile::TempDir {
     let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let at = |name: &str| dir.path().join(name);
     fs::write(at("input"), vec![7; 1 << 20]).unwrap();
+    fs::write(at("trace"), "0, 5, 0, 4096, 8192, 0\n").unwrap();
     let run = "run vdo-vs-plain --simulate --repeat 1 --out result";
     let answer = fathom_in(dir.path(), &run.split_whitespace().collect::<Vec<_>>());
     assert_eq!(answer.code, Some(0), "{}", answer.err);

@@ -38,6 +38,8 @@ pub enum Page {
     Results,
     /// An estimate.
     Estimate,
+    /// Advice from a trace.
+    Advice,
 }
 
 impl Page {
@@ -49,6 +51,9 @@ impl Page {
             }
             Self::Estimate => {
                 "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"generator\" content=\"Fathom estimate\">"
+            }
+            Self::Advice => {
+                "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"generator\" content=\"Fathom advice\">"
             }
         }
     }
@@ -89,14 +94,15 @@ pub fn page(views: &[View]) -> String {
     markup.into_string()
 }
 
-/// The page of an estimate in the same dress: no script, nothing loaded. `body` is HTML that goes in as it is.
-pub fn document(title: &str, body: &str) -> String {
+/// A page of an estimate or of advice in the same dress: no script, nothing loaded. `body` is HTML that goes in as it is.
+pub fn document(kind: Page, title: &str, body: &str) -> String {
+    let generator = if kind == Page::Advice { "Fathom advice" } else { "Fathom estimate" };
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta name="generator" content="Fathom estimate";
+                meta name="generator" content=(generator);
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; img-src data:";
                 link rel="icon" href="data:,";

@@ -60,14 +60,7 @@ pub(super) fn text(args: &AdviseArgs, trace: &Trace, analysis: &Analysis, advice
 
 /// Lines about the trace itself.
 fn recorded(trace: &Trace, analysis: &Analysis) -> Text {
-    let (first, last) = trace.times_ns();
-    let files = trace.files();
-    let of = files.iter().find_map(|file| file.of.as_deref()).unwrap_or("one device");
-    let event = files.iter().find_map(|file| file.event);
-    let event = event.map_or_else(String::new, |event| format!(", each when it was {event}"));
-    let taken = files.iter().map(|file| file.ios).sum::<u64>();
-    let span = nanos(last.saturating_sub(first) as f64);
-    let mut text = Text::from(format!("{} I/Os to {of} in {span}{event}", grouped(taken)));
+    let mut text = Text::from(what(trace));
     let shown = Op::ALL.iter().filter(|op| analysis.pattern().of(**op).ios > 0);
     let row = |op: &Op| {
         let counts = analysis.pattern().of(*op);
@@ -114,6 +107,31 @@ fn working_set(analysis: &Analysis) -> Text {
     text
 }
 
+/// What the page says in words.
+pub(super) fn page(trace: &Trace, analysis: &Analysis, advice: &Advice) -> advise::Words {
+    let headline = match &advice.cache {
+        Some(cache) => format!("A cache: {}", verdict(cache)),
+        None => "No chunk was touched".into(),
+    };
+    let vdo = vdo(&advice.vdo, analysis).into_iter().enumerate();
+    let vdo = vdo.map(|(at, line)| if at == 0 { format!("It needs {line}") } else { line });
+    let not_known = not_known(trace, analysis, advice);
+    advise::Words { what: what(trace), headline, vdo: vdo.collect(), not_known }
+}
+
+/// What was recorded, of what, for how long.
+fn what(trace: &Trace) -> String {
+    let (first, last) = trace.times_ns();
+    let files = trace.files();
+    let of = files.iter().find_map(|file| file.of.as_deref()).unwrap_or("one device");
+    let event = files.iter().find_map(|file| file.event);
+    let event = event.map_or_else(String::new, |event| format!(", each when it was {event}"));
+    let taken = files.iter().map(|file| file.ios).sum::<u64>();
+    let span = nanos(last.saturating_sub(first) as f64);
+    let span = if first < last { format!(" in {span}") } else { String::new() };
+    format!("{} I/Os to {of}{span}{event}", grouped(taken))
+}
+
 fn curve(args: &AdviseArgs, cache: &CacheAdvice) -> Text {
     let chunk = bytes(cache.chunk_bytes as f64);
     let mut text = Text::from(format!(
@@ -143,10 +161,16 @@ fn verdict(cache: &CacheAdvice) -> String {
     let stop = bytes(cache.stops_paying_bytes);
     match cache.verdict {
         Verdict::Pays => format!(
-            "{stop} pay, and there it stops: they hit {there} of the {what}, one of any size {most}."
+            "{stop} pay, and there it stops: they hit {there} of the {what}, and from there no doubling brings {NEAR_POINTS} points more. One of any size hits {most}."
         ),
+        Verdict::EachDoubling => {
+            let [half, of] = [bytes(cache.half_bytes), percent(cache.most_percent / 2.0)];
+            format!(
+                "pays at many sizes, the price decides: {half} hit {of} of the {what}, and each doubling brings {NEAR_POINTS} points and more, up to {stop}, which hit {there}."
+            )
+        }
         Verdict::OnlyWhole => format!(
-            "pays when it holds nearly all that is touched: {stop} hit {there} of the {what}. What it hits grows with its size to the end; a small one pays in proportion, or not at all (the bars)."
+            "pays when it holds nearly all that is touched: {stop} hit {there} of the {what}. A smaller one hits in proportion to its size, or not at all (the bars)."
         ),
         Verdict::DoesNotPay => format!(
             "does not pay: one of any size hits {most} of the {what}, all others are the first of their chunk."
@@ -164,7 +188,7 @@ fn chunks(cache: &CacheAdvice) -> Text {
         .collect();
     let best = bytes(cache.best_chunk_bytes as f64);
     let mut text = Text::from(format!(
-        "  Chunks of {best} copy least of those that hit as much (within {NEAR_POINTS} points). With other chunks, where every miss brings in its chunk:"
+        "  Chunks of {best} copy least of those that hit as much (within {NEAR_POINTS} points). With other chunks, where a miss brings in its chunk, but for a write of all of it:"
     ));
     text.append(&table::table(&["chunk", cache.decided_by, "copied in"], &rows));
     text
@@ -175,12 +199,12 @@ fn vdo(vdo: &BlockMapAdvice, analysis: &Analysis) -> Vec<String> {
     let [logical, maps] = [vdo.logical_bytes, BlockMapAdvice::page_maps()].map(|n| bytes(n as f64));
     let pages = grouped(vdo.touched_pages.round() as u64);
     let mut lines = vec![format!(
-        "a logical size of {logical} or more; it looks into {pages} pages of the block map, which map {maps} each."
+        "a logical size of {logical} or more; its I/Os need {pages} pages of the block map, which map {maps} each."
     )];
     let [default, least] = [vdo.default_misses_percent, vdo.least_misses_percent].map(percent);
     lines.push(match vdo.cache_mib {
-        128 => format!("The block map cache that lvm gives, 128 MiB, is enough: it misses {default} of the looks, one of any size {least}."),
-        mib => format!("Its block map cache should be {mib} MiB (vdo_block_map_cache_size_mb={mib}): lvm's 128 MiB miss {default} of the looks, which costs a read and a write of a page each; one of any size misses {least}."),
+        128 => format!("The block map cache that lvm gives, 128 MiB, is enough: it misses {default} of the looks (one for each 4 KiB), one of any size {least}."),
+        mib => format!("Its block map cache should be {mib} MiB (vdo_block_map_cache_size_mb={mib}): lvm's 128 MiB miss {default} of the looks (one for each 4 KiB), which costs a read and a write of a page each; one of any size misses {least}."),
     });
     lines.push(format!("For all of the logical size it would be {} MiB.", vdo.whole_cache_mib));
     if analysis.pattern().of(Op::Write).ios == 0 {
@@ -223,9 +247,13 @@ pub(super) fn not_known(trace: &Trace, analysis: &Analysis, advice: &Advice) -> 
         let what = cache.decided_by;
         lines.push(format!("what a cache that was warm before would hit of the {firsts} of the {what} that are the first of their chunk here."));
         lines.push(match cache.sample_rate {
-            rate if rate < 1.0 => format!("the curve to the last hundredths of a point: of {} chunks in all one in {} was followed.", bytes(cache.chunk_bytes as f64), grouped((1.0 / rate).round() as u64)),
+            rate if rate < 1.0 => format!("the curve to the last hundredths of a point: of the chunks that are touched least, one in {} was followed.", grouped((1.0 / rate).round() as u64)),
             _ => "nothing more of this trace: all its chunks were followed.".into(),
         });
+    }
+    let missing = trace.not_named().len();
+    if missing > 0 {
+        lines.push(format!("what is in {missing} more files of this recording that lie beside."));
     }
     if trace.files().iter().any(|file| file.event.is_some()) {
         lines.push(

@@ -1,0 +1,56 @@
+//! Chunks that are followed though the sample has left them out: a filter, so that most others need no look into a table.
+
+/// Bits of the filter for each chunk.
+const BITS: usize = 16;
+
+/// Hashes that may be among those it was made of: none of these is missed.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Kept {
+    words: Vec<u64>,
+}
+
+impl Kept {
+    /// Creates one of these hashes.
+    pub(super) fn of(hashes: impl Iterator<Item = u64> + Clone) -> Self {
+        let count = hashes.clone().count();
+        if count == 0 {
+            return Self::default();
+        }
+        let mut kept = Self { words: vec![0; (count * BITS / 64).next_power_of_two()] };
+        for mixed in hashes {
+            let (word, bit) = kept.place(mixed);
+            kept.words[word] |= bit;
+        }
+        kept
+    }
+
+    /// The upper bits decide: the lowest ones decide on the sample.
+    fn place(&self, mixed: u64) -> (usize, u64) {
+        ((mixed >> 32) as usize & (self.words.len() - 1), 1 << (mixed >> 26 & 63))
+    }
+
+    /// Tells whether a hash may be among them.
+    #[inline]
+    pub(super) fn may_hold(&self, mixed: u64) -> bool {
+        if self.words.is_empty() {
+            return false;
+        }
+        let (word, bit) = self.place(mixed);
+        self.words.get(word).is_some_and(|word| word & bit != 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn none_is_missed_and_few_others_are_held() {
+        let mixed = |at: u64| super::super::hash(at);
+        let kept = Kept::of((0..1000).map(mixed));
+        assert!((0..1000).all(|at| kept.may_hold(mixed(at))));
+        let others = (1000..11_000).filter(|at| kept.may_hold(mixed(*at))).count();
+        assert!(others < 1500, "{others}");
+        assert!(!Kept::of(std::iter::empty()).may_hold(7));
+    }
+}
