@@ -120,7 +120,14 @@ fn where_nothing_that_was_asked_is_there_the_summary_says_so_and_does_not_end_wi
     for cell in set.cells.iter_mut().filter(|cell| cell.entry.variant == "plain") {
         (cell.entry.state, cell.record) = (results::model::CellState::Pending, None);
     }
-    set.manifest.plan.questions = Vec::new();
+    set.manifest.plan.questions = vec![results::model::AskedMetric {
+        metric: "hit_percent".into(),
+        stage: None,
+        operation: None,
+        layer: None,
+        threshold: 0.03,
+    }];
+    set.cells.iter_mut().filter_map(|c| c.record.as_mut()).for_each(|r| r.layers.clear());
     for stage in set.cells.iter_mut().filter_map(|c| c.record.as_mut()).flat_map(|r| &mut r.stages)
     {
         stage.layers.clear();
