@@ -263,7 +263,7 @@ fn a_stage_makes_a_file_system_old_and_its_record_has_both_ages() {
         }
         assert_eq!(record["leftovers"], serde_json::json!([]), "{kind}");
         let shown = fathom_in(folder.path(), &["show", kind, "--json"]);
-        assert_eq!(shown.out.contains("aged_read_percent"), kind != "ext4", "{}", shown.out);
+        assert!(shown.out.contains("aged_read_percent"), "{}", shown.out);
     }
 }
 

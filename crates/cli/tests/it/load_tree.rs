@@ -165,7 +165,7 @@ fn a_table_of_fs_drift_is_done_as_it_says_or_refused_with_its_line() {
     assert!(refused.err.contains("line 2 of the table"), "{}", refused.err);
     let missing = load(folder.path(), &["--ops", "@none.csv"]);
     assert!(missing.code == Some(2) && missing.err.contains("No such file"), "{}", missing.err);
-    let stage = "[[stage]]\ndo = \"tree\"\nname = \"t\"\nops = \"@../table.csv\"\nfiles = 100\n\
+    let stage = "[[stage]]\ndo = \"tree\"\nname = \"t\"\nmeasure = true\nops = \"@../table.csv\"\nfiles = 100\n\
                  file_size = \"4k\"\nios = 100\n";
     let experiment = format!(
         "name = \"t\"\nabout = \"\"\nrepeat = 1\n[devices.data]\nsize = \"512M\"\n\

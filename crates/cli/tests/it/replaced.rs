@@ -222,8 +222,7 @@ fn nothing_is_written_into_what_is_mounted_over_the_file_system() {
 fn an_ageing_writes_nothing_into_what_is_mounted_over_its_directory() {
     let name = "an_ageing_writes_nothing_into_what_is_mounted_over_its_directory";
     let Some(scene) = Scene::new(name) else { return };
-    let stage =
-        "[[stage]]\ndo = \"age\"\nname = \"age\"\nfiles = 60\nrounds = 200\nfill = \"90%\"\n";
+    let stage = "[[stage]]\ndo = \"age\"\nname = \"age\"\nmeasure = true\nfiles = 60\nrounds = 200\nfill = \"90%\"\n";
     let (answer, at) = std::thread::scope(|threads| {
         let cover = |at: &str| {
             let over = format!("{at}/age");
