@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod across;
+pub mod bisected;
 pub mod counters;
 pub mod csv;
 mod drawing;

@@ -3,6 +3,7 @@
 //! Tables, verdicts, stacks and charts are HTML and SVG made here, so the page is complete without JavaScript and in print. A small script
 //! adds what a hand wants: a cursor that reads values off, a part of a chart over its whole width, lines that hide.
 
+mod bisected;
 mod cells;
 mod charts;
 mod compared;
@@ -23,6 +24,7 @@ mod states;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use crate::bisected::Bisected;
 use crate::view::View;
 
 const STYLE: &str = include_str!("style.css");
@@ -61,9 +63,15 @@ impl Page {
 
 /// The whole page for one or more results, in the order given.
 pub fn page(views: &[View]) -> String {
-    let title = match views {
-        [one] => format!("{} – Fathom", one.experiment),
-        many => format!("{} results – Fathom", many.len()),
+    with_bisections(&[], views)
+}
+
+/// The same below the lists that the results are steps of.
+pub fn with_bisections(bisections: &[Bisected], views: &[View]) -> String {
+    let title = match (bisections, views) {
+        ([one, ..], _) => format!("{}: {} – Fathom", one.experiment, one.outcome),
+        (_, [one]) => format!("{} – Fathom", one.experiment),
+        (_, many) => format!("{} results – Fathom", many.len()),
     };
     let markup = html! {
         (DOCTYPE)
@@ -78,6 +86,7 @@ pub fn page(views: &[View]) -> String {
                 style { (PreEscaped(STYLE)) }
             }
             body {
+                @for one in bisections { (bisected::bisected(one)) }
                 @if views.len() > 1 { (overview::overview(views)) }
                 main {
                     @for (index, view) in views.iter().enumerate() {

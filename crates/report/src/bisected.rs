@@ -1,0 +1,61 @@
+//! A bisection as its page shows it: the list with every measurement.
+
+use stats::bisect::{Pair, Reading};
+use units::Unit;
+
+/// A bisection.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bisected {
+    /// The experiment's name.
+    pub experiment: String,
+    /// The outcome in a sentence.
+    pub outcome: String,
+    /// The figure, by its label.
+    pub figure: String,
+    /// The unit of its values.
+    pub unit: Unit,
+    /// Tells that no figure is real.
+    pub simulated: bool,
+    /// The ratio to the good one beyond which a candidate is bad; `None` until the ends are known to differ.
+    pub border: Option<f64>,
+    /// All of the list, in the order of the file.
+    pub rungs: Vec<BisectedRung>,
+    /// What else is to be said, each in a sentence.
+    pub notes: Vec<String>,
+}
+
+/// One of the list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BisectedRung {
+    /// Its name.
+    pub name: String,
+    /// What it is: an end, or what was hunted.
+    pub role: Option<&'static str>,
+    /// Tells whether it, or one of several, is what was hunted.
+    pub named: bool,
+    /// What was measured of it beside the good end; `None` where nothing was.
+    pub measured: Option<BisectedStep>,
+}
+
+/// What was measured of one of the list.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BisectedStep {
+    /// How many measurements began before this one, and 1.
+    pub place: usize,
+    /// What its pairs say.
+    pub reading: Reading,
+    /// That in a word.
+    pub word: &'static str,
+    /// All pairs, in order: the good end's value first.
+    pub pairs: Vec<Pair>,
+    /// Names of its results.
+    pub results: Vec<String>,
+}
+
+impl BisectedStep {
+    /// The ratios of all pairs that have one.
+    pub fn ratios(&self) -> impl Iterator<Item = f64> {
+        let ratio = |(good, other): &(f64, f64)| other / good;
+        self.pairs.iter().flatten().map(ratio).filter(|ratio| ratio.is_finite() && *ratio > 0.0)
+    }
+}
