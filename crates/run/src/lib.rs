@@ -60,7 +60,7 @@ pub use mission::{Cells, KeptStack, Mission, NoVariant};
 pub use one_load::OneLoad;
 pub use outcome::RunOutcome;
 pub use quiet::QuietMachine;
-pub use resume::{Earlier, ResumeError};
+pub use resume::{Earlier, ResumeError, other_machine};
 pub use source::{ExperimentSource, SourceError};
 pub use start::Start;
 pub use suspended::{CutLoss, SuspendedCell};

@@ -1,10 +1,11 @@
 //! A run that goes on where an earlier one stopped: whether what is there and what is planned are one experiment.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use experiment::Plan;
 use host::{RunLock, RunLockError};
-use results::model::{Accelerator, CellState, DeviceFacts, Manifest, StopReason};
+use results::model::{Accelerator, CellState, DeviceFacts, MachineFacts, Manifest, StopReason};
 use results::sink::{DirSink, SinkError};
 use results::{CellData, ReadError, ResultSet, Seal};
 use sys::identity::Identity;
@@ -147,11 +148,8 @@ impl Earlier {
         self.same("the scale", scale(&old.scale), scale(&plan.facts.scale))?;
         self.same("the list of variants", variants(old), variants(&plan.facts))?;
         self.same("the place", place(manifest), place_of(start))?;
-        for (key, what) in [("cpu", "the CPU"), ("kernel", "the kernel")] {
-            let fact = |facts: &results::model::MachineFacts| {
-                facts.0.get(key).cloned().unwrap_or_else(|| "unknown".into())
-            };
-            self.same(what, fact(&manifest.host), fact(&start.host))?;
+        for (key, what) in MACHINE {
+            self.same(what, fact(&manifest.host, key), fact(&start.host, key))?;
         }
         self.same_devices(start)?;
         // Read back, as the manifest was: numbers may lose a last digit on the way.
@@ -170,23 +168,10 @@ impl Earlier {
 
     /// Refuses devices that are not those that the run began on.
     fn same_devices(&self, start: &Start) -> Result<(), ResumeError> {
-        for (role, was) in &self.set.manifest.devices {
-            let Some((known, now)) = identity(was).zip(start.devices.get(role)) else { continue };
-            let why = match identity(now) {
-                Some(found) if was.bytes == now.bytes => known.difference(&found),
-                found => {
-                    let found =
-                        found.map_or_else(|| "something".to_owned(), |found| found.to_string());
-                    let [was, now] = [was.bytes, now.bytes].map(|bytes| format!("{bytes} bytes"));
-                    Some(format!("it was {known} with {was}, and is {found} with {now}"))
-                }
-            };
-            if let Some(why) = why {
-                let (dir, role) = (self.set.path.clone(), role.clone());
-                return Err(ResumeError::Device { dir, role, why });
-            }
+        match other_device(&self.set.manifest.devices, &start.devices) {
+            None => Ok(()),
+            Some((role, why)) => Err(ResumeError::Device { dir: self.set.path.clone(), role, why }),
         }
-        Ok(())
     }
 
     /// The roles of which the result does not say on what the run began: that it goes on with the same cannot be told.
@@ -211,6 +196,48 @@ impl Earlier {
         let kept = self.kept();
         (self.sink, self.lock, self.set.manifest, kept)
     }
+}
+
+/// Facts of the machine that are the same in what is compared: the key of the fact, and what it is called.
+const MACHINE: [(&str, &str); 2] = [("cpu", "the CPU"), ("kernel", "the kernel")];
+
+fn fact(facts: &MachineFacts, key: &str) -> String {
+    facts.0.get(key).cloned().unwrap_or_else(|| "unknown".into())
+}
+
+/// Returns what is another in `later` than in `first`, in words: the place, the machine that fathom was started on, or a device. `None` where
+/// all of it is the same, as far as both say it.
+pub fn other_machine(first: &Manifest, later: &Manifest) -> Option<String> {
+    let differs = |what: &str, was: String, is: String| {
+        (was != is).then(|| format!("{what} was '{was}' and is '{is}'"))
+    };
+    let of =
+        |(key, what): (&str, &str)| differs(what, fact(&first.host, key), fact(&later.host, key));
+    differs("the place", place(first), place(later))
+        .or_else(|| MACHINE.into_iter().find_map(of))
+        .or_else(|| {
+            let (role, why) = other_device(&first.devices, &later.devices)?;
+            Some(format!("device '{role}' is another one: {why}"))
+        })
+}
+
+/// The first role whose device is not the one that it was, and why.
+fn other_device(
+    before: &BTreeMap<String, DeviceFacts>,
+    now: &BTreeMap<String, DeviceFacts>,
+) -> Option<(String, String)> {
+    before.iter().find_map(|(role, was)| {
+        let (known, now) = identity(was).zip(now.get(role))?;
+        let why = match identity(now) {
+            Some(found) if was.bytes == now.bytes => known.difference(&found),
+            found => {
+                let found = found.map_or_else(|| "something".to_owned(), |found| found.to_string());
+                let [was, now] = [was.bytes, now.bytes].map(|bytes| format!("{bytes} bytes"));
+                Some(format!("it was {known} with {was}, and is {found} with {now}"))
+            }
+        };
+        Some((role.clone(), why?))
+    })
 }
 
 /// Returns the identity of a device as a result keeps it; `None` where another version kept it otherwise.
