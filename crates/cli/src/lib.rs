@@ -49,7 +49,9 @@ pub fn finish(done: Result<Result<ExitCode, Failure>, clap::Error>) -> ExitCode 
 }
 
 fn execute(cli: &Cli) -> Result<ExitCode, Failure> {
-    log::begin(cli.log.as_deref())?;
+    if let Err(failure) = log::begin(cli.log.as_deref()) {
+        return Ok(commands::bisect::code_before(&cli.command, failure.report()));
+    }
     let done = command(&cli.command);
     match &done {
         Ok(code) => tracing::info!(?code, "ended"),

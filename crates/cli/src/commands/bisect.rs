@@ -1,8 +1,9 @@
 //! `fathom bisect`: which variant or kernel of a list made a figure worse, or mended it.
 
+mod kept;
 mod list;
 mod measure;
-mod said;
+pub mod said;
 mod state;
 mod step;
 
@@ -11,15 +12,15 @@ use std::process::ExitCode;
 
 use experiment::Plan;
 use run::ExperimentSource;
-use stats::bisect::{Beside, Bisection, Next, Outcome, Pair};
+use stats::bisect::{Beside, Bisection, Next, Outcome};
 use sys::interrupt::{Interrupt, Level};
 use units::{Nanos, Percent};
 
-use crate::args::{BisectArgs, BisectListArgs};
+use crate::args::{BisectArgs, BisectListArgs, Command};
 use crate::failure::Failure;
 use crate::terminal::{answer, json, say, say_text};
 use measure::{Bench, default_out, rules};
-use state::{Asked, Part, State};
+use state::{Asked, State};
 
 /// The share by which the ends differ at least, unless told otherwise.
 const THRESHOLD: f64 = 0.03;
@@ -38,8 +39,15 @@ pub fn run(args: &BisectArgs) -> Result<ExitCode, Failure> {
 /// The exit code of a command line that is wrong: `git bisect run` takes 2 of a step for a bad candidate.
 pub fn code_of(error: &clap::Error, code: ExitCode) -> ExitCode {
     let words = crate::args::words();
-    let step = words.windows(2).any(|two| two[0] == "bisect" && two[1] == "step");
+    let mut behind = words.iter().skip_while(|word| *word != "bisect");
+    let step = behind.any(|word| word == "step");
     if step && error.use_stderr() { ExitCode::from(step::STOP) } else { code }
+}
+
+/// The exit code of what went wrong before the command began, for the same reason.
+pub fn code_before(command: &Command, code: ExitCode) -> ExitCode {
+    let step = matches!(command, Command::Bisect(args) if matches!(**args, BisectArgs::Step(_)));
+    if step { ExitCode::from(step::STOP) } else { code }
 }
 
 /// Measures until the list is decided, or somebody wishes to stop.
@@ -60,8 +68,7 @@ fn hunt(args: &BisectListArgs) -> Result<ExitCode, Failure> {
         let other = state.other(beside);
         let measured = bench.measure(other, pairs, &folder, &out)?;
         let Some(measured) = measured else { break None };
-        add(&mut state, &bench, (beside, folder, pairs), &measured)?;
-        state.write(&out)?;
+        kept::add(&mut state, (beside, folder, pairs), &measured)?;
         say(&said::read(&state, beside));
     };
     let unmoved = said::unmoved(&state, &out);
@@ -98,6 +105,7 @@ fn begin(args: &BisectListArgs) -> Result<(Bench, State, PathBuf), Failure> {
     let asked = Asked {
         experiment: bench.source.text.clone(),
         measured: bench.place().to_owned(),
+        options: bench.options(),
         scale: figure.scale.clone(),
         figure: bench.asked.clone(),
         candidates,
@@ -105,14 +113,10 @@ fn begin(args: &BisectListArgs) -> Result<(Bench, State, PathBuf), Failure> {
         rules: rules(figure, args.threshold.map_or(THRESHOLD, Percent::fraction)),
     };
     let out = args.out.clone().unwrap_or_else(|| default_out(&bench.facts().experiment));
-    let state = match State::open(&out, &asked, figure.seed)? {
-        Some(state) => state,
-        None => {
-            let bisection = Bisection::new(asked.candidates.len(), asked.fixed, asked.rules);
-            let seed = figure.seed.unwrap_or_else(run::fresh_seed).0;
-            State { fathom_bisection: state::SCHEMA, asked, seed, bisection, parts: Vec::new() }
-        }
-    };
+    let earlier = State::open(&out, &asked, figure.seed)?;
+    let (goes_on, seed) = (earlier.is_some(), figure.seed.unwrap_or_else(run::fresh_seed).0);
+    let mut state = earlier.unwrap_or_else(|| State::new(asked, seed));
+    kept::replay(&mut state, &out)?;
     bench.seed = units::Seed(state.seed);
     let pair = bench.plan_beside(state.other(Beside::BadEnd), 1)?;
     plan_said(&state, &pair, &out);
@@ -120,6 +124,9 @@ fn begin(args: &BisectListArgs) -> Result<(Bench, State, PathBuf), Failure> {
         let message = format!("--out {} cannot be made: {error}", out.display());
         Failure::usage(message).with_help("name a directory that can be written")
     })?;
+    if !goes_on {
+        state.write(&out)?;
+    }
     Ok((bench, state, out))
 }
 
@@ -142,17 +149,4 @@ fn plan_said(state: &State, pair: &Plan, out: &Path) {
     if !state.parts.is_empty() {
         say(&format!("{} results of an earlier call are kept", state.parts.len()));
     }
-}
-
-/// Adds the pairs of a result to what is known.
-fn add(
-    state: &mut State,
-    bench: &Bench,
-    (beside, folder, repeats): (Beside, String, u32),
-    measured: &measure::Measured,
-) -> Result<(), Failure> {
-    let pairs: Vec<Pair> = bench.pairs(measured, repeats)?;
-    state.bisection.add(beside, pairs);
-    state.parts.push(Part { beside, folder, repeats });
-    Ok(())
 }

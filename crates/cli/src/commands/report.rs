@@ -85,7 +85,10 @@ pub fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     outputs::check(&[output], &inputs)?;
     let paths: Vec<PathBuf> = args.results.iter().flat_map(|path| results_in(path)).collect();
     let views = paths.iter().map(|path| view_of(path)).collect::<Result<Vec<_>, _>>()?;
-    let page = report::html::page(&views);
+    let lists =
+        args.results.iter().filter_map(|path| super::bisect::said::page_of(path).transpose());
+    let lists = lists.collect::<Result<Vec<_>, _>>()?;
+    let page = report::html::with_bisections(&lists, &views);
     output.write(page.as_bytes())?;
     let size = units::Bytes(page.len() as u64);
     say(&format!("{} written ({size}); it opens in any browser, offline", args.output.display()));

@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::program::{Answer, command, expect, fathom_in, fresh, text};
+use crate::loop_device::loop_device;
+use crate::program::{Answer, command, expect, fathom_in, fresh, skip, text};
 
 /// An experiment of `n` variants, v1 to vn, of which those from `first` on have a slower stack.
 fn list(dir: &Path, n: usize, slow: impl Fn(usize) -> bool) -> PathBuf {
@@ -172,6 +173,14 @@ fn what_cannot_be_bisected_is_refused_with_a_remedy_before_anything_runs() {
         }
         assert!(!dir.path().join("nowhere").exists(), "{args:?}");
     }
+    // A figure of two operations: which is meant is asked before anything is measured.
+    let one = std::fs::read_to_string(file).unwrap();
+    let two = one.replace("randwrite = 100", "randwrite = 50, randread = 50");
+    std::fs::write(file, two).unwrap();
+    let answer = fathom_in(dir.path(), &iops(&ENDS));
+    assert_eq!(answer.code, Some(2), "{}", answer.err);
+    assert!(answer.err.contains("of several: randread of w, randwrite of w"), "{}", answer.err);
+    std::fs::write(file, one).unwrap();
     // A directory of something else stays as it is.
     std::fs::create_dir(dir.path().join("other")).unwrap();
     std::fs::write(dir.path().join("other/notes"), "mine").unwrap();
@@ -208,4 +217,189 @@ fn a_step_answers_git_with_its_exit_code_and_no_error_is_taken_for_a_bad_commit(
     code(step("v2", &[]), 128);
     code(step("v2", &["--worse-by", "15%", "--out"]), 128);
     assert_eq!(fathom_in(dir.path(), &["bisect", "step", "--help"]).code, Some(0));
+    code(step("v2", &["--worse-by", "15%", "--log", "no/such/place"]), 128);
+    code(fathom_in(dir.path(), &["bisect", "--log", "log", "step", file]), 128);
+    // The good one has no such figure above zero: that is no word on the candidate.
+    let known = ["bisect", "step", file, "--simulate", "--good", "v1", "--candidate", "v4"];
+    let errors = ["--worse-by", "15%", "--metric", "errors", "--out", "steps"];
+    let errors = code(fathom_in(dir.path(), &[&known[..], &errors].concat()), 128);
+    assert!(errors.err.contains("is not the candidate"), "{}", errors.err);
+}
+
+#[test]
+fn only_results_of_the_steps_are_believed_and_nothing_else_in_the_directory() {
+    let (dir, out) = fresh();
+    let file = list(dir.path(), 8, |at| at >= 6);
+    let args = hunt(&file, &out, &ENDS);
+    expect(0, &args);
+    let known = out.join("bisect.json");
+    let text = std::fs::read_to_string(&known).unwrap();
+    assert!(!text.contains("pairs"), "what follows from the results is not kept twice: {text}");
+    let (v4, v6, aside) = (out.join("03-v4-1"), out.join("04-v6-1"), out.join("aside"));
+    let rename = |from: &Path, to: &Path| std::fs::rename(from, to).unwrap();
+    let refused = |code: i32, phrase: &str| {
+        let answer = fathom_in(dir.path(), &args);
+        assert_eq!(answer.code, Some(code), "{phrase}: {}", answer.err);
+        assert!(answer.err.contains(phrase) && answer.err.contains("help:"), "{}", answer.err);
+    };
+    // A good candidate's result in the place of a bad one's.
+    rename(&v4, &aside);
+    rename(&v6, &v4);
+    rename(&aside, &v6);
+    refused(5, "03-v4-1 is no result of this step");
+    // What is missing is measured again, and says the same as before.
+    std::fs::remove_dir_all(&v4).unwrap();
+    std::fs::remove_dir_all(&v6).unwrap();
+    let again = expect(0, &args);
+    assert!(again.out.contains("v6 is the first that is bad"), "{}", again.out);
+    assert!(again.err.contains("2 results of an earlier call are kept"), "{}", again.err);
+    // A result that was changed.
+    let row = std::fs::read_dir(v4.join("cells")).unwrap().flatten().next().unwrap().path();
+    let row = row.join("cell.json");
+    let before = std::fs::read_to_string(&row).unwrap();
+    std::fs::write(&row, format!("{before} ")).unwrap();
+    refused(5, "is not as its run left it");
+    std::fs::write(&row, before).unwrap();
+    for (was, is, phrase) in [
+        ("\"fathom_bisection\":1", "\"fathom_bisection\":2", "version 2"),
+        ("\"most\":27", "\"most\":0", "none that can be asked for"),
+        ("\"threshold\":0.03", "\"threshold\":1e999", "holds no bisection"),
+        ("\"seed\":7", "\"seed\":8", "another seed"),
+    ] {
+        assert!(text.contains(was), "{was}: {text}");
+        std::fs::write(&known, text.replace(was, is)).unwrap();
+        let answer = fathom_in(dir.path(), &args);
+        assert!(matches!(answer.code, Some(2 | 5)), "{}", answer.err);
+        assert!(answer.err.contains(phrase), "{phrase}: {}", answer.err);
+    }
+    // Another machine.
+    std::fs::write(&known, &text).unwrap();
+    let other = fathom_in(dir.path(), &[&args[..], &["--cpus", "2"]].concat());
+    assert_eq!(other.code, Some(2), "{}", other.err);
+    assert!(other.err.contains("a bisection of another machine"), "{}", other.err);
+    // What would be waited for.
+    std::fs::remove_file(&known).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&known).status().unwrap().success());
+    refused(2, "a FIFO");
+}
+
+#[test]
+fn the_page_of_a_bisection_has_the_list_with_every_pair() {
+    let (dir, out) = fresh();
+    let file = list(dir.path(), 4, |at| at >= 3);
+    expect(0, &hunt(&file, &out, &["--good", "v1", "--bad", "v4"]));
+    let page = dir.path().join("page.html");
+    expect(0, &["report", text(&out), "-o", text(&page)]);
+    let page = std::fs::read_to_string(page).unwrap();
+    for said in [
+        "v3 is the first that is bad",
+        "the border is dashed",
+        "Every pair in figures",
+        "02-itself-1",
+    ] {
+        assert!(page.contains(said), "{said}");
+    }
+    let (head, _) = page.split_once("<main>").unwrap();
+    let dots: usize = head
+        .split("class=\"dots\" style=\"stroke-width:7;opacity:.65\" d=\"")
+        .skip(1)
+        .map(|rest| rest.split('"').next().unwrap().matches('M').count())
+        .sum();
+    assert_eq!(dots, 5 * 4, "the ends, the good end beside itself, v2 and v3");
+    // One that has only begun has a page, too.
+    for gone in ["03-v2-1", "04-v3-1"] {
+        std::fs::remove_dir_all(out.join(gone)).unwrap();
+    }
+    let page = dir.path().join("begun.html");
+    expect(0, &["report", text(&out), "-o", text(&page)]);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("stopped before it was decided") && page.contains("not measured"));
+}
+
+#[test]
+fn git_names_the_slow_commit_among_sixteen_and_stops_where_something_else_is_wrong() {
+    let dir = tempfile::tempdir().unwrap();
+    let git = |args: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command.args(["-c", "user.name=n", "-c", "user.email=n@n"]).args(args);
+        command.current_dir(dir.path()).env("GIT_CONFIG_GLOBAL", "/dev/null").output()
+    };
+    if git(&["init", "-q"]).is_err() {
+        let name =
+            "git_names_the_slow_commit_among_sixteen_and_stops_where_something_else_is_wrong";
+        return skip(name, "there is no git");
+    }
+    for at in 1..=16 {
+        list(dir.path(), 2, |variant| variant == 2 && at >= 11);
+        std::fs::write(dir.path().join("number"), at.to_string()).unwrap();
+        git(&["add", "-A"]).unwrap();
+        let name = format!("c{at}");
+        assert!(git(&["commit", "-qm", &name]).unwrap().status.success());
+        git(&["tag", &name]).unwrap();
+    }
+    let fathom = command(&[]).get_program().to_str().unwrap().to_owned();
+    let bisect = |more: &str| {
+        git(&["bisect", "reset"]).unwrap();
+        for args in [&["bisect", "start"][..], &["bisect", "bad", "c16"], &["bisect", "good", "c1"]]
+        {
+            assert!(git(args).unwrap().status.success(), "{args:?}");
+        }
+        let step = format!(
+            "test $(cat number) = 9 && exit 125; {fathom} bisect step list.toml --simulate --metric iops --good v1 \
+             --candidate v2 --worse-by 15% --out ../steps-$$ {more}; code=$?; rm -rf ../steps-$$; exit $code"
+        );
+        let output = git(&["bisect", "run", "sh", "-c", &step]).unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        (output.status.success(), String::from_utf8_lossy(&said).into_owned())
+    };
+    let (ended, said) = bisect("");
+    let named = git(&["rev-parse", "c11"]).unwrap().stdout;
+    let named = format!("{} is the first bad commit", String::from_utf8_lossy(&named).trim());
+    assert!(ended && said.contains(&named), "{said}");
+    // A log that cannot be written is no word on a commit.
+    for more in ["--log /nowhere/at/all", "--stage no_such", "--no-such-option"] {
+        let (ended, said) = bisect(more);
+        assert!(!ended && !said.contains("is the first bad commit"), "{more}: {said}");
+    }
+}
+
+/// A real list: a journal of data, which writes each block twice, in the variants for which `slow` holds.
+fn journals(dir: &Path, slow: impl Fn(usize) -> bool) -> PathBuf {
+    let mut file = String::from(
+        "name = \"journal\"\nabout = \"which writes twice\"\n[devices.data]\nsize = \"64M\"\n\
+         [[stack]]\nlayer = \"ext4\"\non = \"data\"\n[[stage]]\ndo = \"layout\"\nname = \"files\"\nsize = \"8M\"\n\
+         [[stage]]\ndo = \"load\"\nname = \"w\"\nmeasure = true\nfiles = \"files\"\ndirect = false\n\
+         ops = { randwrite = 100 }\nblock_size = \"64k\"\npattern = \"permutation\"\npasses = 1\n",
+    );
+    for at in 1..=3 {
+        file += &format!("[[variant]]\nname = \"v{at}\"\n");
+        if slow(at) {
+            file += "set.\"ext4.mount_options\" = \"data=journal\"\n";
+        }
+    }
+    let path = dir.join("journal.toml");
+    std::fs::write(&path, file).unwrap();
+    path
+}
+
+#[test]
+fn a_real_list_on_a_device_names_the_first_that_writes_twice_and_the_mend() {
+    let name = "a_real_list_on_a_device_names_the_first_that_writes_twice_and_the_mend";
+    let made = loop_device(96 << 20).filter(|_| Path::new("/sbin/mkfs.ext4").exists());
+    let Some(disk) = made else {
+        return skip(name, "no loop device can be made here, which needs root, or no ext4");
+    };
+    let device = format!("data={}", disk.path);
+    let hunt = |file: &Path, out: &Path, more: &[&str]| {
+        let known = ["bisect", text(file), "--metric", "device_written_bytes"];
+        let place = ["--destroy-data", &device, "--repeat", "5", "--out", text(out)];
+        expect(0, &[&known[..], &place, more].concat())
+    };
+    let (dir, out) = fresh();
+    let answer = hunt(&journals(dir.path(), |at| at >= 2), &out, &["--good", "v1", "--bad", "v3"]);
+    assert!(answer.out.contains("v2 is the first that is bad"), "{}", answer.out);
+    let (dir, out) = fresh();
+    let file = journals(dir.path(), |at| at < 3);
+    let answer = hunt(&file, &out, &["--good", "v3", "--bad", "v1", "--fixed"]);
+    assert!(answer.out.contains("v3 is the first that is good again"), "{}", answer.out);
 }

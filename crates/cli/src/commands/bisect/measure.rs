@@ -1,15 +1,17 @@
 //! The pairs of a step: a normal result of two variants, in the lab, on devices or simulated.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use analysis::{Analysis, Scope, analyse};
 use experiment::{Plan, Repeat, Trial};
-use results::model::{AskedMetric, CellState, PlanFacts};
+use results::ResultSet;
+use results::model::{AskedMetric, PlanFacts};
 use run::{Earlier, ExperimentSource, FULL, LAB, RunOutcome, RunRequest};
-use stats::bisect::{Pair, Rules};
+use stats::bisect::Rules;
 use units::{Better, Seed};
 
-use crate::args::{BisectFigureArgs, Common, Gates, HostArgs, LabRunArgs, RunArgs};
+use super::kept::{Found, found};
+use crate::args::{BisectFigureArgs, Common, Gates, GuestArgs, HostArgs, LabRunArgs, RunArgs};
 use crate::choices::say_notes;
 use crate::commands::{lab, run as local};
 use crate::failure::Failure;
@@ -31,12 +33,6 @@ pub struct Bench {
     /// Name of the good end.
     pub good: String,
     pub seed: Seed,
-}
-
-/// A result, with the names of its two variants.
-pub struct Measured {
-    analysis: Analysis,
-    names: [String; 2],
 }
 
 /// How steps are judged by this figure.
@@ -69,8 +65,9 @@ impl Bench {
         }
         let mut paper = plan(&source)?;
         let source = with_question(source, figure, &paper);
-        // What is wrong with the figure is told as of a question of the file.
-        plan(&source)?;
+        // What is wrong with the figure is told as of a question of the file, which it is not.
+        let name = format!("{} with --metric, --stage, --operation, --layer", source.name);
+        plan(&ExperimentSource { name, text: source.text.clone() })?;
         if lab {
             say_notes(figure.scale.as_deref(), &paper);
         } else {
@@ -78,6 +75,7 @@ impl Bench {
         }
         let BisectFigureArgs { metric, stage, operation, layer, .. } = figure.clone();
         let asked = AskedMetric { metric, stage, operation, layer, threshold: 0.0 };
+        of_one(&paper.facts, &asked)?;
         let (figure, good, seed) = (figure.clone(), String::new(), paper.seed);
         Ok(Self { figure, lab, allowed, paper, source, asked, good, seed })
     }
@@ -94,6 +92,23 @@ impl Bench {
             (_, true) => "simulated",
             _ => "devices",
         }
+    }
+
+    /// Options that say on what it is measured, each as it was given.
+    pub fn options(&self) -> Vec<String> {
+        let host = &self.figure.host;
+        let role = |(role, path): &(String, PathBuf)| format!("{role}={}", path.display());
+        let mut options: Vec<String> =
+            host.device.iter().chain(&host.destroy_data).map(role).collect();
+        options.sort();
+        let GuestArgs { memory, cpus, plain_command_line, tcg, qemu, mirror: _ } =
+            &self.figure.machine;
+        options.extend(memory.map(|memory| format!("memory {memory}")));
+        options.extend(cpus.map(|cpus| format!("cpus {cpus}")));
+        options.extend(qemu.as_ref().map(|suite| format!("qemu {suite}")));
+        options.extend(plain_command_line.then(|| "plain command line".to_owned()));
+        options.extend(tcg.then(|| "tcg".to_owned()));
+        options
     }
 
     /// The name of what is beside the good end.
@@ -138,20 +153,16 @@ impl Bench {
         repeats: u32,
         folder: &str,
         out: &Path,
-    ) -> Result<Option<Measured>, Failure> {
+    ) -> Result<Option<ResultSet>, Failure> {
         let dir = out.join(folder);
-        let names = [self.good.clone(), self.beside(other)];
         let begun = match found(&dir)? {
-            Found::Ended(set) => {
-                if set.experiment_toml.as_deref() != Some(self.source.text.as_str()) {
-                    let message = format!("{} is a result of another experiment", dir.display());
-                    return Err(Failure::usage(message)
-                        .with_help("name another directory with --out, or remove that result"));
-                }
-                return Ok(Some(Measured { analysis: analyse(&set), names }));
-            }
+            Found::Ended(set) => return Ok(Some(*set)),
             Found::Begun => true,
-            Found::Nothing => false,
+            Found::Nothing => {
+                // The run makes it itself.
+                let _ = std::fs::remove_dir(&dir);
+                false
+            }
         };
         let earlier = begun.then(|| Earlier::open(&dir)).transpose()?;
         let asked = self.request(other, repeats, self.seed.derive(folder));
@@ -168,10 +179,7 @@ impl Bench {
                     dir.display()
                 )))
             }
-            RunOutcome::Complete | RunOutcome::Incomplete => {
-                let analysis = analyse(&results::open(&dir)?);
-                Ok(Some(Measured { analysis, names }))
-            }
+            RunOutcome::Complete | RunOutcome::Incomplete => Ok(Some(results::open(&dir)?)),
         }
     }
 
@@ -218,27 +226,30 @@ impl Bench {
         paper.on_own_devices();
         Ok(local::execute(&args, &self.source, (asked, paper), earlier)?.0)
     }
+}
 
-    /// The pairs of a result, in the figure that was asked for.
-    pub fn pairs(&self, measured: &Measured, repeats: u32) -> Result<Vec<Pair>, Failure> {
-        let Measured { analysis, names: [good, other] } = measured;
-        let names = [good.as_str(), other.as_str()];
-        let scopes = analysis::scopes(analysis, names, &self.asked);
-        let mut scopes = scopes.iter();
-        match (scopes.next(), scopes.next()) {
-            (None, _) => Ok(vec![None; repeats as usize]),
-            (Some(scope), None) => {
-                Ok(analysis::beside(analysis, names, (scope, &self.asked.metric), repeats))
-            }
-            (Some(one), Some(other)) => {
-                let all: Vec<String> =
-                    [one, other].into_iter().chain(scopes).map(Scope::name).collect();
-                let message = format!("{} is of several: {}", self.asked.metric, all.join(", "));
-                Err(Failure::usage(message)
-                    .with_help("name the one that is meant with --stage, --operation or --layer"))
-            }
-        }
+/// Refuses a figure of loads that several operations or stages have, before any of it is measured.
+fn of_one(facts: &PlanFacts, asked: &AskedMetric) -> Result<(), Failure> {
+    if !layers::measured(&asked.metric).loads || asked.layer.is_some() {
+        return Ok(());
     }
+    let meant = |wanted: &Option<String>, name: &str| wanted.as_ref().is_none_or(|w| w == name);
+    let stages = facts.variants.iter().flat_map(|variant| &variant.stages);
+    let stages = stages.filter(|stage| stage.measured && meant(&asked.stage, &stage.name));
+    let all: BTreeSet<String> = stages
+        .flat_map(|stage| {
+            let operations = stage.load.get("ops").and_then(serde_json::Value::as_object);
+            let operations = operations.into_iter().flat_map(serde_json::Map::keys);
+            let operations = operations.filter(|name| meant(&asked.operation, name));
+            operations.map(|operation| format!("{operation} of {}", stage.name))
+        })
+        .collect();
+    if all.len() < 2 {
+        return Ok(());
+    }
+    let all: Vec<String> = all.into_iter().collect();
+    let message = format!("{} is of several: {}", asked.metric, all.join(", "));
+    Err(Failure::usage(message).with_help("name the one that is meant with --stage or --operation"))
 }
 
 /// A directory named after the experiment and the time.
@@ -284,28 +295,4 @@ fn with_question(
     };
     let lines: String = keys.into_iter().filter_map(line).collect();
     ExperimentSource { text: format!("{}\n[[question]]\n{lines}", source.text), ..source }
-}
-
-/// What is in the directory of a result.
-enum Found {
-    Nothing,
-    /// A result that was cut off.
-    Begun,
-    /// One whose cells have all ended, some of them badly perhaps.
-    Ended(Box<results::ResultSet>),
-}
-
-fn found(dir: &Path) -> Result<Found, Failure> {
-    // An empty one was cut off before anything was written.
-    if !dir.exists() || std::fs::remove_dir(dir).is_ok() {
-        return Ok(Found::Nothing);
-    }
-    let set = results::open(dir)?;
-    if let Some(wrong) = set.seal.broken() {
-        let message = format!("{} is not as its run left it: {wrong}", dir.display());
-        return Err(Failure::data(message).with_help("remove it: the step is measured again"));
-    }
-    let ended = |state| matches!(state, CellState::Done | CellState::Failed | CellState::Skipped);
-    let all = set.cells.iter().all(|cell| ended(cell.state()));
-    Ok(if all { Found::Ended(Box::new(set)) } else { Found::Begun })
 }

@@ -3,11 +3,14 @@
 use std::path::Path;
 
 use analysis::{Unmoved, analyse};
+use report::bisected::{Bisected, BisectedRung, BisectedStep};
 use serde_json::{Value, json as object};
-use stats::bisect::{Beside, Decision, Outcome, Pair, Reading};
+use stats::bisect::{Beside, Decision, Next, Outcome, Pair, Reading};
 use units::show::significant;
 
+use super::kept::{self, names};
 use super::state::State;
+use crate::failure::Failure;
 use crate::terminal::{Style, Text};
 
 /// The most figures that are named on the terminal because they decide at once.
@@ -73,18 +76,10 @@ pub fn unmoved(state: &State, out: &Path) -> Vec<Unmoved> {
     let (Some(ends), Some(itself)) = (first(Beside::BadEnd), first(Beside::Itself)) else {
         return Vec::new();
     };
-    let names = |set: &results::ResultSet| -> Vec<String> {
-        let variants = set.manifest.plan.variants.iter();
-        let mut names: Vec<String> = variants.map(|variant| variant.name.clone()).collect();
-        // The good end first: the file has it last where the mend is hunted.
-        names.sort_by_key(|name| Some(name) != state.asked.candidates.first());
-        names
-    };
-    let (of_ends, of_itself) = (names(&ends), names(&itself));
-    let ([good, bad], [one, again]) = (&of_ends[..], &of_itself[..]) else { return Vec::new() };
+    let ([good, bad], [one, again]) = (names(state, &ends), names(state, &itself));
     analysis::unmoved(
-        (&analyse(&itself), [one, again]),
-        (&analyse(&ends), [good, bad]),
+        (&analyse(&itself), [&one, &again]),
+        (&analyse(&ends), [&good, &bad]),
         state.asked.rules.threshold,
     )
 }
@@ -139,25 +134,93 @@ pub fn text(state: &State, outcome: Option<&Outcome>, unmoved: &[Unmoved], out: 
         let name = state.asked.candidates.get(place).map_or("", String::as_str);
         text.line(format!("    {name:<width$}  {}", said_of(state, place)));
     }
-    if !unmoved.is_empty() {
-        let named = unmoved.iter().take(NAMED).map(|one| {
-            let label =
-                layers::metric(&one.metric).map_or(one.metric.as_str(), |metric| metric.name);
-            format!("{label} of {} ({}×)", one.scope.name(), significant(one.ratio, 3))
-        });
-        let named: Vec<String> = named.collect();
-        let more = match unmoved.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            n => format!("; and {n} more"),
-        };
-        let why = "equal in every pair of the good end beside itself, and not between the ends, so that five pairs decide by it:";
-        text.line(style.dim("  ").and(format!("{why} {}{more}", named.join(", "))));
+    if let Some(line) = unmoved_line(unmoved) {
+        text.line(style.dim("  ").and(line));
     }
     text.line(format!(
         "  each result is in {0}; fathom show and fathom report take them",
         out.display()
     ));
     text
+}
+
+/// What decides at once, in a sentence; `None` where nothing does.
+fn unmoved_line(unmoved: &[Unmoved]) -> Option<String> {
+    let named = unmoved.iter().take(NAMED).map(|one| {
+        let label = layers::metric(&one.metric).map_or(one.metric.as_str(), |metric| metric.name);
+        format!("{label} of {} ({}×)", one.scope.name(), significant(one.ratio, 3))
+    });
+    let named: Vec<String> = named.collect();
+    let more = match unmoved.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        n => format!("; and {n} more"),
+    };
+    let why = "equal in every pair of the good end beside itself, and not between the ends, so that five pairs decide by it:";
+    (!named.is_empty()).then(|| format!("{why} {}{more}", named.join(", ")))
+}
+
+/// A bisection for a page, as far as it came; `None` of a directory that holds none.
+pub fn page_of(out: &Path) -> Result<Option<Bisected>, Failure> {
+    if !State::is_in(out) {
+        return Ok(None);
+    }
+    let mut state = State::read(out)?;
+    kept::replay(&mut state, out)?;
+    let outcome = match state.bisection.next() {
+        Next::Ended(outcome) => Some(outcome),
+        Next::Measure { .. } => None,
+    };
+    Ok(Some(page(&state, outcome.as_ref(), &unmoved(&state, out))))
+}
+
+/// All that is known, for a page.
+fn page(state: &State, outcome: Option<&Outcome>, unmoved: &[Unmoved]) -> Bisected {
+    let metric = layers::metric(&state.asked.figure.metric);
+    let first = state.first.as_ref();
+    Bisected {
+        experiment: first.map_or_else(String::new, |first| first.plan.experiment.clone()),
+        outcome: sentence(state, outcome),
+        figure: metric.map_or(state.asked.figure.metric.as_str(), |metric| metric.name).to_owned(),
+        unit: metric.map_or(units::Unit::Count, |metric| metric.unit),
+        simulated: first.is_some_and(|first| first.simulated),
+        border: border(state),
+        rungs: order(state).into_iter().map(|place| rung(state, outcome, place)).collect(),
+        notes: unmoved_line(unmoved)
+            .map(|line| format!("Figures that were {line}"))
+            .into_iter()
+            .collect(),
+    }
+}
+
+fn rung(state: &State, outcome: Option<&Outcome>, place: usize) -> BisectedRung {
+    let last = state.asked.candidates.len().saturating_sub(1);
+    let beside = match place {
+        0 => Beside::Itself,
+        place if place == last => Beside::BadEnd,
+        place => Beside::Candidate(place),
+    };
+    let named = match outcome {
+        Some(Outcome::Named(one)) => *one == place,
+        Some(Outcome::OneOf(places)) => places.contains(&place),
+        _ => false,
+    };
+    let role = match (named, place) {
+        (true, 0) => Some("the first that is good again, the good end, beside itself"),
+        (_, 0) => Some("the good end, beside itself"),
+        (true, _) if matches!(outcome, Some(Outcome::OneOf(_))) => Some("one of these"),
+        (true, _) if state.asked.fixed => Some("the first that is good again"),
+        (true, _) => Some("the first that is bad"),
+        (_, place) => (place == last).then_some("the bad end"),
+    };
+    let at = state.bisection.steps.iter().position(|step| step.beside == beside);
+    let measured = at.and_then(|at| {
+        let reading = state.bisection.read(beside);
+        let pairs = state.bisection.steps.get(at)?.pairs.clone();
+        let results = state.parts_of(beside).map(|part| part.folder.clone()).collect();
+        Some(BisectedStep { place: at + 1, word: word(reading.word), reading, pairs, results })
+    });
+    let name = state.asked.candidates.get(place).cloned().unwrap_or_default();
+    BisectedRung { name, role, named, measured }
 }
 
 /// The places of the list in the order of the file.

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use results::draft::Draft;
-use results::model::AskedMetric;
+use results::model::{AskedMetric, Manifest};
 use serde::{Deserialize, Serialize};
 use stats::bisect::{Beside, Bisection, Rules};
 use units::Seed;
@@ -15,6 +15,8 @@ use crate::failure::Failure;
 pub const SCHEMA: u32 = 1;
 /// Its name.
 const FILE: &str = "bisect.json";
+/// The most bytes of it that are read.
+const LONGEST: u64 = 16 << 20;
 /// The beginning of every such file.
 const MARK: &[u8] = b"{\"fathom_bisection\":";
 
@@ -25,6 +27,8 @@ pub struct Asked {
     pub experiment: String,
     /// Where it is measured: `lab`, `simulated` or `devices`.
     pub measured: String,
+    /// Options that say on what: devices by role, and what the guest is like.
+    pub options: Vec<String>,
     pub scale: Option<String>,
     pub figure: AskedMetric,
     /// Names, the good end first.
@@ -34,7 +38,7 @@ pub struct Asked {
 }
 
 /// One result of a step.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Part {
     pub beside: Beside,
     /// The folder of the result.
@@ -42,35 +46,71 @@ pub struct Part {
     pub repeats: u32,
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+/// A bisection and how far it came. Only what it was told and its seed are kept: all else follows from the results, which are sealed.
+#[derive(Debug, Clone)]
 pub struct State {
-    /// The version of the file; first, since the file is known by it.
-    pub fathom_bisection: u32,
     pub asked: Asked,
     pub seed: u64,
     pub bisection: Bisection,
     /// The results, in order.
     pub parts: Vec<Part>,
+    /// The manifest of the first result: all others are of the same machine.
+    pub first: Option<Box<Manifest>>,
+}
+
+/// The file.
+#[derive(Debug, Serialize, Deserialize)]
+struct Stored {
+    /// The version of the file; first, since the file is known by it.
+    fathom_bisection: u32,
+    asked: Asked,
+    seed: u64,
 }
 
 impl State {
-    /// Reads how far an earlier call came; `None` where none was. Another bisection is refused.
-    pub fn open(out: &Path, asked: &Asked, seed: Option<Seed>) -> Result<Option<Self>, Failure> {
+    /// Begins one.
+    pub fn new(asked: Asked, seed: u64) -> Self {
+        let bisection = Bisection::new(asked.candidates.len(), asked.fixed, asked.rules);
+        Self { asked, seed, bisection, parts: Vec::new(), first: None }
+    }
+
+    /// Tells whether there is a bisection in a directory.
+    pub fn is_in(out: &Path) -> bool {
+        out.join(FILE).symlink_metadata().is_ok()
+    }
+
+    /// Reads what a bisection was told; nothing of its results is read.
+    pub fn read(out: &Path) -> Result<Self, Failure> {
         let path = out.join(FILE);
-        let text = match std::fs::read(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return unless_foreign(out).map(|()| None);
-            }
-            Err(error) => {
-                let message = format!("{} cannot be read: {error}", path.display());
-                return Err(Failure::usage(message).with_help("name another directory with --out"));
-            }
-        };
-        let state: Self = serde_json::from_slice(&text).map_err(|error| {
-            let message = format!("{} holds no bisection: {error}", path.display());
-            Failure::data(message).with_help("name another directory with --out")
+        let help = "name another directory";
+        let text = sys::input::read(&path, LONGEST).map_err(|error| {
+            let message = format!("{} cannot be read: {error}", path.display());
+            Failure::usage(message).with_help(help)
         })?;
+        let wrong = |why: String| {
+            let message = format!("{} holds no bisection: {why}", path.display());
+            Failure::data(message).with_help(help)
+        };
+        let stored: Stored =
+            serde_json::from_slice(&text).map_err(|error| wrong(error.to_string()))?;
+        if stored.fathom_bisection != SCHEMA {
+            let version = stored.fathom_bisection;
+            return Err(wrong(format!("it is of version {version}, and {SCHEMA} is known here")));
+        }
+        let rules = &stored.asked.rules;
+        let possible = rules.threshold.is_finite() && (5..=27).contains(&rules.most);
+        if stored.asked.candidates.len() < 2 || !possible {
+            return Err(wrong("its list or its rules are none that can be asked for".to_owned()));
+        }
+        Ok(Self::new(stored.asked, stored.seed))
+    }
+
+    /// Reads what an earlier call was told; `None` where none was. Another bisection is refused.
+    pub fn open(out: &Path, asked: &Asked, seed: Option<Seed>) -> Result<Option<Self>, Failure> {
+        if !Self::is_in(out) {
+            return unless_foreign(out).map(|()| None);
+        }
+        let state = Self::read(out)?;
         let seeds = seed.is_some_and(|seed| seed.0 != state.seed).then(|| "seed".to_owned());
         match state.asked.differs(asked).or(seeds) {
             None => Ok(Some(state)),
@@ -83,12 +123,14 @@ impl State {
         }
     }
 
-    /// Keeps it, whole or not at all.
+    /// Keeps what it was told, whole or not at all.
     pub fn write(&self, out: &Path) -> Result<(), Failure> {
         let path = out.join(FILE);
+        let stored =
+            Stored { fathom_bisection: SCHEMA, asked: self.asked.clone(), seed: self.seed };
         let written = || -> std::io::Result<()> {
             let draft = Draft::begin(&path, MARK)?;
-            draft.file().write_all(&serde_json::to_vec(self)?)?;
+            draft.file().write_all(&serde_json::to_vec(&stored)?)?;
             draft.file().sync_all()?;
             draft.finish().map(drop)
         };
@@ -136,6 +178,7 @@ impl Asked {
         object.iter().find(|(key, value)| other.get(key) != Some(value)).map(|(key, _)| {
             match key.as_str() {
                 "measured" => "machine (the lab, devices, a simulation)".to_owned(),
+                "options" => "machine (its devices, or the options of the guest)".to_owned(),
                 "candidates" => "list".to_owned(),
                 "rules" => "--repeat, --threshold or direction of the figure".to_owned(),
                 key => key.to_owned(),
@@ -144,12 +187,11 @@ impl Asked {
     }
 }
 
-/// Refuses a directory in which there is something else than results of a bisection that has only begun.
+/// Refuses a directory in which there is something else.
 fn unless_foreign(out: &Path) -> Result<(), Failure> {
-    let foreign = |name: &str| !name.starts_with("01-ends-") && !name.starts_with(".fathom-");
     let inside = std::fs::read_dir(out).into_iter().flatten().flatten();
-    let names = inside.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    match names.into_iter().find(|name| foreign(name)) {
+    let mut names = inside.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    match names.find(|name| !name.starts_with(".fathom-")) {
         None => Ok(()),
         Some(name) => {
             let message = format!("--out {} holds no bisection, but '{name}'", out.display());

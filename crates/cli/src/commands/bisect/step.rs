@@ -9,6 +9,7 @@ use stats::bisect::{Decision, Pair, Reading};
 use sys::interrupt::{Interrupt, Level};
 use units::Better;
 
+use super::kept::{self, good_stands};
 use super::measure::{Bench, default_out, rules};
 use super::said::{reading_of, shown};
 use crate::args::BisectStepArgs;
@@ -22,14 +23,20 @@ pub const STOP: u8 = 128;
 
 /// Decides the candidate; whatever goes wrong is no word on it.
 pub fn run(args: &BisectStepArgs) -> ExitCode {
-    let code = match decide(args) {
-        Ok(code) => code,
-        Err(failure) => {
+    let code = shielded(|| decide(args));
+    ExitCode::from(if Failure::lost_output().is_some() { STOP } else { code })
+}
+
+/// The exit code of `decide`: of an error, and of a panic, whose own code git would take for a bad candidate, it is [`STOP`].
+fn shielded(decide: impl FnOnce() -> Result<u8, Failure>) -> u8 {
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(decide)) {
+        Ok(Ok(code)) => code,
+        Ok(Err(failure)) => {
             let _ = failure.report();
             STOP
         }
-    };
-    ExitCode::from(if Failure::lost_output().is_some() { STOP } else { code })
+        Err(_) => STOP,
+    }
 }
 
 fn decide(args: &BisectStepArgs) -> Result<u8, Failure> {
@@ -70,7 +77,9 @@ fn decide(args: &BisectStepArgs) -> Result<u8, Failure> {
             say("stopped before it was decided");
             return Ok(130);
         };
-        pairs.extend(bench.pairs(&measured, more)?);
+        good_stands(&measured, &args.good, &bench.asked, more)?;
+        let names = [args.good.as_str(), args.candidate.as_str()];
+        pairs.extend(kept::pairs(&measured, names, &bench.asked, more)?);
     };
     say(&format!("{}: {}", args.candidate, shown(&read)));
     if figure.json {
@@ -120,4 +129,16 @@ fn document(
         all.extend(more);
     }
     document
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_goes_wrong_stops_git_and_is_no_word_on_a_candidate() {
+        assert_eq!(shielded(|| Ok(1)), 1);
+        assert_eq!(shielded(|| Err(Failure::usage("a mistake"))), STOP);
+        assert_eq!(shielded(|| panic!("a defect")), STOP);
+    }
 }
