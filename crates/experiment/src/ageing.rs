@@ -78,9 +78,9 @@ impl Ageing {
         let files = number(&mut table, &FILES, MOST_FILES)?;
         let rounds = number(&mut table, &ROUNDS, MOST_ROUNDS)?;
         let append = size(&mut table, &APPEND, 16 << 10)?;
-        let runs_per_file = over(&mut table, &RUNS, 1.0)?;
-        let bytes = over(&mut table, &BYTES, Bytes(0))?;
-        let duration = over(&mut table, &DURATION, Nanos(0))?;
+        let runs_per_file = over(&mut table, &RUNS, &1.0)?;
+        let bytes = over(&mut table, &BYTES, &Bytes(0))?;
+        let duration = over(&mut table, &DURATION, &Nanos(0))?;
         let thin_out = table.take::<bool>(&THIN_OUT)?.is_none_or(|wanted| wanted.into_inner());
         let fill = table.take::<Percent>(&FILL)?;
         if let Some(fill) = fill.as_ref().filter(|fill| !(1.0..=99.0).contains(&fill.get_ref().0)) {
@@ -123,12 +123,12 @@ impl Ageing {
 }
 
 /// Reads a value that has to be greater than `least`, and finite.
-fn over<T>(table: &mut Table, key: &Key, least: T) -> Result<Option<T>, Diagnostic>
+fn over<T>(table: &mut Table, key: &Key, least: &T) -> Result<Option<T>, Diagnostic>
 where
     T: serde::de::DeserializeOwned + PartialOrd + std::fmt::Display,
 {
     match table.take::<T>(key)? {
-        Some(value) if !value.get_ref().gt(&least) || value.get_ref().to_string() == "inf" => {
+        Some(value) if !value.get_ref().gt(least) || value.get_ref().to_string() == "inf" => {
             let message = format!("{} cannot be {}", key.name, value.get_ref());
             Err(Diagnostic::of_key(value.span(), message, key))
         }
