@@ -23,7 +23,7 @@ pub enum Values {
     /// One of some numbers: the usual one, and all.
     Choice(u32, &'static [u32]),
     /// One of some words, of which the first is the usual one.
-    Word(&'static [&'static str]),
+    OneOf(&'static [&'static str]),
     /// A size: the usual one in bytes, which sizes, and one of them as it is written in TOML.
     Size(u64, [&'static str; 2]),
     /// Values of which only words can tell: the usual one, which values, and one of them as it is written in TOML.
@@ -56,7 +56,7 @@ impl Key {
             Values::Number(..) | Values::Choice(..) => "number",
             Values::Size(..) => "size",
             Values::Told([.., example]) if is_size(example) => "size",
-            Values::Word(_) | Values::Told(_) => "word",
+            Values::OneOf(_) | Values::Told(_) => "word",
         }
     }
 
@@ -65,7 +65,7 @@ impl Key {
         match self.values {
             Values::Switch(on) => on_off(on),
             Values::Number(usual, ..) | Values::Choice(usual, _) => usual.to_string(),
-            Values::Word(all) => all[0].to_owned(),
+            Values::OneOf(all) => all[0].to_owned(),
             Values::Size(usual, _) => size_text(usual),
             Values::Told([usual, ..]) => usual.to_owned(),
         }
@@ -81,7 +81,7 @@ impl Key {
                 (least, most) => format!("{before} from {least} to {most}{after}"),
             },
             Values::Choice(_, all) => one_of(all),
-            Values::Word(all) => one_of(all),
+            Values::OneOf(all) => one_of(all),
             Values::Size(_, [allowed, _]) | Values::Told([_, allowed, _]) => allowed.to_owned(),
         }
     }
@@ -90,7 +90,7 @@ impl Key {
     pub fn example(&self) -> String {
         match self.values {
             Values::Switch(on) => (!on).to_string(),
-            Values::Word(all) => format!("{:?}", all[all.len().min(2) - 1]),
+            Values::OneOf(all) => format!("{:?}", all[all.len().min(2) - 1]),
             Values::Size(_, [_, example]) | Values::Told([.., example]) => example.to_owned(),
             Values::Number(..) | Values::Choice(..) => self.default(),
         }

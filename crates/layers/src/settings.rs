@@ -111,7 +111,7 @@ impl<'a> Settings<'a> {
 
     /// One of the setting's words, or the first.
     pub(crate) fn word(&self, key: &str) -> Result<String, SettingError> {
-        let Some(Values::Word(all)) = self.values(key) else { return Err(self.refuse(key)) };
+        let Some(Values::OneOf(all)) = self.values(key) else { return Err(self.refuse(key)) };
         self.word_or(key, all[0], all)
     }
 

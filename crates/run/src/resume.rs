@@ -205,7 +205,7 @@ fn fact(facts: &MachineFacts, key: &str) -> String {
     facts.0.get(key).cloned().unwrap_or_else(|| "unknown".into())
 }
 
-/// Returns what is another in `later` than in `first`, in words: the place, the machine that fathom was started on, or a device. `None` where
+/// Returns what is another in `later` than in `first`, in words: the place, the machine that the program was started on, or a device. `None` where
 /// all of it is the same, as far as both say it.
 pub fn other_machine(first: &Manifest, later: &Manifest) -> Option<String> {
     let differs = |what: &str, was: String, is: String| {

@@ -4,7 +4,7 @@ use toml::Table;
 use units::Bytes;
 
 use super::names::{CACHE, NAME};
-use crate::key::Values::{Number, Size, Word};
+use crate::key::Values::{Number, OneOf, Size};
 use crate::key::{Key, keys, whole};
 use crate::layer::Place;
 use crate::settings::{SettingError, Settings, size_text};
@@ -19,7 +19,7 @@ const LARGEST_BUCKET: u64 = 8 << 20;
 const PAGE: u64 = 4096;
 
 pub(super) const KEYS: &[Key] = keys! {
-    "mode", Word(&MODES),
+    "mode", OneOf(&MODES),
         "writethrough: a write is done when origin and cache have it. writeback: when the cache has it. writearound: it goes past the cache. none: nothing is cached anew.";
     "sequential_cutoff", Size(4 << 20, ["a size; 0 for none", "\"0\""]),
         "I/Os of a task that go on from one another go past the cache once they are as long as this.";

@@ -8,7 +8,7 @@ use toml::Table;
 use units::Bytes;
 
 use crate::filesystem::{self, FileSystem, Flag, GROW, Options, STATFS, TRIM, keys, parse_statfs};
-use crate::key::Values::{Number, Switch, Word};
+use crate::key::Values::{Number, OneOf, Switch};
 use crate::key::{Key, keys};
 use crate::kind::{Kind, LayerNeeds, Parser};
 use crate::layer::{ActionPlan, Asked, Layer, Place, RaisePlan, Restart};
@@ -23,11 +23,11 @@ const SMALLEST: Bytes = Bytes(128 << 20);
 const UUID_AT: u64 = (64 << 10) + 0x20;
 
 const KEYS: &[Key] = keys! {
-    "compression", Word(&["off", "zstd", "lzo", "zlib"]), "How data is compressed (mount option compress).";
+    "compression", OneOf(&["off", "zstd", "lzo", "zlib"]), "How data is compressed (mount option compress).";
     "compression_level", Number(3, (1, 15), ["a whole number", " for zstd, 1 to 9 for zlib"]), "The level of zstd or zlib; lzo has none.";
     "compression_force", Switch(false),
         "Whether compression is tried for files that did not compress before, too (mount option compress-force).";
-    "discard", Word(&["off", "sync", "async"]),
+    "discard", OneOf(&["off", "sync", "async"]),
         "Whether freed space is discarded: not at all, with each commit, or later in the background. The kernel's own default is async.";
     keys::mkfs_options("\"-m single\"");
     keys::MOUNT_OPTIONS;

@@ -4,7 +4,7 @@ use toml::Table;
 use units::Bytes;
 
 use super::names::NAME;
-use crate::key::Values::{Choice, Switch, Told, Word};
+use crate::key::Values::{Choice, OneOf, Switch, Told};
 use crate::key::{Key, keys};
 use crate::settings::{SettingError, Settings, size_text};
 
@@ -19,7 +19,7 @@ const HEADER: u64 = 16 << 20;
 const SMALLEST: u64 = 1 << 20;
 
 pub(super) const KEYS: &[Key] = keys! {
-    "via", Word(&VIAS), "luks2: a header of 16 MiB holds the key, encrypted. plain: no header.";
+    "via", OneOf(&VIAS), "luks2: a header of 16 MiB holds the key, encrypted. plain: no header.";
     "cipher", Told(["aes-xts-plain64", "aes-xts-plain64 or aes-cbc-essiv:sha256", "\"aes-xts-plain64\""]),
         "The cipher, its mode, and how each sector gets its own start.";
     "key_bits", Told(["512, or 256 for aes-cbc-essiv:sha256", "\"512\" or \"256\"; for aes-cbc-essiv:sha256 \"256\" or \"128\"", "\"256\""]),

@@ -6,7 +6,7 @@ use toml::Table;
 use units::Bytes;
 
 use crate::dm::SECTOR;
-use crate::key::Values::{Size, Told, Word};
+use crate::key::Values::{OneOf, Size, Told};
 use crate::key::{Key, keys};
 use crate::kind::{Kind, Parser};
 use crate::layer::{Layer, Place, RaisePlan, Restart};
@@ -26,7 +26,7 @@ const FAILURES: [&str; 3] = ["all", "reads", "writes"];
 const KEYS: &[Key] = keys! {
     "from", Told(["the middle of the device", "a size in multiples of 4k", "\"16M\""]), "Start of the range that fails.";
     "length", Size(1 << 20, ["a size in multiples of 4k, from 4k on", "\"64k\""]), "Length of the range that fails.";
-    "fails", Word(&FAILURES), "What fails in the range.";
+    "fails", OneOf(&FAILURES), "What fails in the range.";
 };
 
 pub(crate) const KIND: Kind = Kind {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use toml::Table;
 
 use crate::dm::SECTOR;
-use crate::key::Values::{Number, Word};
+use crate::key::Values::{Number, OneOf};
 use crate::key::{Key, keys};
 use crate::kind::{Kind, Parser};
 use crate::layer::{Layer, Place, RaisePlan, Restart};
@@ -31,7 +31,7 @@ const LONGEST_S: u32 = 86_400;
 const KEYS: &[Key] = keys! {
     "up_s", Number(60, (0, LONGEST_S), ["seconds,", ""]), "Time for which it works, from when it was raised on.";
     "down_s", Number(5, (0, LONGEST_S), ["seconds,", ", not both 0"]), "Time for which it fails then, before it works again.";
-    "fails", Word(&["all", "reads", "writes", "drop_writes"]),
+    "fails", OneOf(&["all", "reads", "writes", "drop_writes"]),
         "What fails meanwhile; drop_writes: writes end well and are lost.";
 };
 

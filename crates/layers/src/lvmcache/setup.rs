@@ -4,7 +4,7 @@ use toml::Table;
 use units::Bytes;
 
 use super::names::NAME;
-use crate::key::Values::{Told, Word};
+use crate::key::Values::{OneOf, Told};
 use crate::key::{Key, keys};
 use crate::layer::Place;
 use crate::lvm::tier::{self, TierSizes};
@@ -25,10 +25,10 @@ const VIAS: [&str; 2] = ["cachevol", "cachepool"];
 pub(super) const KEYS: &[Key] = keys! {
     tier::SIZE;
     tier::CACHE_SIZE;
-    "via", Word(&VIAS), "cachevol: one volume holds blocks and metadata. cachepool: two volumes, one for each, made to last by lvm.";
+    "via", OneOf(&VIAS), "cachevol: one volume holds blocks and metadata. cachepool: two volumes, one for each, made to last by lvm.";
     "chunk_size", Told(["64k, or what keeps the cache at 1,000,000 chunks", "a multiple of 32k from 32k to 1G", "\"64k\""]),
         "Unit in which blocks are cached; the cache holds at most 1,000,000 of them.";
-    "mode", Word(&MODES),
+    "mode", OneOf(&MODES),
         "writethrough: a write is done when the origin has it. writeback: when the cache has it. passthrough: nothing is cached anew.";
     "policy", Told(["smq", "smq or cleaner", "\"smq\""]),
         "smq decides what is hot. cleaner caches nothing anew and writes back all that is dirty; it needs via = \"cachepool\" and mode = \"writethrough\".";

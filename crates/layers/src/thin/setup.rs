@@ -4,7 +4,7 @@ use toml::Table;
 use units::Bytes;
 
 use super::names::{DATA, NAME};
-use crate::key::Values::{Size, Switch, Told, Word};
+use crate::key::Values::{OneOf, Size, Switch, Told};
 use crate::key::{Key, keys};
 use crate::kind::{ActionKind, State, StateMethod};
 use crate::layer::Place;
@@ -34,9 +34,9 @@ pub(super) const KEYS: &[Key] = keys! {
         "Unit in which space is taken, zeroed, shared with snapshots and copied.";
     "zero", Switch(true),
         "Whether a chunk is zeroed when a write that is smaller takes it; off, what is not written of it reads as what the device held before.";
-    "discards", Word(&DISCARDS),
+    "discards", OneOf(&DISCARDS),
         "passdown: a discard frees chunks, and goes on to the device. nopassdown: it frees chunks. ignore: it does nothing.";
-    "when_full", Word(&WHEN_FULL), "queue: writes wait up to a minute for more space. error: they fail at once.";
+    "when_full", OneOf(&WHEN_FULL), "queue: writes wait up to a minute for more space. error: they fail at once.";
 };
 
 pub(super) const ACTIONS: &[ActionKind] = &[

@@ -1,6 +1,6 @@
 //! The settings of a VDO volume. Names are lvm's without its prefixes; sizes are sizes, not megabytes.
 
-use crate::key::Values::{Choice, Number, Size, Switch, Told, Word};
+use crate::key::Values::{Choice, Number, OneOf, Size, Switch, Told};
 use crate::key::{Key, keys, whole};
 
 /// The settings of these names.
@@ -30,7 +30,7 @@ const fn equal(a: &str, b: &str) -> bool {
 
 /// Every setting.
 pub(super) const KEYS: &[Key] = keys! {
-    "via", Word(&["lvm", "table"]),
+    "via", OneOf(&["lvm", "table"]),
         "What makes the volume: lvm2, or vdoformat and a table of device-mapper, which takes smaller slabs and caches.";
     "tail_size", Told(["131328k", "a multiple of 4k from 131328k: the recovery journal and the slab summary; only with a tail", "\"131328k\""]),
         "How much of the end of the pool lies on the device that is given as tail.";
