@@ -35,7 +35,8 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         answers.extend(answer(&rows, &charts, &each));
     }
     let effects = effects::effects(analysis, &rows);
-    let headline = headline::headline(&variants, &rows, &effects);
+    let splits = splits::splits(&analysis.splits);
+    let headline = headline::headline(&variants, &rows, &effects, &splits);
     View {
         experiment: plan.experiment.clone(),
         about: plan.about.clone(),
@@ -60,7 +61,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         io_bandwidth: figures::spread(analysis, |variant| &variant.io_bandwidth),
         grids: grids::grids(plan, &rows),
         effects,
-        splits: splits::splits(&analysis.splits),
+        splits,
         courses: courses::courses(analysis),
         caches: caches::caches(&set.manifest.plan, analysis),
         ladders: ladders::ladders(analysis),

@@ -1,6 +1,7 @@
 //! Figures over what was varied at many levels: a factor of the experiment, or a key that a load swept. One curve for each
 //! combination of whatever else was varied.
 
+use std::cmp::Ordering::Equal;
 use std::collections::BTreeMap;
 
 use analysis::{level_number as number, own_name};
@@ -11,6 +12,11 @@ use super::{Axis, Chart, FigureRow, Of, Part, Scale, Series, Shape};
 
 /// A curve needs this many points: two are a comparison.
 const POINTS: usize = 3;
+
+/// Lines that can be told apart in one chart.
+const LINES: usize = 8;
+/// The keys of a sweep by bytes in flight: how many, and into how many I/Os they are split.
+const SPLIT: (&str, &str) = ("outstanding", "depth");
 
 /// The name of a curve, and the variant whose colour it has where it is of one.
 type Named = (String, Option<usize>);
@@ -122,8 +128,14 @@ fn over_sweep(
             known.push(value.clone());
         }
     }
+    let split = wanted.by.is_none() && levels.contains_key(SPLIT.0) && levels.contains_key(SPLIT.1);
+    // Of many amounts in flight by many variants, the largest amount is what can be read.
+    let amounts =
+        levels.get(SPLIT.0).filter(|own| split && own.len() * plan.variants.len() > LINES);
+    let by_size = |a: &&String, b: &&String| number(a).partial_cmp(&number(b)).unwrap_or(Equal);
+    let only = amounts.and_then(|own| own.iter().max_by(by_size));
     let numeric = levels.iter().filter(|(_, l)| l.iter().all(|level| number(level).is_some()));
-    let numeric = numeric.filter(|(key, _)| wanted.over(key));
+    let numeric = numeric.filter(|(key, _)| wanted.over(key) && (!split || **key == SPLIT.1));
     let Some((key, levels)) = numeric.max_by_key(|(_, levels)| levels.len()) else {
         return Vec::new();
     };
@@ -135,8 +147,11 @@ fn over_sweep(
         let Some(sweep) = row.scope.stage.as_deref().and_then(|stage| points.get(stage)) else {
             continue;
         };
+        if only.is_some() && sweep.point.get(SPLIT.0) != only {
+            continue;
+        }
         let Some(level) = sweep.point.get(*key).and_then(|level| number(level)) else { continue };
-        let rest = sweep.point.iter().filter(|(other, _)| other != key);
+        let rest = sweep.point.iter().filter(|(other, value)| other != key && Some(*value) != only);
         let rest: String = rest.map(|(other, value)| format!(", {other} {value}")).collect();
         let own = plan.variants.iter().zip(&row.values).map(|(variant, value)| {
             let index = plan.variants.iter().position(|other| other.name == variant.name);
@@ -155,7 +170,12 @@ fn over_sweep(
         Of::Load | Of::Command | Of::Content => stage.to_owned(),
     };
     let axis = Over { name: key, levels, reading: OF_SWEEP };
-    figures.into_iter().map(|(row, points)| chart(row, &of(row), &axis, points)).collect()
+    let drawn = |(row, points): (&FigureRow, _)| {
+        let mut chart = chart(row, &of(row), &axis, points);
+        chart.title.extend(only.iter().map(|amount| format!(", {} {amount}", SPLIT.0)));
+        chart
+    };
+    figures.into_iter().map(drawn).collect()
 }
 
 /// The factor or swept key that a curve is drawn over.

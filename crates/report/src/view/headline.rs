@@ -5,12 +5,14 @@ use stats::{LEAST_REPEATS, Verdict};
 use units::Better;
 use units::show::significant;
 
+use splits::over_splits;
 use sweep::over_sweep;
 use words::{does, does_the_same, factor, named, object, operations, stage};
 
-use super::{CROWD, EffectRow, FigureRow, Variant, effects};
+use super::{CROWD, EffectRow, FigureRow, SplitRow, Variant, effects};
 use crate::wording;
 
+mod splits;
 mod sweep;
 #[cfg(test)]
 mod tests;
@@ -24,11 +26,13 @@ pub(super) fn headline(
     variants: &[Variant],
     rows: &[FigureRow],
     effects: &[EffectRow],
+    splits: &[SplitRow],
 ) -> Option<String> {
     if variants.iter().all(|variant| variant.repeats == 0) {
         return None;
     }
-    let clauses = over_sweep(variants, rows)
+    let clauses = over_splits(splits)
+        .or_else(|| over_sweep(variants, rows))
         .or_else(|| over_factors(rows, effects))
         .or_else(|| over_many(variants, rows))
         .or_else(|| against_base(variants, rows))

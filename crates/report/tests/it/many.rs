@@ -1,7 +1,7 @@
 //! Points of a sweep, levels of factors and many variants: one table instead of many.
 
 use report::view::{Of, View};
-use results::model::LayerFigures;
+use results::model::{LayerFigures, SweepFacts};
 use results::read::ResultSet;
 
 use crate::given;
@@ -53,6 +53,58 @@ fn a_sweep_by_bytes_in_flight_says_whether_to_split_on_the_terminal_and_the_page
     // Without bytes in flight nothing is answered.
     let (terminal, page) = told(&given::view(&given::swept()));
     assert!(!terminal.contains("Split or merge") && !page.contains("Split or merge"));
+}
+
+/// The made-up result with three amounts in flight at three depths.
+fn amounts(variants: usize) -> ResultSet {
+    let mut set = given::variants(variants);
+    set.manifest.simulated = false;
+    let points: Vec<(&str, &str)> = ["32k", "128k", "512k"]
+        .into_iter()
+        .flat_map(|amount| ["1", "8", "64"].map(|depth| (amount, depth)))
+        .collect();
+    let name = |(amount, depth): &(&str, &str)| format!("read depth={depth} outstanding={amount}");
+    for variant in &mut set.manifest.plan.variants {
+        let stage = variant.stages.remove(1);
+        let made = points.iter().map(|point| {
+            let own = [("outstanding", point.0), ("depth", point.1)];
+            let point = own.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+            (point, stage.clone())
+        });
+        let named = points.iter().map(name).zip(made).map(|(name, (point, mut stage))| {
+            stage.sweep = Some(SweepFacts { stage: "read".into(), point });
+            stage.name = name;
+            stage
+        });
+        variant.stages.extend(named);
+    }
+    for record in set.cells.iter_mut().filter_map(|cell| cell.record.as_mut()) {
+        let stage = record.stages.remove(1);
+        record.stages.extend(points.iter().enumerate().map(|(at, point)| {
+            let mut own = stage.clone();
+            (own.index, own.name) = (1 + at, name(point));
+            own
+        }));
+    }
+    set
+}
+
+#[test]
+fn a_sweep_by_bytes_in_flight_is_drawn_over_the_depth_and_of_many_variants_with_the_most_alone() {
+    let curves = |variants: usize| {
+        let view = given::view(&amounts(variants));
+        let curve = view.charts.iter().find(|chart| chart.id.starts_with("curve-")).unwrap();
+        (curve.title.clone(), curve.x.label.clone(), curve.series.len())
+    };
+    let (title, over, lines) = curves(2);
+    assert_eq!(
+        (title.ends_with(" of randwrite in read by depth"), &*over, lines),
+        (true, "depth", 6),
+        "{title}"
+    );
+    let (title, over, lines) = curves(4);
+    assert!(title.ends_with(" by depth, outstanding 512k"), "{title}");
+    assert_eq!((&*over, lines), ("depth", 4));
 }
 
 #[test]

@@ -16,7 +16,7 @@ pub(in crate::view) fn named(name: &str) -> String {
 }
 
 /// Operations as people call them.
-fn operation(name: &str) -> &str {
+pub(super) fn operation(name: &str) -> &str {
     match name {
         "randread" => "random reads",
         "randwrite" => "random writes",
