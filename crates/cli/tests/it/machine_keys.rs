@@ -34,7 +34,7 @@ fn a_key_of_the_machine_costs_the_three_files_that_its_page_promises() {
     let (key, value) = ("experiment/src/machine.rs", "experiment/src/plan.rs");
     let (guest, option) = ("cli/src/guests.rs", "cli/src/commands/lab.rs");
     for name in ["memory", "cpus"] {
-        assert!(code(&root.join(key)).contains(&format!("name: \"{name}\"")), "{name}");
+        assert!(code(&root.join(key)).contains(&format!("key(\"{name}\"")), "{name}");
         assert!(code(&root.join(value)).contains(&format!("pub {name}: Option<")), "{name}");
         let of_machine = format!("spec.{name} = machine.{name}");
         assert!(code(&root.join(guest)).contains(&of_machine), "{name}");
