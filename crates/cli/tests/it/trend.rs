@@ -55,7 +55,7 @@ fn two_results_are_held_against_each_other_and_what_else_differs_is_named() {
     assert!(!said.contains("What else differs"), "{said}");
     let block = said.split_once("IOPS of randwrite\n").unwrap().1;
     // What a line has no room for stands below it.
-    let mut lines = block.lines().skip(1).filter(|line| line.contains(" runs "));
+    let mut lines = block.lines().skip(1).filter(|line| line.contains(" + "));
     for variant in ["plain", "vdo"] {
         let line = lines.next().unwrap();
         assert!(line.trim_start().starts_with(variant) && line.contains("5 + 5 runs"), "{line}");
