@@ -27,7 +27,7 @@ struct Room {
     height: f64,
 }
 
-/// What a page says in words.
+/// The words of a page.
 #[derive(Debug, Clone)]
 pub struct Words {
     /// The device, and what was recorded of it.
@@ -36,7 +36,7 @@ pub struct Words {
     pub headline: String,
     /// Everything that is known of VDO, a sentence each.
     pub vdo: Vec<String>,
-    /// What cannot be told, a sentence each.
+    /// The answers that the trace cannot give, a sentence each.
     pub not_known: Vec<String>,
 }
 

@@ -41,7 +41,7 @@ pub struct MetricComparison {
     pub base: String,
     /// Name of the variant that is held against it.
     pub new: String,
-    /// What the values say. Its runs that stand apart are named in [`MetricComparison::apart`].
+    /// The statistics of the values. Its runs that stand apart are named in [`MetricComparison::apart`].
     pub statistics: Comparison,
     /// Repeats in which only one has: they are left out.
     pub dropped: usize,

@@ -57,7 +57,7 @@ pub struct FactorEffect {
     pub of: LevelChange,
     /// The second change; `None` for the effect of a factor alone.
     pub with: Option<LevelChange>,
-    /// What the values say of it.
+    /// The statistics of the values.
     pub statistics: factorial::Effect,
 }
 

@@ -20,7 +20,7 @@ pub struct Bisected {
     pub border: Option<f64>,
     /// All of the list, in the order of the file.
     pub rungs: Vec<BisectedRung>,
-    /// What else is to be said, each in a sentence.
+    /// Notes, each in a sentence.
     pub notes: Vec<String>,
 }
 
@@ -29,20 +29,20 @@ pub struct Bisected {
 pub struct BisectedRung {
     /// Its name.
     pub name: String,
-    /// What it is: an end, or what was hunted.
+    /// The role of the entry: an end, or the one that was hunted.
     pub role: Option<&'static str>,
     /// Tells whether it, or one of several, is what was hunted.
     pub named: bool,
-    /// What was measured of it beside the good end; `None` where nothing was.
+    /// Its measurement beside the good end; `None` where there is none.
     pub measured: Option<BisectedStep>,
 }
 
-/// What was measured of one of the list.
+/// The measurement of one entry of the list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BisectedStep {
-    /// How many measurements began before this one, and 1.
+    /// The place of this measurement in the order of time, from 1.
     pub place: usize,
-    /// What its pairs say.
+    /// The word that its pairs decide.
     pub reading: Reading,
     /// That in a word.
     pub word: &'static str,

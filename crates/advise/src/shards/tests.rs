@@ -78,7 +78,7 @@ fn followed(most: usize, stream: &[u64]) -> Shards {
     shards
 }
 
-/// Of a million chunks so many are followed as one in a hundred of some six million would be. The bench `curve` follows one in a hundred of those.
+/// Chunks that are followed of a million: as many as one in a hundred of some six million. The bench `curve` follows one in a hundred of those.
 #[test]
 fn the_curve_of_a_sample_is_within_a_tenth_of_a_point_of_the_whole() {
     const CHUNKS: u64 = 1 << 20;

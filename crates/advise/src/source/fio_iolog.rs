@@ -1,4 +1,4 @@
-//! What fio writes with `write_iolog` to do the same I/Os again.
+//! Reads the I/Os that fio records with `write_iolog`, to do them again.
 //!
 //! The first line says the version. A line of version 3 is `time in µs, file, action` and of a read, write or trim its offset and length; version
 //! 2 has no times, and `wait` with µs instead.
@@ -17,7 +17,7 @@ const FIRST: &[u8] = b"fio version ";
 /// No longer line is read, bytes: names of files are in them.
 const LONGEST: u64 = 8192;
 
-/// What a line asks for.
+/// The request of one line.
 #[derive(Debug, PartialEq, Eq)]
 enum Line {
     /// An I/O, and the file that it goes to.

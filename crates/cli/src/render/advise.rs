@@ -10,7 +10,7 @@ use super::{bar, live, time_left};
 /// Time before progress is shown.
 const QUICK: Duration = Duration::from_secs(2);
 
-/// What was read so far, on standard error; gone when dropped.
+/// Shows how much was read so far, on standard error; gone when dropped.
 pub struct AdviseView {
     begun: Instant,
     live: bool,

@@ -129,7 +129,7 @@ impl Scale {
         self.share(ratio) * WIDTH
     }
 
-    /// What the two upright lines are, above them.
+    /// Names the two upright lines, above them.
     fn labels(&self, border: Option<f64>) -> Markup {
         let at = |ratio: f64, left: bool, colour: &str, text: String| {
             let style = format!("--c:{colour};top:0;left:{:.1}%", 100.0 * self.share(ratio));

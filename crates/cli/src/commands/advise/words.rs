@@ -107,7 +107,7 @@ fn working_set(analysis: &Analysis) -> Text {
     text
 }
 
-/// What the page says in words.
+/// The words of the page.
 pub(super) fn page(trace: &Trace, analysis: &Analysis, advice: &Advice) -> advise::Words {
     let headline = match &advice.cache {
         Some(cache) => format!("A cache: {}", verdict(cache)),
@@ -119,7 +119,7 @@ pub(super) fn page(trace: &Trace, analysis: &Analysis, advice: &Advice) -> advis
     advise::Words { what: what(trace), headline, vdo: vdo.collect(), not_known }
 }
 
-/// What was recorded, of what, for how long.
+/// Tells the operations that were recorded, the device, and for how long.
 fn what(trace: &Trace) -> String {
     let (first, last) = trace.times_ns();
     let files = trace.files();

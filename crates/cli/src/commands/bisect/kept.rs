@@ -11,7 +11,7 @@ use units::Seed;
 use super::state::{Part, State};
 use crate::failure::Failure;
 
-/// What is in the directory of a result.
+/// The state of a result's directory.
 pub enum Found {
     Nothing,
     /// A result that was cut off.

@@ -144,7 +144,7 @@ pub fn text(state: &State, outcome: Option<&Outcome>, unmoved: &[Unmoved], out: 
     text
 }
 
-/// What decides at once, in a sentence; `None` where nothing does.
+/// The fact that decides at once, in a sentence; `None` where nothing does.
 fn unmoved_line(unmoved: &[Unmoved]) -> Option<String> {
     let named = unmoved.iter().take(NAMED).map(|one| {
         let label = layers::metric(&one.metric).map_or(one.metric.as_str(), |metric| metric.name);
