@@ -159,30 +159,25 @@ fn split(
 ) -> Option<Split> {
     let median = |depth: u64| stats::figure(&amount.get(&depth)?.numbers()).median;
     let (whole, _) = amount.first_key_value()?;
-    let fastest = |of: &mut dyn Iterator<Item = &'_ (u64, Comparison)>| {
-        let medians = of
-            .filter_map(|(depth, comparison)| Some((median(*depth)?, *depth, comparison.clone())));
-        medians.max_by(|(a, ..), (b, ..)| a.total_cmp(b))
-    };
-    let is = |verdict: Verdict| move |(_, c): &&(u64, Comparison)| c.verdict == Some(verdict);
+    let is = |verdict: Verdict| move |(_, c): &(u64, Comparison)| c.verdict == Some(verdict);
     let answer = match () {
-        () if compared.iter().any(|one| is(Verdict::Better)(&one)) => SplitAnswer::Split,
-        () if compared.iter().all(|one| is(Verdict::Worse)(&one)) => SplitAnswer::Whole,
-        () if compared.iter().any(|one| is(Verdict::Unclear)(&one)) => SplitAnswer::Open,
+        () if compared.iter().any(is(Verdict::Better)) => SplitAnswer::Split,
+        () if compared.iter().all(is(Verdict::Worse)) => SplitAnswer::Whole,
+        () if compared.iter().any(is(Verdict::Unclear)) => SplitAnswer::Open,
         () => SplitAnswer::Either,
     };
     // Where some are surely faster, the answer is one of these, and no unsure one that happens to have a higher median.
-    let (best, depth, comparison) = match answer {
-        SplitAnswer::Split => fastest(&mut compared.iter().filter(is(Verdict::Better)))?,
-        _ => fastest(&mut compared.iter())?,
-    };
+    let told = |one: &&(u64, Comparison)| answer != SplitAnswer::Split || is(Verdict::Better)(one);
+    let medians =
+        compared.iter().filter(told).filter_map(|(depth, c)| Some((median(*depth)?, depth, c)));
+    let (best, depth, comparison) = medians.max_by(|(a, ..), (b, ..)| a.total_cmp(b))?;
     Some(Split {
         variant: variant.to_owned(),
         stage: stage.clone(),
         operation: operation.clone(),
         outstanding: *outstanding,
         whole: SplitPoint { depth: *whole, median: median(*whole)? },
-        best: SplitPoint { depth, median: best },
+        best: SplitPoint { depth: *depth, median: best },
         ratio: comparison.ratio,
         low: comparison.low,
         high: comparison.high,

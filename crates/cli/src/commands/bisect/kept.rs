@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use analysis::{Scope, analyse};
+use analysis::{Analysis, Scope, analyse};
 use results::ResultSet;
 use results::model::{AskedMetric, CellState};
 use stats::bisect::{Beside, Next, Pair};
@@ -64,11 +64,11 @@ pub fn add(
     }
     let names = names(state, set);
     let names = [names[0].as_str(), names[1].as_str()];
-    let asked = &state.asked.figure;
+    let (asked, found) = (&state.asked.figure, analyse(set));
     if matches!(beside, Beside::Candidate(_)) {
-        good_stands(set, names[0], asked, repeats)?;
+        good_stands((set, &found), names[0], asked, repeats)?;
     }
-    let pairs = pairs(set, names, asked, repeats)?;
+    let pairs = pairs(&found, names, asked, repeats)?;
     state.bisection.add(beside, pairs);
     state.parts.push(Part { beside, folder, repeats });
     state.first.get_or_insert_with(|| Box::new(set.manifest.clone()));
@@ -108,12 +108,12 @@ pub fn names(state: &State, set: &ResultSet) -> [String; 2] {
 
 /// Refuses a result in which the good one has no such figure above zero: what is wrong then is not the candidate.
 pub fn good_stands(
-    set: &ResultSet,
+    (set, found): (&ResultSet, &Analysis),
     good: &str,
     asked: &AskedMetric,
     repeats: u32,
 ) -> Result<(), Failure> {
-    let values = pairs(set, [good, good], asked, repeats)?;
+    let values = pairs(found, [good, good], asked, repeats)?;
     if values.iter().flatten().any(|(value, _)| *value > 0.0) {
         return Ok(());
     }
@@ -128,19 +128,16 @@ pub fn good_stands(
 
 /// The pairs of a result in the figure that was asked for, the good one's value first.
 pub fn pairs(
-    set: &ResultSet,
+    found: &Analysis,
     names: [&str; 2],
     asked: &AskedMetric,
     repeats: u32,
 ) -> Result<Vec<Pair>, Failure> {
-    let analysis = analyse(set);
-    let scopes = analysis::scopes(&analysis, names, asked);
+    let scopes = analysis::scopes(found, names, asked);
     let mut scopes = scopes.iter();
     match (scopes.next(), scopes.next()) {
         (None, _) => Ok(vec![None; repeats as usize]),
-        (Some(scope), None) => {
-            Ok(analysis::beside(&analysis, names, (scope, &asked.metric), repeats))
-        }
+        (Some(scope), None) => Ok(analysis::beside(found, names, (scope, &asked.metric), repeats)),
         (Some(one), Some(other)) => {
             let all: Vec<String> =
                 [one, other].into_iter().chain(scopes).map(Scope::name).collect();

@@ -77,9 +77,10 @@ fn decide(args: &BisectStepArgs) -> Result<u8, Failure> {
             say("stopped before it was decided");
             return Ok(130);
         };
-        good_stands(&measured, &args.good, &bench.asked, more)?;
+        let found = analysis::analyse(&measured);
+        good_stands((&measured, &found), &args.good, &bench.asked, more)?;
         let names = [args.good.as_str(), args.candidate.as_str()];
-        pairs.extend(kept::pairs(&measured, names, &bench.asked, more)?);
+        pairs.extend(kept::pairs(&found, names, &bench.asked, more)?);
     };
     say(&format!("{}: {}", args.candidate, shown(&read)));
     if figure.json {
