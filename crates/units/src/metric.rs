@@ -117,17 +117,22 @@ impl Unit {
 
     /// `value` as people read it, with its unit.
     pub fn show(self, value: f64) -> String {
+        self.show_with(value, 3)
+    }
+
+    /// Returns `value` with its unit and `digits` significant digits.
+    pub fn show_with(self, value: f64, digits: usize) -> String {
         use crate::show;
         match self {
-            Self::Count | Self::Blocks => show::count(value),
-            Self::Bytes => show::bytes(value),
-            Self::BytesPerSecond => format!("{}/s", show::bytes(value)),
-            Self::PerSecond => format!("{}/s", show::count(value)),
-            Self::Nanos => show::nanos(value),
-            Self::Micros => show::nanos(value * 1e3),
-            Self::Seconds => show::nanos(value * 1e9),
-            Self::Percent => format!("{} %", show::significant(value, 3)),
-            Self::Ratio => show::significant(value, 3),
+            Self::Count | Self::Blocks => show::count_with(value, digits),
+            Self::Bytes => show::bytes_with(value, digits),
+            Self::BytesPerSecond => format!("{}/s", show::bytes_with(value, digits)),
+            Self::PerSecond => format!("{}/s", show::count_with(value, digits)),
+            Self::Nanos => show::nanos_with(value, digits),
+            Self::Micros => show::nanos_with(value * 1e3, digits),
+            Self::Seconds => show::nanos_with(value * 1e9, digits),
+            Self::Percent => format!("{} %", show::significant(value, digits)),
+            Self::Ratio => show::significant(value, digits),
         }
     }
 }

@@ -31,26 +31,41 @@ pub fn bound(ratio: f64) -> String {
 
 /// A size: `4 KiB`, `1.5 GiB`.
 pub fn bytes(value: f64) -> String {
-    scaled(value, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
+    bytes_with(value, 3)
+}
+
+/// Returns a size in bytes with `digits` significant digits.
+pub fn bytes_with(value: f64, digits: usize) -> String {
+    scaled(value, digits, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB"])
 }
 
 /// A duration given in nanoseconds: `820 ns`, `1.25 ms`, `90 s`, `12 min`.
 pub fn nanos(value: f64) -> String {
+    nanos_with(value, 3)
+}
+
+/// Returns a duration in nanoseconds with `digits` significant digits.
+pub fn nanos_with(value: f64, digits: usize) -> String {
     match value.abs() {
-        v if v >= 600e9 => format!("{} min", readable(value / 60e9, 3)),
-        v if v >= 1e9 => format!("{} s", significant(value / 1e9, 3)),
-        v if v >= 1e6 => format!("{} ms", significant(value / 1e6, 3)),
-        v if v >= 1e3 => format!("{} µs", significant(value / 1e3, 3)),
-        _ => format!("{} ns", significant(value, 3)),
+        v if v >= 600e9 => format!("{} min", readable(value / 60e9, digits)),
+        v if v >= 1e9 => format!("{} s", significant(value / 1e9, digits)),
+        v if v >= 1e6 => format!("{} ms", significant(value / 1e6, digits)),
+        v if v >= 1e3 => format!("{} µs", significant(value / 1e3, digits)),
+        _ => format!("{} ns", significant(value, digits)),
     }
 }
 
 /// A count: `950`, `16,602`, `123k`, `3.1M`. Whole numbers below 100,000 stay whole.
 pub fn count(value: f64) -> String {
+    count_with(value, 3)
+}
+
+/// Returns a count with `digits` significant digits where it is not whole or long.
+pub fn count_with(value: f64, digits: usize) -> String {
     if value.abs() < 100_000.0 && value.fract() == 0.0 {
         return apart(&format!("{value}"));
     }
-    scaled(value, 1000.0, &["", "k", "M", "G", "T"]).replace(' ', "")
+    scaled(value, digits, 1000.0, &["", "k", "M", "G", "T"]).replace(' ', "")
 }
 
 /// A whole number with its thousands apart: `262,144`.
@@ -71,7 +86,7 @@ fn apart(digits: &str) -> String {
     text
 }
 
-fn scaled(value: f64, step: f64, units: &[&str]) -> String {
+fn scaled(value: f64, digits: usize, step: f64, units: &[&str]) -> String {
     let mut value = value;
     let mut unit = 0;
     // What rounds to a whole one of the next unit is told in it.
@@ -79,7 +94,7 @@ fn scaled(value: f64, step: f64, units: &[&str]) -> String {
         value /= step;
         unit += 1;
     }
-    let digits = if value.abs() >= 1000.0 { 4 } else { 3 };
+    let digits = if value.abs() >= 1000.0 { digits.max(4) } else { digits };
     format!("{} {}", significant(value, digits), units[unit]).trim_end().to_owned()
 }
 

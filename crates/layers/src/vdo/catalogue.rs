@@ -42,14 +42,14 @@ pub(super) static METRICS: &[Metric] = &[
         "data blocks",
         Blocks,
         Lower,
-        "Physical blocks of 4 KiB that hold data (dataBlocksUsed).",
+        "Physical blocks of 4 KiB that hold data (dataBlocksUsed), as many as the stage added.",
     ),
     metric(
         "logical_blocks_used",
         "logical blocks",
         Blocks,
         Neither,
-        "Logical blocks of 4 KiB that are mapped, zero blocks too (logicalBlocksUsed). Blocks that allocation had mapped already do not grow it.",
+        "Logical blocks of 4 KiB that are mapped, zero blocks too (logicalBlocksUsed), as many as the stage added. Blocks that allocation had mapped already do not grow it.",
     ),
     metric(
         "overhead_blocks_used",

@@ -103,6 +103,26 @@ fn ticks_are_round_of_bytes_by_powers_of_two_and_of_shares_by_their_nines() {
 }
 
 #[test]
+fn no_two_ticks_bear_one_number() {
+    for (unit, least, most) in [
+        (Unit::Ratio, 1.064, 1.081),
+        (Unit::PerSecond, 23_042.0, 23_049.0),
+        (Unit::Nanos, 1.2001e6, 1.2009e6),
+        (Unit::Percent, 99.991, 99.993),
+    ] {
+        let mut one = chart(
+            Shape::Lines,
+            Scale::Linear,
+            vec![series(&[0.0, 1.0], &[Some(least), Some(most)])],
+        );
+        one.y.unit = unit;
+        let drawing = Drawing::of(&one, &[]).unwrap();
+        let texts = texts(&drawing.y);
+        assert!(texts.windows(2).all(|pair| pair[0] != pair[1]), "{texts:?}");
+    }
+}
+
+#[test]
 fn a_chart_of_one_point_and_one_of_zeros_alone_have_a_scale() {
     for (y, scale) in
         [(5.0, Scale::Linear), (0.0, Scale::Linear), (5.0, Scale::Log), (0.0, Scale::Log)]

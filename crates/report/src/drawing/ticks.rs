@@ -20,6 +20,10 @@ const ABOUT: f64 = 5.0;
 const MOST: usize = 9;
 /// Fewer tell no scale.
 const LEAST: usize = 3;
+/// Significant digits of a number on an axis.
+const DIGITS: usize = 3;
+/// Of more digits nobody tells two numbers apart.
+const MOST_DIGITS: usize = 7;
 /// Quantiles that have a tick, as shares.
 const QUANTILES: [f64; 8] = [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999];
 
@@ -63,15 +67,21 @@ pub fn of(axis: &Axis, range: &Range) -> Vec<Tick> {
     };
     // Between one thing that is counted and the next there is none.
     let whole = |number: &f64| axis.unit != Unit::Count || number.fract() == 0.0;
-    let tick = |number: f64| {
-        let at = range.place(number).filter(|at| (-1e-9..=1.0 + 1e-9).contains(at))?;
-        Some(Tick { at, text: text(axis.unit, number) })
+    let numbers: Vec<f64> = numbers.into_iter().filter(whole).collect();
+    // Two places never bear one number.
+    let apart = |texts: &Vec<String>| texts.windows(2).all(|pair| pair[0] != pair[1]);
+    let digits = |digits: usize| numbers.iter().map(|n| text(axis.unit, *n, digits)).collect();
+    let texts = (DIGITS..MOST_DIGITS).map(digits).find(apart);
+    let texts = texts.unwrap_or_else(|| digits(MOST_DIGITS));
+    let tick = |(number, text): (&f64, String)| {
+        let at = range.place(*number).filter(|at| (-1e-9..=1.0 + 1e-9).contains(at))?;
+        Some(Tick { at, text })
     };
-    numbers.into_iter().filter(whole).filter_map(tick).collect()
+    numbers.iter().zip(texts).filter_map(tick).collect()
 }
 
-/// A number as an axis shows it: thousands by their letter.
-fn text(unit: Unit, number: f64) -> String {
+/// Returns a number with its unit and so many significant digits, as an axis shows it: thousands by their letter.
+fn text(unit: Unit, number: f64, digits: usize) -> String {
     let letters = || {
         let (divisor, letter) = match number.abs() {
             n if n >= 1e9 => (1e9, "G"),
@@ -79,7 +89,7 @@ fn text(unit: Unit, number: f64) -> String {
             n if n >= 1e3 => (1e3, "k"),
             _ => (1.0, ""),
         };
-        format!("{}{letter}", show::significant(number / divisor, 3))
+        format!("{}{letter}", show::significant(number / divisor, digits))
     };
     match unit {
         // Nothing is nothing in any unit.
@@ -87,8 +97,8 @@ fn text(unit: Unit, number: f64) -> String {
         Unit::Count | Unit::Blocks => letters(),
         Unit::PerSecond => format!("{}/s", letters()),
         // One unit for all of an axis of time.
-        Unit::Seconds => format!("{} s", show::significant(number, 3)),
-        _ => unit.show(number),
+        Unit::Seconds => format!("{} s", show::significant(number, digits)),
+        _ => unit.show_with(number, digits),
     }
 }
 
