@@ -337,7 +337,8 @@ fn drive(
     let mut tally = JobTallies::new(shape);
     let (mut interval, mut edge_ns, mut end_ns) = (0, pace.edge_ns(0), pace.start_ns);
     let mut bytes = 0;
-    let mut close = |tally: &mut JobTallies, interval, end, bytes| {
+    let mut in_ramp = resolved.ramp_ns > 0;
+    let mut close = |tally: &mut JobTallies, interval, end, bytes, on: &mut dyn FnMut(Event)| {
         let (start_ns, end_ns) = pace.span_ns(interval, end);
         let rows = tally.all.rows(resolved.stage, &resolved.names, start_ns, end_ns)?;
         let jobs = tally.job_rows(resolved.stage, &resolved.names, (start_ns, end_ns))?;
@@ -357,10 +358,15 @@ fn drive(
         simulation.refill(job, begin_ns);
     }
     'events: while let Some(Reverse(SimEvent { at_ns, job, io, .. })) = simulation.events.pop() {
+        if in_ramp && at_ns >= pace.start_ns {
+            in_ramp = false;
+            simulation.pass(pace.start_ns);
+            on(Event::RampOver);
+        }
         // What ends just at the edge counts before it: no row begins where the load ends.
         while at_ns > edge_ns {
             simulation.pass(edge_ns);
-            if close(&mut tally, interval, None, bytes)? && simulation.halt == StopReason::None {
+            if close(&mut tally, interval, None, bytes, on)? && simulation.halt == StopReason::None {
                 simulation.halt = StopReason::Steady;
             }
             if simulation.halt != StopReason::None && simulation.is_idle() {
@@ -397,12 +403,12 @@ fn drive(
     // A pause or a cap may have lasted beyond the last I/O.
     while end_ns > pace.edge_ns(interval) {
         simulation.pass(pace.edge_ns(interval));
-        close(&mut tally, interval, None, bytes)?;
+        close(&mut tally, interval, None, bytes, on)?;
         interval += 1;
     }
     simulation.pass(end_ns);
     if end_ns > pace.span_ns(interval, None).0 {
-        close(&mut tally, interval, Some(end_ns), bytes)?;
+        close(&mut tally, interval, Some(end_ns), bytes, on)?;
     }
     total.all.worst = tally.all.worst;
     Ok((total, end_ns))

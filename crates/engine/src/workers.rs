@@ -311,11 +311,14 @@ impl Workers {
         let seldom = if setup.workers_of_a_job() > 1 { LOOK_AT_THREADS } else { LOOK };
         let quarter = Duration::from_nanos(pace.interval_ns / 4);
         let look = seldom.min(quarter).max(Duration::from_millis(1));
+        let mut ramp_ends_ns = (setup.resolved.ramp_ns > 0).then_some(pace.start_ns);
         while ended.len() + failed.len() < self.threads.len() {
             let asleep_ns = setup.context.clock.now().0;
-            let message = self.messages.recv_timeout(look);
+            let left = |at: u64| Duration::from_nanos(at.saturating_sub(asleep_ns) + 1);
+            let wait = ramp_ends_ns.map_or(look, |at| look.min(left(at)));
+            let message = self.messages.recv_timeout(wait);
             let awake_ns = setup.context.clock.now().0;
-            if let Some(still) = stood_still::within(look, (asleep_ns, awake_ns)) {
+            if let Some(still) = stood_still::within(wait, (asleep_ns, awake_ns)) {
                 watch.stood_still(still);
                 self.stood_still_ns.push(stood_still::nanos(still));
                 tell(stood_still::notice(still), notices, on);
@@ -333,6 +336,11 @@ impl Workers {
             let level = setup.context.interrupt.level();
             if level != Level::None {
                 self.status.halt(StopReason::Interrupted);
+            }
+            let at_work = ended.len() + failed.len() < self.threads.len();
+            if ramp_ends_ns.is_some_and(|at| at_work && awake_ns >= at) {
+                ramp_ends_ns = None;
+                on(Event::RampOver);
             }
             let in_flight = self.status.in_flight();
             self.seen_in_flight = self.seen_in_flight.max(in_flight);

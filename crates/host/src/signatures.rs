@@ -1,7 +1,7 @@
 //! Signatures of what people keep on devices: file systems, volume managers, RAID, partition tables.
 //!
-//! `blkid` knows most; a list of our own is searched besides it, and is all there is where blkid is missing. Then
-//! data without a known signature is refused too: nobody can tell what it is.
+//! `blkid` knows most; a list of our own is searched besides it, and is all there is where blkid is missing. Data at either end of a device
+//! that neither knows is refused, too: nobody can tell whose it is.
 
 use std::fs::File;
 use std::io;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use sys::interrupt::Interrupt;
 
 /// A signature: distance from the start of the device, bytes there, what it is of.
-const FROM_START: [(u64, &[u8], &str); 28] = [
+const FROM_START: [(u64, &[u8], &str); 29] = [
     (0x438, &[0x53, 0xef], "an ext file system"),
     (0, b"XFSB", "an XFS file system"),
     (0x1_0040, b"_BHRfS_M", "a btrfs file system"),
@@ -39,6 +39,7 @@ const FROM_START: [(u64, &[u8], &str); 28] = [
     (4, b"fathomVD", "a uvdo volume"),
     (4100, b"fathomVD", "a uvdo volume"),
     (0x1018, &[0xc6, 0x85, 0x73, 0xf6, 0x4e, 0x1a, 0x45, 0xca], "a bcache device"),
+    (0x1018, &[0xc6, 0x85, 0x73, 0xf6, 0x66, 0xce, 0x90, 0xa9], "a bcachefs file system"),
     (0, b"bluestore block device", "a Ceph OSD"),
     (0x2_1000, &[0x0c, 0xb1, 0xba, 0x00], "a ZFS member"),
     (0x2_0000, &[0x0c, 0xb1, 0xba, 0x00], "a ZFS member"),
@@ -51,7 +52,7 @@ const FROM_END: [(u64, &[u8], &str); 3] = [
     (0x1_0000, &[0xfc, 0x4e, 0x2b, 0xa9], "a RAID member"),
 ];
 
-/// Bytes at each end of a device that must be zero where nobody else can be asked what is on it.
+/// Bytes at each end of a device that must be zero where nobody knows what is on it.
 const BLANK: u64 = 1 << 20;
 
 /// Returns what is on the device, in words; empty when nothing that anybody would miss was found.
@@ -59,12 +60,14 @@ pub(crate) fn find(path: &Path, file: &File) -> io::Result<Vec<String>> {
     let mut found = known(file)?;
     match blkid(path) {
         BlkidAnswer::Found(what) => found.push(what),
-        BlkidAnswer::Nothing => {}
         BlkidAnswer::Unsure(why) if found.is_empty() => found.push(why),
+        BlkidAnswer::Nothing if found.is_empty() && !is_blank(file)? => {
+            found.push("data of a kind that neither blkid nor Fathom knows".to_owned());
+        }
         BlkidAnswer::Missing if found.is_empty() && !is_blank(file)? => {
             found.push("data that cannot be judged without blkid".to_owned());
         }
-        BlkidAnswer::Unsure(_) | BlkidAnswer::Missing => {}
+        BlkidAnswer::Nothing | BlkidAnswer::Unsure(_) | BlkidAnswer::Missing => {}
     }
     found.dedup();
     Ok(found)
@@ -162,6 +165,17 @@ mod tests {
             assert_eq!(known(&file).unwrap(), Vec::<String>::new());
             file.write_all_at(magic, at).unwrap();
             assert!(known(&file).unwrap().contains(&what.to_owned()), "{what} at {at}");
+        }
+    }
+
+    #[test]
+    fn data_at_either_end_that_nobody_knows_is_found() {
+        for at in [700_000, SIZE - 1] {
+            let file = tempfile::NamedTempFile::new().unwrap();
+            file.as_file().set_len(SIZE).unwrap();
+            assert_eq!(find(file.path(), file.as_file()).unwrap(), Vec::<String>::new());
+            file.as_file().write_all_at(&[7], at).unwrap();
+            assert_eq!(find(file.path(), file.as_file()).unwrap().len(), 1, "at {at}");
         }
     }
 

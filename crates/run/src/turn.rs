@@ -51,7 +51,7 @@ impl LoadSpan {
     pub(crate) fn see(&mut self, said: &Said, executor: &mut Executor, watch: &mut CellSamplers) {
         let begins = match said {
             Said::Started(_) => !self.ramp,
-            Said::Intervals { .. } => self.ramp,
+            Said::RampOver => self.ramp,
             Said::ReadingBack(_) => {
                 self.end(executor, watch);
                 false
@@ -175,7 +175,7 @@ pub(crate) fn hand_in(scene: &CellContext, plan: &CellPlan, turn: LoadId, said: 
         Said::Notice(text) => {
             scene.recorder.event(Event::Notice { cell: Some(plan.index), text: text.clone() });
         }
-        Said::Started { .. } | Said::ReadingBack(_) => {}
+        Said::Started { .. } | Said::RampOver | Said::ReadingBack(_) => {}
     }
 }
 

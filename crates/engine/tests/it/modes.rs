@@ -98,6 +98,26 @@ fn a_cap_holds_a_closed_loop_back_and_a_pause_follows_each_so_many_ios() {
 }
 
 #[test]
+fn the_end_of_the_ramp_is_told_when_it_comes_not_with_the_first_interval() {
+    let spec = "ops = { randread = 100 }\nramp = \"200ms\"\nduration = \"900ms\"\ninterval = \"2s\"";
+    let model = TargetSpec::Simulated(SimModel { bytes: Bytes(64 * MIB), ..SimModel::default() });
+    let null = TargetSpec::Null { bytes: Bytes(1 << 34) };
+    for (target, clock, late) in [(model, Clock::simulated(None), 1), (null, Clock::real(), 400)] {
+        let begun = std::cell::Cell::new(0);
+        let over = std::cell::RefCell::new(Vec::new());
+        run_with(&load(target.clone(), spec), &clock, |event, _| match event {
+            Event::Started(_) => begun.set(clock.now().0),
+            Event::RampOver => over.borrow_mut().push((clock.now().0 - begun.get()) / 1_000_000),
+            _ => {}
+        });
+        let over = over.into_inner();
+        assert!(matches!(over[..], [ms] if (200..200 + late).contains(&ms)), "{over:?}");
+    }
+    let without = run(&load(TargetSpec::Null { bytes: Bytes(1 << 34) }, "ios = 100"));
+    assert!(!without.events.contains(&Event::RampOver));
+}
+
+#[test]
 fn what_happens_in_the_ramp_counts_in_no_figure() {
     let reported = simulated("ops = { read = 100 }\nramp = \"1s\"\nduration = \"2s\"\ndepth = 1");
     let summary = reported.summary();

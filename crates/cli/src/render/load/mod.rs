@@ -44,6 +44,8 @@ impl LoadView {
                     json_line(&json::started(started));
                 }
             }
+            // Intervals follow: that the figures begin is seen by them.
+            Event::RampOver => {}
             Event::Intervals { rows, jobs, progress } => {
                 if self.json {
                     rows.iter().for_each(|row| json_line(&json::interval(row)));
