@@ -68,7 +68,8 @@ impl Pacer {
     /// An I/O has ended.
     pub(crate) fn ended(&mut self, now_ns: u64) {
         if let Some(pause) = self.pauses.as_mut().and_then(Pauses::after_io) {
-            self.paused_until_ns = now_ns.saturating_add(pause.0);
+            // I/Os that were in flight may end in a pause and earn the next one: that comes after it, or a deep queue would pause seldom.
+            self.paused_until_ns = self.paused_until_ns.max(now_ns).saturating_add(pause.0);
         }
     }
 }

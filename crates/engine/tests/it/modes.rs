@@ -98,6 +98,17 @@ fn a_cap_holds_a_closed_loop_back_and_a_pause_follows_each_so_many_ios() {
 }
 
 #[test]
+fn pauses_are_as_many_at_any_depth() {
+    for depth in [1, 8, 11, 32, 128] {
+        let spec = format!(
+            "ops = {{ randread = 100 }}\nthink = \"100ms:10\"\nduration = \"20s\"\ndepth = {depth}"
+        );
+        let ios = simulated(&spec).summary().operations["randread"].ios;
+        assert!(ios.abs_diff(2_000) <= depth + 30, "depth {depth}: {ios}");
+    }
+}
+
+#[test]
 fn the_end_of_the_ramp_is_told_when_it_comes_not_with_the_first_interval() {
     let spec = "ops = { randread = 100 }\nramp = \"200ms\"\nduration = \"900ms\"\ninterval = \"2s\"";
     let model = TargetSpec::Simulated(SimModel { bytes: Bytes(64 * MIB), ..SimModel::default() });
