@@ -366,7 +366,8 @@ fn drive(
         // What ends just at the edge counts before it: no row begins where the load ends.
         while at_ns > edge_ns {
             simulation.pass(edge_ns);
-            if close(&mut tally, interval, None, bytes, on)? && simulation.halt == StopReason::None {
+            if close(&mut tally, interval, None, bytes, on)? && simulation.halt == StopReason::None
+            {
                 simulation.halt = StopReason::Steady;
             }
             if simulation.halt != StopReason::None && simulation.is_idle() {

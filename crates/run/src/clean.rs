@@ -135,6 +135,7 @@ impl Cleaning {
             }
             begun += 1;
         }
+        self.follow_renamed();
         // The step that a kill hit is not in the transcript.
         begun += usize::from(begun > 0 && !data.state().ended());
         let steps = &steps[..begun.min(steps.len())];
@@ -178,6 +179,25 @@ impl Cleaning {
             if !actions.is_empty() {
                 let (about, deadline_s) = (step.about.clone(), step.deadline_s);
                 self.owed.push(Owed { cell, about, actions, deadline_s });
+            }
+        }
+    }
+
+    /// Binds each device of the run that has another node by now, as after the machine started again, to that node. One that is nowhere keeps its
+    /// node.
+    fn follow_renamed(&mut self) {
+        for (role, facts) in &self.devices {
+            let (name, known) = (format!("device.{role}"), crate::resume::identity(facts));
+            let known = known.zip(self.executor.resolve(&format!("{{{name}}}")).ok());
+            let Some((known, node)) = known else { continue };
+            let is_it = |node: &String| {
+                let now = self.executor.identity(node).ok().flatten();
+                now.is_some_and(|now| known.difference(&now).is_none())
+            };
+            if !is_it(&node)
+                && let Some(found) = sys::block::nodes().into_iter().find(is_it)
+            {
+                self.executor.bind(&name, &found);
             }
         }
     }

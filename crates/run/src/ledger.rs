@@ -270,6 +270,22 @@ impl Ledger {
         }
     }
 
+    /// Marks all cells that have not begun, in one go: the manifest of a run of many cells takes long to write.
+    pub(crate) fn end_pending(&mut self, state: CellState, reason: &str) -> Result<(), RunError> {
+        let pending = self.pending();
+        for index in &pending {
+            let Some(cell) = self.manifest.cells.get_mut(*index) else { continue };
+            (cell.state, cell.reason) = (state, Some(reason.to_owned()));
+        }
+        if !pending.is_empty() {
+            self.save()?;
+        }
+        for cell in pending {
+            (self.on)(&Event::CellEnded { cell, state, reason: Some(reason.to_owned()) });
+        }
+        Ok(())
+    }
+
     /// Ends the run: the manifest says how, and the result is sealed. A cell whose files others removed or cut has failed.
     pub fn finish(mut self) -> Result<RunOutcome, RunError> {
         let changed = self.sink.changed();

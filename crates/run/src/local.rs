@@ -17,7 +17,7 @@ use crate::quiet::{QuietMachine, Waiting};
 use crate::recorder::Recorder;
 use crate::scene::CellContext;
 use crate::simulated::{self, Twin};
-use crate::{Event, Injection, Ledger, Paths, RunError, RunOutcome};
+use crate::{Injection, Ledger, Paths, RunError, RunOutcome};
 
 /// Machine that executes the plan: this one, or simulated layers.
 pub enum LocalMachine {
@@ -110,10 +110,9 @@ pub fn run(
             shared.with(|ledger| waiting.before(cell.index, ledger, interrupt))?;
         }
         if interrupt.level() != Level::None {
-            let state = CellState::Interrupted;
-            let reason = Some("stopped before it began".to_owned());
-            recorder.event(Event::CellEnded { cell: cell.index, state, reason });
-            continue;
+            let why = "stopped before it began";
+            shared.with(|ledger| ledger.end_pending(CellState::Interrupted, why))?;
+            break;
         }
         match machine {
             LocalMachine::Real { devices, claimed, made } => {

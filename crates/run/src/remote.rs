@@ -149,10 +149,7 @@ pub fn run<G: Guests>(
         Ok(()) => (CellState::Interrupted, "stopped before it began".to_owned()),
         Err(error) => (CellState::Failed, error.to_string()),
     };
-    for cell in ledger.pending() {
-        let reason = Some(reason.clone());
-        ledger.post(Message::Event(Event::CellEnded { cell, state, reason }))?;
-    }
+    ledger.end_pending(state, &reason)?;
     let outcome = ledger.finish()?;
     ended.map(|()| outcome)
 }

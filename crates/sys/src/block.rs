@@ -61,6 +61,17 @@ pub fn number(path: &Path) -> io::Result<Option<Number>> {
     }))
 }
 
+/// Returns the nodes of all block devices that the kernel has, as `/dev/sda`, in the order of their names; none where sysfs cannot be read.
+pub fn nodes() -> Vec<String> {
+    let there = std::fs::read_dir("/sys/class/block").into_iter().flatten().flatten();
+    // A node in a folder has a `!` for each `/` of its name.
+    let node = |name: String| format!("/dev/{}", name.replace('!', "/"));
+    let mut nodes: Vec<_> =
+        there.filter_map(|entry| entry.file_name().into_string().ok()).map(node).collect();
+    nodes.sort();
+    nodes
+}
+
 /// The device's directory below `/sys`.
 pub fn sysfs(number: Number) -> PathBuf {
     PathBuf::from(format!("/sys/dev/block/{number}"))

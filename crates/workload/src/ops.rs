@@ -65,7 +65,7 @@ impl std::str::FromStr for Ops {
         for part in text.split(',') {
             let (name, share) = part.split_once('=').ok_or_else(error)?;
             if !ops.push(name.parse()?, share.parse()?) {
-                return Err(error());
+                return Err(QuantityError { what: "mix: it has an operation twice", ..error() });
             }
         }
         Ok(ops)

@@ -46,7 +46,7 @@ pub use results::{
     TrendArgs, UnpackArgs,
 };
 pub use run::{Common, HostArgs, RunArgs, setting};
-pub use tree::mix;
+pub use tree::{OpsArg, mix};
 pub use uvdo::{
     CreateArgs, DiscardArg, GrowArgs, PolicyArg, PolicyArgs, StartArgs, StatsArgs, UvdoCheckArgs,
     UvdoCommand, UvdoPlaceArgs, UvdoRebuildArgs,

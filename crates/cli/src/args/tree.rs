@@ -102,7 +102,8 @@ fn pick() -> impl TypedValueParser<Value = Pick> {
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpsArg {
     text: String,
-    blocks: Option<workload::Ops>,
+    /// Those of a device, or why they are none; nothing where some are of trees alone.
+    blocks: Result<workload::Ops, Option<String>>,
 }
 
 impl std::str::FromStr for OpsArg {
@@ -111,20 +112,26 @@ impl std::str::FromStr for OpsArg {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         if text.starts_with('@') {
             let mix = mix(text).map_err(|(message, help)| format!("{message}; {help}"))?;
-            return Ok(Self { text: mix.to_string(), blocks: None });
+            return Ok(Self { text: mix.to_string(), blocks: Err(None) });
         }
         let blocks = text.parse::<workload::Ops>();
         if text.parse::<tree::Mix>().is_err() {
             blocks.as_ref().map_err(Clone::clone)?;
         }
-        Ok(Self { text: text.to_owned(), blocks: blocks.ok() })
+        let names = text.split(',').map(|part| part.split('=').next().unwrap_or_default());
+        let of_devices = names.into_iter().all(|name| name.parse::<workload::OpName>().is_ok());
+        let blocks = blocks.map_err(|error| of_devices.then(|| error.to_string()));
+        Ok(Self { text: text.to_owned(), blocks })
     }
 }
 
 impl OpsArg {
-    /// Those of a device; `None` where some are of trees alone.
-    pub fn blocks(&self) -> Option<&workload::Ops> {
-        self.blocks.as_ref()
+    /// Returns those of a device.
+    ///
+    /// # Errors
+    /// The mistake in words; `None` where some are of trees alone.
+    pub fn blocks(&self) -> Result<&workload::Ops, Option<&str>> {
+        self.blocks.as_ref().map_err(Option::as_deref)
     }
 
     /// Those of a tree.

@@ -17,7 +17,7 @@ use units::{Bytes, Percent};
 use workload::{LoadSpec, OpName, Portion, Verify};
 
 use super::logs::LatencyLog;
-use crate::args::{Cli, Command, LoadArgs, TargetArg, as_options};
+use crate::args::{Cli, Command, LoadArgs, OpsArg, TargetArg, as_options};
 use crate::failure::Failure;
 use crate::outputs::{self, Input, Output, OutputKind};
 use crate::render::LoadView;
@@ -96,9 +96,16 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
 
 /// The load that is asked for, where it can be one of devices and files.
 fn spec_of(args: &LoadArgs) -> Result<LoadSpec, Failure> {
-    if args.io.ops.as_ref().is_some_and(|ops| ops.blocks().is_none()) {
-        let help = "add --tree, and name a directory; --help lists the operations on devices";
-        let error = "--ops has operations on files, which a device has not";
+    if let Some(Err(why)) = args.io.ops.as_ref().map(OpsArg::blocks) {
+        let (error, help) = match why {
+            Some(why) => {
+                (format!("--ops: {why}"), "give each operation once, with a share from 0 to 100")
+            }
+            None => (
+                "--ops has operations on files, which a device has not".to_owned(),
+                "add --tree, and name a directory; --help lists the operations on devices",
+            ),
+        };
         return Err(Failure::usage(error).with_help(help));
     }
     let mut spec = args.spec();
@@ -287,7 +294,11 @@ fn new_file_size(args: &LoadArgs, target: &TargetArg) -> Result<Option<Bytes>, F
     let missing =
         |why: &str, help: &str| Failure::usage(format!("{} {why}", path.display())).with_help(help);
     if target.is_null() {
-        let help = "add --size in bytes to say how large it pretends to be";
+        let share = in_bytes(offset).is_none() && in_bytes(size).is_some();
+        let help = match share && size.is_some() {
+            true => "give --offset in bytes: there is no share of it",
+            false => "add --size in bytes to say how large it pretends to be",
+        };
         return end.map(Some).ok_or_else(|| missing("has no size of its own", help));
     }
     match host::standing(path)? {

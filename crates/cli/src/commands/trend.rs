@@ -158,7 +158,7 @@ fn figure(series: &TrendSeries) -> String {
     let over = series.name.over.as_ref().map_or_else(String::new, |base| format!(" over {base}"));
     let left_out = match series.left_out {
         0 => String::new(),
-        n => format!(" ({n} more have no such figure of five repeats)"),
+        n => format!(" ({n} more have no such figure: fewer than five repeats, or other variants)"),
     };
     let (scope, variant, n) = (series.name.scope.name(), &series.name.variant, series.runs.len());
     let results = if n == 1 { "result" } else { "results" };

@@ -110,7 +110,8 @@ fn pauses_are_as_many_at_any_depth() {
 
 #[test]
 fn the_end_of_the_ramp_is_told_when_it_comes_not_with_the_first_interval() {
-    let spec = "ops = { randread = 100 }\nramp = \"200ms\"\nduration = \"900ms\"\ninterval = \"2s\"";
+    let spec =
+        "ops = { randread = 100 }\nramp = \"200ms\"\nduration = \"900ms\"\ninterval = \"2s\"";
     let model = TargetSpec::Simulated(SimModel { bytes: Bytes(64 * MIB), ..SimModel::default() });
     let null = TargetSpec::Null { bytes: Bytes(1 << 34) };
     for (target, clock, late) in [(model, Clock::simulated(None), 1), (null, Clock::real(), 400)] {
