@@ -323,7 +323,7 @@ pub(crate) const RULES: [ResultRule; 37] = [
     Rule {
         id: "short_window",
         text: "A load counts as steady over a window in which it wrote less than its range once.",
-        reads: "bytes per second of the writes of measured loads with 'steady', times its window, of their range",
+        reads: "bytes per second of the writes of measured loads with 'steady' that settled, times its window, of their range",
         threshold: Threshold::below(100.0, Unit::Percent),
         remedy: "Make the window of 'steady' as long as one pass over the range takes, or the range smaller.",
         source: "docs/method.md; SNIA's performance test specification for solid-state storage",

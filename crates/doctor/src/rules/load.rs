@@ -133,7 +133,9 @@ pub(crate) fn short_window(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         let written = load.operations.iter().filter(|(name, _)| name.ends_with("write"));
         let bytes: u64 = written.map(|(_, operation)| operation.bytes).sum();
         let seconds = load.duration_ns as f64 / 1e9;
-        if bytes == 0 || seconds <= 0.0 {
+        // What never settled counts as steady over no window, and says so itself.
+        let unsettled = load.steady.as_ref().is_some_and(|steady| steady.settled_ns.is_none());
+        if bytes == 0 || seconds <= 0.0 || unsettled {
             continue;
         }
         if let Some(share) = planned.window_percent(bytes as f64 / seconds) {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use results::Seal;
 use results::model::{
     Accelerator, CellState, JobSummary, MachineLoad, PlanFacts, RateFacts, ResumeFacts, Row,
+    SteadyFacts,
     VerifyFigures,
 };
 use results::read::ResultSet;
@@ -395,6 +396,29 @@ fn every_common_rule_has_a_case_that_makes_it_fire_and_one_that_keeps_it_silent(
         assert!(ids(&found).contains(&id), "{id}: {found:#?}");
         assert_eq!(ids(&after(silent)), [""; 0], "{id} on what is not enough");
     }
+}
+
+#[test]
+fn a_load_that_never_settled_counts_as_steady_over_no_window() {
+    let settled = |at: Option<u64>, all: bool| {
+        let found = after(|r| {
+            steady(r, "iops:5%:1s");
+            for (place, load) in loads(r, "plain").enumerate() {
+                load.steady = Some(SteadyFacts {
+                    metric: "iops".into(),
+                    settled_ns: at.filter(|_| all || place == 0),
+                    window_ns: 1_000_000_000,
+                    slope_percent: Some(9.0),
+                    spread_percent: Some(9.0),
+                    slope_limit_percent: 5.0,
+                    spread_limit_percent: 10.0,
+                });
+            }
+        });
+        ids(&found).contains(&"short_window")
+    };
+    assert!(settled(Some(2_000_000_000), true) && settled(Some(2_000_000_000), false));
+    assert!(!settled(None, true));
 }
 
 #[test]
