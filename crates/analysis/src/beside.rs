@@ -6,6 +6,7 @@ use results::model::AskedMetric;
 use stats::LEAST_REPEATS;
 use stats::bisect::Pair;
 
+use crate::comparisons::few_ios;
 use crate::{Analysis, MetricValues, Scope, VariantFigures, asks};
 
 /// The greatest difference of a figure that equals leave alone, as a difference of logarithms: 1 %.
@@ -53,6 +54,16 @@ pub fn beside(
     };
     let (good, other) = (by_repeat(good), by_repeat(other));
     (1..=repeats).map(|n| Some((*good.get(&n)?, *other.get(&n)?))).collect()
+}
+
+/// Returns the fewest I/Os of a run of these variants, where they are too few for this figure, a percentile or a rate: their pairs decide nothing.
+pub fn few_ios_of(
+    analysis: &Analysis,
+    names: [&str; 2],
+    (scope, metric): (&Scope, &str),
+) -> Option<u64> {
+    let variants = names.into_iter().filter_map(|name| variant(analysis, name));
+    few_ios(variants.filter_map(|variant| Some((metric, *variant.least_ios.get(scope)?))))
 }
 
 /// The figures that differ by no more than 1 % in any pair of the good end beside itself, and in every pair of the ends by more than `threshold`
@@ -119,6 +130,25 @@ mod tests {
             expected.map(|(at, pair)| pair.filter(|_| at + 1 != gone)).collect();
         assert_eq!(some, expected);
         assert!(scopes(&analyse(&set), names, &asked("no_such")).is_empty());
+    }
+
+    #[test]
+    fn pairs_of_too_few_ios_of_a_run_are_told() {
+        let mut set = fixture::with(5, 7_600.0);
+        let records = set.cells.iter_mut().filter_map(|cell| cell.record.as_mut());
+        let loads = records.flat_map(|record| &mut record.stages).filter_map(|s| s.load.as_mut());
+        loads.flat_map(|load| load.operations.values_mut()).for_each(|own| own.ios = 999);
+        let analysis = analyse(&set);
+        let names: Vec<&str> = analysis.variants.iter().map(|v| v.name.as_str()).collect();
+        let names = [names[0], names[1]];
+        let few = |metric: &str| {
+            let scope = scopes(&analysis, names, &asked(metric)).pop_first().unwrap();
+            few_ios_of(&analysis, names, (&scope, metric))
+        };
+        assert_eq!(
+            (few("latency_p99_ns"), few("iops"), few("latency_max_ns")),
+            (Some(999), None, None)
+        );
     }
 
     #[test]

@@ -300,13 +300,20 @@ fn is_rate(metric: &str) -> bool {
 /// Tells whether a metric is a percentile beyond which fewer I/Os lie, in some run of one of the variants, than it takes to compare it, or a rate
 /// of which all variants have as few.
 pub(crate) fn few_beyond(variants: &[&VariantFigures], scope: &Scope, metric: &str) -> bool {
-    let beyond = SHARES.iter().find(|(id, _)| *id == metric);
-    beyond.is_some_and(|(_, share)| {
-        let least = variants.iter().filter_map(|variant| variant.least_ios.get(scope));
-        // A stall beside thousands of I/Os is no accident of counting.
-        let least = if *share == 1.0 { least.max() } else { least.min() };
-        least.is_some_and(|ios| *ios as f64 * share < BEYOND)
-    })
+    let ios = variants.iter().filter_map(|variant| Some((metric, *variant.least_ios.get(scope)?)));
+    few_ios(ios).is_some()
+}
+
+/// Returns the fewest I/Os of a run where they are too few for a percentile among these metrics, or for all rates among them. Each metric comes
+/// with the fewest I/Os of a run that it is of.
+pub(crate) fn few_ios<'a>(figures: impl Iterator<Item = (&'a str, u64)>) -> Option<u64> {
+    let share = |metric| SHARES.iter().find(|(id, _)| *id == metric).map(|(_, share)| *share);
+    let known = figures.filter_map(|(metric, ios)| Some((share(metric)?, ios)));
+    let (rates, percentiles): (Vec<_>, Vec<_>) = known.partition(|(share, _)| *share == 1.0);
+    // A stall beside thousands of I/Os is no accident of counting.
+    let rate = rates.into_iter().max_by_key(|(_, ios)| *ios);
+    let few = |(share, ios): &(f64, u64)| *ios as f64 * share < BEYOND;
+    percentiles.into_iter().chain(rate).filter(few).map(|(_, ios)| ios).min()
 }
 
 /// Returns which direction of a metric is good and how it is compared. What neither the catalogue nor the plan describes is not shown, so it

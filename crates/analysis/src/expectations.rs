@@ -6,8 +6,9 @@ use results::model::{AskedMetric, ExpectedFigure, FigureName, PlanFacts};
 use stats::{Figure, RANGE_BELOW};
 use units::{Test, Unit};
 
-use crate::comparisons::asks;
+use crate::comparisons::{asks, few_ios};
 use crate::scope::Scope;
+use crate::values::MetricValues;
 use crate::variant::VariantFigures;
 
 /// One expectation and what became of it.
@@ -27,6 +28,8 @@ pub struct Expectation {
     pub n: usize,
     /// Outcome of the expectation.
     pub outcome: ExpectationOutcome,
+    /// The fewest I/Os of a run, where they are too few for the percentile or the rate that it is of: no number of repeats decides it.
+    pub few_ios: Option<u64>,
     /// Figures that show why it may be otherwise here, each the median over the repeats.
     pub evidence: Vec<Evidence>,
 }
@@ -49,7 +52,7 @@ pub enum ExpectationOutcome {
     Met,
     /// It is not: nothing of its interval, or not its median below five repeats; or what was to turn keeps its level.
     Missed,
-    /// A part of the interval is as expected.
+    /// A part of the interval is as expected, or it rests on too few I/Os of a run.
     Unclear,
     /// There is no such figure.
     Unknown,
@@ -104,6 +107,18 @@ fn check_expectation(
     };
     let mut figures = std::iter::once(&expected.figure).chain(&expected.of);
     let all_ran = figures.all(|figure| ran(&figure.variant, variants));
+    let outcome = match expected.scale {
+        Some(_) => ExpectationOutcome::Elsewhere,
+        None if !all_ran => ExpectationOutcome::NotRun,
+        None if level.is_some() => ExpectationOutcome::Missed,
+        None if figure.median.is_none() && both(expected, variants) => ExpectationOutcome::NoRatio,
+        None => outcome(expected.bound.range(), &figure),
+    };
+    let decided = matches!(
+        outcome,
+        ExpectationOutcome::Met | ExpectationOutcome::Missed | ExpectationOutcome::Unclear
+    );
+    let few_ios = few_ios_of(expected, variants).filter(|_| decided);
     Expectation {
         expected: expected.clone(),
         unit: unit(plan, expected),
@@ -111,15 +126,8 @@ fn check_expectation(
         low: figure.low,
         high: figure.high,
         n: level.unwrap_or(figure.n),
-        outcome: match expected.scale {
-            Some(_) => ExpectationOutcome::Elsewhere,
-            None if !all_ran => ExpectationOutcome::NotRun,
-            None if level.is_some() => ExpectationOutcome::Missed,
-            None if figure.median.is_none() && both(expected, variants) => {
-                ExpectationOutcome::NoRatio
-            }
-            None => outcome(expected.bound.range(), &figure),
-        },
+        outcome: if few_ios.is_some() { ExpectationOutcome::Unclear } else { outcome },
+        few_ios,
         evidence: expected.evidence.iter().map(shown).collect(),
     }
 }
@@ -191,12 +199,28 @@ pub(crate) fn asked(name: &FigureName) -> AskedMetric {
 
 /// The value of each repeat.
 pub(crate) fn values(name: &FigureName, variants: &[VariantFigures]) -> BTreeMap<u32, f64> {
-    let asked = asked(name);
-    let variant = variants.iter().find(|v| v.name == name.variant);
-    let values = variant.into_iter().flat_map(|variant| &variant.values);
-    let mut own = values.filter(|values| asks(&asked, &values.scope, &values.metric));
-    let points = own.next().into_iter().flat_map(|values| &values.points);
+    let points = held(name, variants).into_iter().flat_map(|(_, values)| &values.points);
     points.map(|point| (point.repeat, point.value)).collect()
+}
+
+/// The values that a figure names, with their variant.
+fn held<'a>(
+    name: &FigureName,
+    variants: &'a [VariantFigures],
+) -> Option<(&'a VariantFigures, &'a MetricValues)> {
+    let asked = asked(name);
+    let variant = variants.iter().find(|v| v.name == name.variant)?;
+    let mut values = variant.values.iter();
+    values.find(|of| asks(&asked, &of.scope, &of.metric)).map(|values| (variant, values))
+}
+
+/// The fewest I/Os of a run behind an expected figure and the one that it is divided by, where they are too few for it.
+fn few_ios_of(expected: &ExpectedFigure, variants: &[VariantFigures]) -> Option<u64> {
+    let figures = std::iter::once(&expected.figure).chain(&expected.of);
+    few_ios(figures.filter_map(|figure| {
+        let (variant, values) = held(figure, variants)?;
+        Some((values.metric.as_str(), *variant.least_ios.get(&values.scope)?))
+    }))
 }
 
 fn outcome((least, most): (f64, f64), figure: &Figure) -> ExpectationOutcome {

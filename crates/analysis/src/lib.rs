@@ -33,7 +33,7 @@ use stats::Verdict;
 use places::Devices;
 
 pub use across::{Across, AcrossRow, Fact, across};
-pub use beside::{Unmoved, beside, scopes, unmoved};
+pub use beside::{Unmoved, beside, few_ios_of, scopes, unmoved};
 pub use cache_courses::{CacheCourse, CacheMoment, CacheSpell, CacheWord, spells};
 pub use columns::{Columns, ColumnsError, Point as ColumnPoint, Series as ColumnSeries, columns};
 pub use comparisons::{MetricComparison, RunApart, asks};

@@ -363,6 +363,7 @@ fn expectation(held: &Expectation) -> Value {
         "high": held.high,
         "n": held.n,
         "outcome": held.outcome.word(),
+        "few_ios": held.few_ios,
         "source": source,
         "grounds": grounds.word(),
         "scale": scale,

@@ -185,7 +185,9 @@ fn said(held: &Expectation) -> String {
             format!("differs{why}")
         }
         ExpectationOutcome::Unclear => {
-            "cannot be said: a part of the interval is as expected".to_owned()
+            let why = wording::why_not_judged(held);
+            let why = why.unwrap_or_else(|| "a part of the interval is as expected".to_owned());
+            format!("cannot be said: {why}")
         }
         ExpectationOutcome::Unknown => "cannot be said: there is no such figure".to_owned(),
         ExpectationOutcome::NoRatio => {

@@ -112,3 +112,39 @@ fn a_figure_that_a_command_prints_can_be_expected_in_its_unit() {
     let met = ExpectationOutcome::Met;
     assert_eq!(outcomes, [(met, units::Unit::Bytes), (met, units::Unit::Ratio)]);
 }
+
+#[test]
+fn what_rests_on_too_few_ios_of_a_run_is_neither_met_nor_missed() {
+    let of = |ios: u64, metric: &str, bound: Bound, of: Option<&str>| {
+        let mut result = fixture::result();
+        for record in result.cells.iter_mut().filter_map(|cell| cell.record.as_mut()) {
+            let loads = record.stages.iter_mut().filter_map(|stage| stage.load.as_mut());
+            for operation in loads.flat_map(|load| load.operations.values_mut()) {
+                operation.ios = ios;
+            }
+        }
+        let of = of.map(|variant| figure(variant, metric));
+        result.manifest.plan.expectations =
+            vec![ExpectedFigure { of, ..ExpectedFigure::new(figure("vdo", metric), bound) }];
+        let held = analyse(&result).expectations.remove(0);
+        (held.outcome, held.few_ios)
+    };
+    let few = |ios| (ExpectationOutcome::Unclear, Some(ios));
+    let (met, missed) = ((ExpectationOutcome::Met, None), (ExpectationOutcome::Missed, None));
+    let (above, below) = (Bound::Above(0.0), Bound::Below(0.0));
+    for (metric, enough) in [("latency_p99_ns", 1000), ("latency_p999_ns", 10_000), ("iops", 10)] {
+        for over in [None, Some("plain")] {
+            assert_eq!(of(enough - 1, metric, above, over), few(enough - 1), "{metric} {over:?}");
+            assert_eq!(of(enough - 1, metric, below, over), few(enough - 1), "{metric} {over:?}");
+            assert_eq!(of(enough, metric, above, over), met, "{metric} {over:?}");
+            assert_eq!(of(enough, metric, below, over), missed, "{metric} {over:?}");
+        }
+    }
+    // What is of every I/O needs no number of them.
+    assert_eq!(of(5, "latency_max_ns", above, None), met);
+    assert_eq!(of(5, "saving_percent", above, None), met);
+    // There is no such figure, whatever the I/Os.
+    let unknown = (ExpectationOutcome::Unknown, None);
+    assert_eq!(of(5, "latency_p99_ns", above, Some("nobody")).0, ExpectationOutcome::NotRun);
+    assert_eq!(of(5, "no_such", above, None), unknown);
+}

@@ -6,7 +6,7 @@ use stats::Verdict;
 /// When a command ends with exit code 1 though it did what it was told.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Gates {
-    /// End with exit code 1 when an expectation of the experiment is missed, or its figure or one that is asked about is not there.
+    /// End with exit code 1 when an expectation of the experiment is missed, rests on too few I/Os, or its figure or one that is asked about is not there.
     #[arg(long)]
     pub strict: bool,
     /// End with exit code 1 when a verdict is one of these: better, worse, same, differs, unclear; comma separated.

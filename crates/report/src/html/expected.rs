@@ -55,7 +55,8 @@ pub fn in_short(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
 
 fn row(held: &Expectation) -> Markup {
     let said = wording::expected(held);
-    let why = wording::why_otherwise(held);
+    let why = wording::why_otherwise(held).map(|why| format!("Why otherwise: {why}"));
+    let why = wording::why_not_judged(held).map(|why| format!("Not judged: {why}")).or(why);
     html! { tr {
         th.name.wrap scope="row" { (said.figure) }
         td.text { (said.asked) }
@@ -65,7 +66,7 @@ fn row(held: &Expectation) -> Markup {
     }
     @if held.expected.source.is_some() || why.is_some() { tr.more { td.text colspan="4" {
         @if let Some(source) = &held.expected.source { (wording::grounds(held.expected.grounds)) ": " (source) }
-        @if let Some(why) = why { @if held.expected.source.is_some() { br; } "Why otherwise: " (why) }
+        @if let Some(why) = why { @if held.expected.source.is_some() { br; } (why) }
     } } } }
 }
 

@@ -3,7 +3,7 @@
 use analysis::{Evidence, Expectation, ExpectationOutcome, Reported, ReportedRow};
 use results::model::{Bound, ExpectedFigure, FigureName, Grounds, ReportedSpread};
 use stats::Spread;
-use units::Unit;
+use units::{Unit, show};
 
 use super::figures::{NONE, SOURCE_DIGITS, value};
 
@@ -88,6 +88,21 @@ pub fn why_otherwise(held: &Expectation) -> Option<String> {
     let shown = (!shown.is_empty()).then(|| shown.join("; "));
     let all: Vec<_> = held.expected.differs.clone().into_iter().chain(shown).collect();
     (!all.is_empty()).then(|| all.join("; "))
+}
+
+/// Returns why an expectation is not judged whatever was found: too few I/Os of a run; `None` where there are enough.
+pub fn why_not_judged(held: &Expectation) -> Option<String> {
+    let ExpectedFigure { figure, of, .. } = &held.expected;
+    let mut figures = std::iter::once(figure).chain(of);
+    let percentile = figures.any(|figure| figure.metric.starts_with("latency"));
+    let lacks = match percentile {
+        true => "fewer than 10 of them lie beyond this percentile",
+        false => "a rate takes 10",
+    };
+    held.few_ios.map(|ios| {
+        let noun = if ios == 1 { "I/O" } else { "I/Os" };
+        format!("a run did {} {noun}, and {lacks}: let the load do more", show::grouped(ios))
+    })
 }
 
 /// Returns what a row of a source's table stands for: of its metric, stage and variant those of which the rows have several.

@@ -240,3 +240,31 @@ fn a_place_at_which_nothing_turns_is_told_as_such_with_the_runs_that_were_looked
     let row = page.lines().find(|line| line.contains("throughput turns")).unwrap();
     assert!(row.contains("MiB") && row.contains("as the source found"), "{row}");
 }
+
+#[test]
+fn an_expectation_of_too_few_ios_says_so_wherever_it_stands() {
+    let mut set = fixture::result();
+    let records = set.cells.iter_mut().filter_map(|cell| cell.record.as_mut());
+    let loads = records.flat_map(|record| &mut record.stages).filter_map(|s| s.load.as_mut());
+    loads.flat_map(|load| load.operations.values_mut()).for_each(|own| own.ios = 20);
+    let figure = FigureName {
+        metric: "latency_p999_ns".into(),
+        stage: None,
+        operation: Some("randwrite".into()),
+        layer: None,
+        variant: "vdo".into(),
+    };
+    set.manifest.plan.expectations = vec![ExpectedFigure::new(figure, Bound::Below(1e18))];
+    let view = given::view(&set);
+    let why = "a run did 20 I/Os, and fewer than 10 of them lie beyond this percentile";
+    let terminal = report::terminal::text(&view, 200, false);
+    assert!(terminal.contains("unclear  p99.9 latency of randwrite, vdo"), "{terminal}");
+    let json = report::json::json(&view);
+    let held = &json["expectations"][0];
+    assert_eq!((&held["outcome"], &held["few_ios"]), (&"unclear".into(), &20.into()));
+    let sources = markdown(std::slice::from_ref(&view));
+    assert!(sources.contains(&format!("cannot be said: {why}")), "{sources}");
+    let page = report::html::page(&[view]);
+    assert!(page.contains(&format!("Not judged: {why}")), "{page}");
+    assert!(terminal.contains(why), "{terminal}");
+}

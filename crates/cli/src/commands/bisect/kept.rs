@@ -126,7 +126,19 @@ pub fn good_stands(
     )))
 }
 
+/// Says of a figure that it tells nothing: the next run of `ios` I/Os has another one.
+fn too_few(names: [&str; 2], (scope, metric): (&Scope, &str), ios: u64) -> Failure {
+    let (of, names) = (scope.name(), names.join(" beside "));
+    let message = format!("{metric} of {of} in {names} rests on too few I/Os: a run did {ios}");
+    Failure::data(message).with_help(
+        "let the load do more: a rate takes 10 I/Os of a run, p99 1,000, p99.9 10,000; then begin anew in another directory with --out",
+    )
+}
+
 /// The pairs of a result in the figure that was asked for, the good one's value first.
+///
+/// # Errors
+/// When several have the figure, or when it is a percentile or a rate of too few I/Os.
 pub fn pairs(
     found: &Analysis,
     names: [&str; 2],
@@ -137,7 +149,13 @@ pub fn pairs(
     let mut scopes = scopes.iter();
     match (scopes.next(), scopes.next()) {
         (None, _) => Ok(vec![None; repeats as usize]),
-        (Some(scope), None) => Ok(analysis::beside(found, names, (scope, &asked.metric), repeats)),
+        (Some(scope), None) => {
+            let figure = (scope, asked.metric.as_str());
+            match analysis::few_ios_of(found, names, figure) {
+                None => Ok(analysis::beside(found, names, figure, repeats)),
+                Some(ios) => Err(too_few(names, figure, ios)),
+            }
+        }
         (Some(one), Some(other)) => {
             let all: Vec<String> =
                 [one, other].into_iter().chain(scopes).map(Scope::name).collect();
