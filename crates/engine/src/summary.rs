@@ -5,7 +5,7 @@ use std::time::Duration;
 use reduce::{Achieved, Census};
 use results::model::{
     AchievedContent, AskedContent, ClockFacts, CpuFigures, DepthFigures, EngineFacts, IoLogFacts,
-    LoadSummary, SteadyFacts, TargetSummary, WorstIo,
+    LoadSummary, NOTHING_MEASURED, SteadyFacts, TargetSummary, WorstIo,
 };
 
 use units::show;
@@ -123,7 +123,7 @@ impl Outcome {
         } else {
             "no I/O ended while the load lasted; let it last longer".to_owned()
         };
-        Some(format!("Nothing was measured: {why}"))
+        Some(format!("{NOTHING_MEASURED}{why}"))
     }
 
     /// The figures of each target, when there are several.

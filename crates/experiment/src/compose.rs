@@ -138,6 +138,8 @@ fn planned<'t>(
     (plan.facts.expectations, plan.facts.reported) =
         (expectations(&parsed, &names, choices.scale.name()), reported(&parsed, &names));
     (plan.facts.scale, plan.facts.scaled) = (variants.scale, variants.scaled);
+    let first = names.first().filter(|_| !picked.contains(&0));
+    plan.facts.first_left_out = first.map(|name| (*name).to_owned());
     for (role, device) in &mut plan.devices {
         device.largest = differ.contains(role);
     }
@@ -358,6 +360,7 @@ fn facts(file: &File, choices: &PlanOptions, made: &[PlannedVariant]) -> PlanFac
         factors: file.factor.iter().map(factor).collect(),
         scale: None,
         scaled: Vec::new(),
+        first_left_out: None,
     }
 }
 

@@ -333,6 +333,7 @@ fn plan(first: &FioRun, variants: &[(String, FioRun)], repeat: u32) -> PlanFacts
         factors: Vec::new(),
         scale: None,
         scaled: Vec::new(),
+        first_left_out: None,
     }
 }
 

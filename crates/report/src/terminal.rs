@@ -78,6 +78,11 @@ fn written(
         out.push_str(&ink.paint(Tint::Dim, &wrapped(&text, width, "")));
         out.push_str("\n\n");
     }
+    let base = view.run_fact("base").map(|base| format!("Compared with {base}.\n"));
+    if let Some(text) = base {
+        out.push_str(&ink.paint(Tint::Yellow, &wrapped(&text, width, "")));
+        out.push('\n');
+    }
     if let Some(text) = compared(view) {
         out.push_str(&ink.paint(Tint::Dim, &wrapped(&text, width, "")));
         out.push_str("\n\n");
@@ -152,7 +157,7 @@ fn expectations(out: &mut String, view: &View, width: usize, ink: &Ink) {
         // One wider than the longest word, "no ratio".
         out.push_str(&ink.paint(tint, &format!("{:<9}", held.outcome.word())));
         out.push_str(&wrapped(&text, width - 9, "         "));
-        if let Some(why) = wording::why_otherwise(held) {
+        if let Some(why) = wording::why_not_judged(held).or_else(|| wording::why_otherwise(held)) {
             out.push_str("\n         ");
             out.push_str(&wrapped(&why, width - 9, "         "));
         }
@@ -228,11 +233,14 @@ fn kept_open(view: &View) -> Vec<String> {
         let figure = format!("{} of {}", row.label, row.scope.name());
         let all = row.comparisons.iter().flatten().filter_map(wording::apart);
         let apart = all.map(|runs| format!("{figure}: {runs}; no verdict while they do."));
-        let few = row.comparisons.iter().flatten().find_map(wording::of_few_ios);
+        let mut measured =
+            row.comparisons.iter().flatten().filter(|c| row.known() || !c.unmeasured());
+        let few = measured.find_map(wording::of_few_ios);
         let few = few.map(|why| format!("{figure}: {why}."));
         apart.chain(few).collect::<Vec<_>>()
     };
-    view.figures.iter().flat_map(of).collect()
+    let unmeasured = view.unmeasured.iter().map(|text| format!("Not measured: {text}."));
+    unmeasured.chain(view.figures.iter().flat_map(of)).collect()
 }
 
 /// Returns how what is asked was compared: `IOPS and CPU per I/O are paired, repeat by repeat; p99 latency is compared by ranks.`

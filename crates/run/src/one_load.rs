@@ -202,5 +202,6 @@ fn facts(load: &Load, targets: &[(String, Option<u64>)], variant: String) -> Pla
         pictures: Vec::new(),
         scale: None,
         scaled: Vec::new(),
+        first_left_out: None,
     }
 }

@@ -9,6 +9,9 @@ use super::{compared, expected};
 use crate::view::{FigureRow, View};
 use crate::wording;
 
+/// Most figures that are named which nobody measured: points of a sweep can be many.
+const UNMEASURED: usize = 6;
+
 /// Verdict, notes that must be read first, and one tile for each question.
 pub fn hero(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let first = view.verdicts.first().map(|first| first.text.as_str());
@@ -34,6 +37,7 @@ pub fn hero(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
             div.banner role="note" { b { (banner.title) ". " } (banner.text) (why(banner.raw.as_deref())) }
         }
         (trust(id, view))
+        (unmeasured(view))
         // Many variants would make closed boxes of them: a table says more.
         @if view.crowded() { (compared::asked(view)) } @else {
             div.tiles { @for row in view.rows_alone().filter(|row| row.headline() && told(view, row)) { (tile(view, row)) } }
@@ -52,6 +56,17 @@ fn trust(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     html! { p.trust.sound[view.trust.sound] {
         @if !view.trust.text.is_empty() { (view.trust.text) " " }
         @if let Some(number) = number { a href={ "#" (id("findings")) } { (number) } }
+    } }
+}
+
+/// The figures that are asked about and that nobody measured, with the reasons; of many the first.
+fn unmeasured(view: &View) -> Markup {
+    let more = view.unmeasured.len().saturating_sub(UNMEASURED);
+    html! { @if !view.unmeasured.is_empty() {
+        div.trust { b { "Asked, and not measured" } ul {
+            @for text in view.unmeasured.iter().take(UNMEASURED) { li { (text) } }
+            @if more > 0 { li { (more) " more" } }
+        } }
     } }
 }
 

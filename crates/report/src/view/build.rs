@@ -10,10 +10,10 @@ use results::read::ResultSet;
 use super::idle::Idle;
 use super::sentence::Detail;
 use super::{
-    Cell, Chart, Content, FigureRow, Of, Part, Scale, ThreadRow, Variant, View, caches, clock,
-    commands, courses, curves, driven, effects, facts, figures, glossary, grids, headline, heat,
-    jobs, ladders, latency, layers, machine, pictures, sentence, splits, states, strips,
-    throughput, trees, trust, why,
+    Cell, Chart, Content, FigureRow, Of, Part, Scale, Shape, ThreadRow, Variant, View, caches,
+    clock, commands, courses, curves, driven, effects, facts, figures, glossary, grids, headline,
+    heat, jobs, ladders, latency, layers, machine, pictures, sentence, splits, states, strips,
+    throughput, trees, trust, unmeasured, why,
 };
 use crate::wording;
 use stats::Verdict;
@@ -31,6 +31,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         answers.extend(pictures::of_commands(set, &rows, &mut charts));
     }
     let idle = with_fitting_axes(set, &mut charts);
+    answers.retain(|id| charts.iter().any(|chart| chart.id == *id && shows(chart)));
     if answers.is_empty() {
         answers.extend(answer(&rows, &charts, &each));
     }
@@ -48,6 +49,7 @@ pub fn view(set: &ResultSet, analysis: &Analysis, findings: &[Finding]) -> View 
         summary: sentence::summary(analysis, &variants, &rows, headline.as_deref()),
         headline,
         verdicts: sentence::verdicts(&variants, &rows, Detail::Short),
+        unmeasured: unmeasured::unmeasured(set, &rows),
         banners: facts::banners(set),
         trust: trust::trust(&findings, &variants, decided(analysis)),
         why: why::why(set, &variants, &rows, &findings),
@@ -124,17 +126,29 @@ fn gravest_first(findings: &[Finding]) -> Vec<Finding> {
 /// Jobs are seen first of no more variants.
 const BY_JOB: usize = 3;
 
+/// Tells whether there is anything to see: lines of a load that did nothing in any run lie on the axis, and say nothing.
+fn shows(chart: &Chart) -> bool {
+    let lines_of_load = chart.part == Part::Load && chart.shape == Shape::Lines;
+    !lines_of_load || chart.y_range().is_some_and(|(_, most)| most > 0.0)
+}
+
 /// The charts of what is asked first: of each job, `by_job`, where that is asked for; else throughput or latency of its operation, else the
 /// first of its layer, else the first of all.
 fn answer(rows: &[FigureRow], charts: &[Chart], by_job: &[String]) -> Vec<String> {
+    // Of what nobody measured there is nothing to see.
+    if rows.iter().any(|row| row.asked) && !rows.iter().any(|row| row.asked && row.known()) {
+        return Vec::new();
+    }
     // Where a factor has many levels, the curve over them is the answer.
     if let Some(curve) = charts.iter().find(|chart| chart.id.starts_with("curve-")) {
         return vec![curve.id.clone()];
     }
+    let by_job: Vec<&Chart> =
+        charts.iter().filter(|chart| by_job.contains(&chart.id) && shows(chart)).collect();
     if !by_job.is_empty() {
-        return by_job.iter().take(BY_JOB).cloned().collect();
+        return by_job.into_iter().take(BY_JOB).map(|chart| chart.id.clone()).collect();
     }
-    let asked = rows.iter().find(|row| row.headline());
+    let asked = rows.iter().find(|row| row.headline() && row.known());
     let of = |wanted: &dyn Fn(&Chart) -> bool| charts.iter().find(|c| wanted(c));
     let own = asked.and_then(|row| match (&row.scope.of, row.scope.stage.as_deref()) {
         (Of::Operation(name), stage) if row.metric.starts_with("latency") => {
@@ -149,7 +163,7 @@ fn answer(rows: &[FigureRow], charts: &[Chart], by_job: &[String]) -> Vec<String
         (Of::Layer(_), _) => of(&|c| c.part == Part::Layers),
         (Of::Load | Of::Command | Of::Content, _) => None,
     });
-    own.or_else(|| charts.first()).map(|chart| chart.id.clone()).into_iter().collect()
+    own.or_else(|| of(&shows)).map(|chart| chart.id.clone()).into_iter().collect()
 }
 
 fn variants(set: &ResultSet, analysis: &Analysis) -> Vec<Variant> {

@@ -74,6 +74,7 @@ pub fn run_card(set: &ResultSet) -> Vec<(String, String)> {
         ("command", layers::step::show_argv(&manifest.command)),
         ("seed", manifest.seed.to_string()),
         ("scale", scale(manifest)),
+        ("base", manifest.plan.other_base().unwrap_or_default()),
         ("repeats of each variant", manifest.plan.repeats()),
         ("a repeat took", repeat_took(set).unwrap_or_default()),
         ("stopped", manifest.stopped_text().unwrap_or_default()),

@@ -36,6 +36,7 @@ mod strips;
 mod throughput;
 mod trees;
 mod trust;
+mod unmeasured;
 mod why;
 
 pub use alike::{Alike, alike};
@@ -91,6 +92,8 @@ pub struct View {
     pub why: Option<Why>,
     /// One sentence for each variant against the base, without intervals and p-values.
     pub verdicts: Vec<Sentence>,
+    /// A sentence for each figure that is asked about and that no run has, with the reason.
+    pub unmeasured: Vec<String>,
     /// Notes that come before any figure.
     pub banners: Vec<Banner>,
     /// The line that says how far the figures may be trusted.

@@ -1,5 +1,6 @@
 //! The first screen: one figure for a question, and no figure that says other than the headline.
 
+use results::model::{Row, Show};
 use results::read::ResultSet;
 
 use crate::given;
@@ -57,4 +58,55 @@ fn a_figure_of_a_first_look_is_as_open_as_its_headline() {
     }
     let decided = given::page(&fixture::result());
     assert!(!decided.contains("\"big open\""), "what is decided is not pale");
+}
+
+/// Makes the measured loads of a result ones that did nothing, which they say.
+fn idle(set: &mut ResultSet) {
+    for cell in &mut set.cells {
+        let records = cell.record.iter_mut().flat_map(|record| &mut record.stages);
+        for load in records.filter(|stage| stage.measured).filter_map(|s| s.load.as_mut()) {
+            load.notices.push("Nothing was measured: no I/O was due".into());
+            for operation in load.operations.values_mut() {
+                (operation.ios, operation.bytes, operation.latency) = (0, 0, None);
+                (operation.histogram, operation.errors) = (None, Default::default());
+            }
+        }
+        for row in &mut cell.rows {
+            if let Row::Interval(row) = row {
+                (row.ios, row.bytes, row.latency) = (0, 0, None);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_asked_and_nobody_measured_is_listed_with_its_reason_and_in_no_picture() {
+    let mut set = fixture::result();
+    let whole = given::view(&set);
+    assert!(whole.unmeasured.is_empty() && whole.answers[0].starts_with("throughput-"));
+    assert!(!report::html::page(&[whole]).contains("Asked, and not measured"));
+    idle(&mut set);
+    let said = "IOPS of randwrite: no I/O was due";
+    let of = |set: &ResultSet| {
+        let view = given::view(set);
+        let text = report::terminal::text(&view, 80, false);
+        assert!(text.contains(&format!("Not measured: {said}.")), "{text}");
+        assert_eq!(view.unmeasured[0], said);
+        let answers = view.answers.clone();
+        let page = report::html::page(&[view]);
+        let first = page.split_once("<nav").unwrap().0;
+        assert!(first.contains("Asked, and not measured") && first.contains(said), "{first}");
+        answers
+    };
+    assert_eq!(of(&set), [""; 0], "nothing that is asked was measured");
+    // What was measured is seen first, also where something else is asked first, or wanted as a picture.
+    let mut asked = set.manifest.plan.questions[0].clone();
+    (asked.metric, asked.layer, asked.operation) =
+        ("saving_percent".into(), Some("vdo".into()), None);
+    set.manifest.plan.questions.push(asked);
+    set.manifest.plan.pictures.push(given::picture(Show::IopsOverTime));
+    let loads = ["throughput-", "iops-", "p99-"];
+    let answers = of(&set);
+    let of_load = |id: &String| loads.iter().any(|start| id.starts_with(start));
+    assert!(!answers.is_empty() && !answers.iter().any(of_load), "{answers:?}");
 }

@@ -138,6 +138,9 @@ pub struct LoadSummary {
     pub incomplete: Vec<String>,
 }
 
+/// The beginning of the notice of a load that measured nothing; the reason follows.
+pub const NOTHING_MEASURED: &str = "Nothing was measured: ";
+
 impl LoadSummary {
     /// The summary of a load from `seed` that did nothing yet.
     pub fn empty(seed: units::Seed) -> Self {

@@ -17,6 +17,7 @@ mod machine_load;
 mod picture;
 mod reason;
 mod rows;
+mod sequential;
 mod state;
 mod target;
 mod traits;
@@ -37,8 +38,8 @@ pub use expected::{
 };
 pub use facts::{
     Accelerator, AskedMetric, CacheBound, CellEntry, Computed, DeviceFacts, FactorFacts,
-    LayerFacts, Manifest, PickedFacts, PlanFacts, ResumeFacts, SCHEMA, SequentialFacts, StageFacts,
-    StopReason, StoppedFacts, SweepFacts, VariantFacts,
+    LayerFacts, Manifest, PickedFacts, PlanFacts, ResumeFacts, SCHEMA, StageFacts, SweepFacts,
+    VariantFacts,
 };
 pub use fill::FillFigures;
 pub use finding::{
@@ -46,14 +47,15 @@ pub use finding::{
 };
 pub use latency::LatencySummary;
 pub use load::{
-    CpuFigures, IoLogFacts, JobSummary, LoadSummary, OperationSummary, RateFacts, SteadyFacts,
-    TargetSummary, WorstIo, counted_operations,
+    CpuFigures, IoLogFacts, JobSummary, LoadSummary, NOTHING_MEASURED, OperationSummary, RateFacts,
+    SteadyFacts, TargetSummary, WorstIo, counted_operations,
 };
 pub use machine::MachineFacts;
 pub use machine_load::MachineLoad;
 pub use picture::{PictureFacts, Show};
 pub use reason::plain_and_raw;
 pub use rows::{Fields, IntervalRow, JobRow, Row, SampleRow, StageEdge, TREE_SOURCE};
+pub use sequential::{SequentialFacts, StopReason, StoppedFacts};
 pub use state::{Criterion, CriterionResult, Requirement, StateFigures};
 pub use target::TargetFacts;
 pub use traits::{StageData, StageTraits};
