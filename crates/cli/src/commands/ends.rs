@@ -18,6 +18,9 @@ use crate::terminal::{Style, Text, answer, json_line, say, say_text, width};
 /// Says what is about to happen, and what will not come of it.
 pub fn begin(plan: &Plan, out: &Path, accelerator: Option<&str>) {
     say(&headline(plan, out, accelerator));
+    if let Some(base) = plan.facts.other_base() {
+        say(&format!("note: variants are compared with {base}"));
+    }
     if let Some(why) = plan.no_verdict() {
         say(&format!("warning: {why}"));
     }
@@ -111,8 +114,8 @@ pub fn conclude(outcome: RunOutcome, out: &Path, args: &Common) -> Result<ExitCo
             "the same command with --resume {dir} in place of --out goes on: runs that ended well are kept"
         ));
     }
-    Ok(match outcome {
+    match outcome {
         RunOutcome::Complete => super::report::gated(&view, &args.gates, ExitCode::SUCCESS),
-        _ => ExitCode::from(outcome.exit_code()),
-    })
+        _ => Ok(ExitCode::from(outcome.exit_code())),
+    }
 }

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use analysis::ExpectationOutcome;
+use analysis::{Expectation, ExpectationOutcome};
 use report::html::Page;
-use report::view::View;
+use report::view::{FigureRow, View};
 use results::ResultSet;
 use stats::Verdict;
 
@@ -28,14 +28,15 @@ pub fn code_of(result: &ResultSet) -> ExitCode {
 
 /// 1 when expectations count (`--strict`) and one is missed, cannot be checked or did not run, or what is asked has no answer, or a verdict is one that
 /// was named (`--fail-on`), unless another code says more. A question of which no run has the figure is unclear.
-pub fn gated(view: &View, gates: &Gates, otherwise: ExitCode) -> ExitCode {
+pub fn gated(view: &View, gates: &Gates, otherwise: ExitCode) -> Result<ExitCode, Failure> {
     let failed = [
         ExpectationOutcome::Missed,
         ExpectationOutcome::Unknown,
         ExpectationOutcome::NoRatio,
         ExpectationOutcome::NotRun,
     ];
-    let missed = view.expectations.iter().any(|held| failed.contains(&held.outcome));
+    let bad = |held: &Expectation| failed.contains(&held.outcome) || held.few_ios.is_some();
+    let missed = view.expectations.iter().any(bad);
     let comparisons = view.figures.iter().flat_map(|row| row.comparisons.iter().flatten());
     let mut verdicts = comparisons.filter_map(|comparison| comparison.verdict);
     let lacks = view.figures.iter().any(|row| {
@@ -46,7 +47,36 @@ pub fn gated(view: &View, gates: &Gates, otherwise: ExitCode) -> ExitCode {
     let open = lacks && gates.fail_on.contains(&Verdict::Unclear);
     let named = open || verdicts.any(|verdict| gates.fail_on.contains(&verdict));
     let fails = gates.strict && (missed || lacks) || named;
-    if fails && otherwise == ExitCode::SUCCESS { ExitCode::from(1) } else { otherwise }
+    match otherwise == ExitCode::SUCCESS {
+        true if fails => Ok(ExitCode::from(1)),
+        true => judged(view, gates).map(|()| otherwise),
+        false => Ok(otherwise),
+    }
+}
+
+/// Refuses gates that had nothing to judge: to pass them says nothing.
+fn judged(view: &View, gates: &Gates) -> Result<(), Failure> {
+    let mut asked = view.figures.iter().filter(|row| row.asked);
+    let mut held = view.expectations.iter().map(|held| held.outcome);
+    let compared = |row: &FigureRow| row.comparisons.iter().flatten().any(|c| c.asked() && c.n > 0);
+    let expected = gates.strict && held.any(|outcome| outcome != ExpectationOutcome::Elsewhere);
+    let (gate, judged) = match (gates.strict, !gates.fail_on.is_empty()) {
+        (_, true) => ("--fail-on", expected || asked.any(compared)),
+        (true, false) => ("--strict", expected || asked.next().is_some()),
+        (false, false) => return Ok(()),
+    };
+    if judged {
+        return Ok(());
+    }
+    let said = match gate {
+        "--fail-on" => {
+            "Nothing that is asked is known of two variants: --fail-on has nothing to judge"
+        }
+        _ => "Nothing is asked or expected: --strict has nothing to judge",
+    };
+    Err(Failure::data(said).with_help(
+        "run two variants or more of an experiment with a [[question]]; or leave the option out",
+    ))
 }
 
 /// A result, examined and ready to be shown.

@@ -42,7 +42,7 @@ pub fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
         answer(&Text::made(&text(&view, width(), colour)));
     }
     let code = super::report::exit_code([&view]);
-    Ok(super::report::gated(&view, &args.gates, code))
+    super::report::gated(&view, &args.gates, code)
 }
 
 /// The counters of the layers of a result.

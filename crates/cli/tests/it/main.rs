@@ -51,6 +51,8 @@ mod fio_jobs;
 #[cfg(test)]
 mod full_disks;
 #[cfg(test)]
+mod judged;
+#[cfg(test)]
 mod killed;
 #[cfg(test)]
 mod lab;

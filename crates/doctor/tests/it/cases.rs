@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 use results::Seal;
 use results::model::{
     Accelerator, CellState, JobSummary, MachineLoad, PlanFacts, RateFacts, ResumeFacts, Row,
-    SteadyFacts,
-    VerifyFigures,
+    SteadyFacts, VerifyFigures,
 };
 use results::read::ResultSet;
 use serde_json::json;
