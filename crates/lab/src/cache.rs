@@ -185,7 +185,7 @@ impl Cache {
         if rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
             waiting();
             rustix::fs::flock(&file, FlockOperation::LockExclusive)
-                .map_err(Error::errno("cannot lock the cache for building"))?;
+                .map_err(Error::system("cannot lock the cache for building"))?;
         }
         Ok(file)
     }
@@ -205,7 +205,7 @@ pub(crate) fn hold(image: &Image) -> Result<File> {
 fn lock(image: &Path, how: FlockOperation) -> Result<File> {
     let path = image.join("lock");
     let file = File::open(&path).map_err(Error::io("cannot open", &path))?;
-    rustix::fs::flock(&file, how).map_err(Error::errno("cannot lock the image"))?;
+    rustix::fs::flock(&file, how).map_err(Error::system("cannot lock the image"))?;
     Ok(file)
 }
 

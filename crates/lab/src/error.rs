@@ -1,11 +1,17 @@
 //! Errors of the lab, each with the object it is about and, in [`Error::help`], what to do about it.
 
+use std::borrow::Cow;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
 
 use units::Bytes;
 
 /// The result of everything in this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The reason of an error, with its causes.
+pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 /// Why the lab could not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -94,7 +100,8 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// The problem.
-        why: String,
+        #[source]
+        why: Cause,
     },
     /// There is too little space on the host for the files to be written.
     #[error("{} has {free} free, and {what} may need {needed}", dir.display())]
@@ -162,11 +169,20 @@ pub enum Error {
         /// The problem.
         why: String,
     },
+    /// The session was killed, or could not tell the host how it ended.
+    #[error("the session {}", match status.signal() {
+        Some(signal) => format!("was killed by signal {signal}"),
+        None => format!("ended with {status}"),
+    })]
+    Session {
+        /// Its end.
+        status: ExitStatus,
+    },
     /// A file operation failed.
     #[error("{what} {}: {source}", path.display())]
     Io {
         /// The operation that failed.
-        what: &'static str,
+        what: Cow<'static, str>,
         /// The file or directory.
         path: PathBuf,
         /// The kernel's error.
@@ -176,7 +192,7 @@ pub enum Error {
     #[error("{what}: {source}")]
     System {
         /// The operation that failed.
-        what: &'static str,
+        what: Cow<'static, str>,
         /// The kernel's error.
         source: std::io::Error,
     },
@@ -228,14 +244,26 @@ impl Error {
     }
 
     /// An error of a file operation, for use in `map_err`.
-    pub(crate) fn io(what: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
-        let path = path.to_path_buf();
-        move |source| Self::Io { what, path, source }
+    pub(crate) fn io<E: Into<std::io::Error>>(
+        what: impl Into<Cow<'static, str>>,
+        path: impl AsRef<Path>,
+    ) -> impl FnOnce(E) -> Self {
+        let (what, path) = (what.into(), path.as_ref().to_owned());
+        move |error| Self::Io { what, path, source: error.into() }
     }
 
     /// An error of the kernel, for use in `map_err`.
-    pub(crate) fn errno(what: &'static str) -> impl FnOnce(rustix::io::Errno) -> Self {
-        move |errno| Self::System { what, source: errno.into() }
+    pub(crate) fn system<E: Into<std::io::Error>>(
+        what: impl Into<Cow<'static, str>>,
+    ) -> impl FnOnce(E) -> Self {
+        let what = what.into();
+        move |error| Self::System { what, source: error.into() }
+    }
+
+    /// An error of what is in a file, for use in `map_err`.
+    pub(crate) fn bad_file<E: Into<Cause>>(path: impl Into<PathBuf>) -> impl FnOnce(E) -> Self {
+        let path = path.into();
+        move |why| Self::BadFile { path, why: why.into() }
     }
 }
 

@@ -15,7 +15,7 @@ const MARGIN: Bytes = Bytes(256 * Bytes::MIB);
 
 /// Refuses when less than `written` and a margin is free in `dir`. The size of sparse disks does not matter.
 pub(crate) fn check_space(dir: &Path, written: Bytes, what: &'static str) -> Result<()> {
-    let free = rustix::fs::statvfs(dir).map_err(Error::errno("cannot ask for the free space"))?;
+    let free = rustix::fs::statvfs(dir).map_err(Error::system("cannot ask for the free space"))?;
     let free = Bytes(free.f_bavail.saturating_mul(free.f_frsize));
     let needed = Bytes(written.0.saturating_add(MARGIN.0));
     if free < needed {

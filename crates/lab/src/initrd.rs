@@ -18,15 +18,13 @@ pub(crate) fn make(
     mission: &[u8],
 ) -> Result<File> {
     let memory = rustix::fs::memfd_create("fathom-initrd", MemfdFlags::CLOEXEC)
-        .map_err(Error::errno("cannot make a file in memory"))?;
+        .map_err(Error::system("cannot make a file in memory"))?;
     let mut memory = File::from(memory);
     let root = image.root();
     let mut base = File::open(&root).map_err(Error::io("cannot open", &root))?;
     io::copy(&mut base, &mut memory).map_err(Error::io("cannot copy", &root))?;
     let appended = appended(program, config, mission)?;
-    memory
-        .write_all(&appended)
-        .map_err(|source| Error::System { what: "cannot write to a file in memory", source })?;
+    memory.write_all(&appended).map_err(Error::system("cannot write to a file in memory"))?;
     Ok(memory)
 }
 

@@ -88,10 +88,10 @@ fn serve(
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     // An abstract name has no file that could be left behind.
     let name = format!("fathom-{}-{number}", std::process::id());
-    let cannot = |source| Error::System { what: "cannot make a socket", source };
+    let cannot = |source| Error::System { what: "cannot make a socket".into(), source };
     let address = SocketAddr::from_abstract_name(&name).map_err(cannot)?;
     let listener = UnixListener::bind_addr(&address).map_err(cannot)?;
-    let share = |source| Error::System { what: "cannot duplicate a descriptor", source };
+    let share = |source| Error::System { what: "cannot duplicate a descriptor".into(), source };
     let (trace, said) = (nameless_file(spec.cache.dir())?, nameless_file(spec.cache.dir())?);
     let theirs = OwnedFd::from(trace.try_clone().map_err(share)?);
     let service = Service {
@@ -106,8 +106,7 @@ fn serve(
         most_requests: MOST_REQUESTS,
         contents: contents.as_ref().map(|file| inherited_name(file).into()),
     };
-    let words = serde_json::to_string(&service)
-        .map_err(|error| Error::System { what: "cannot describe a disk", source: error.into() })?;
+    let words = serde_json::to_string(&service).map_err(Error::system("cannot describe a disk"))?;
     // The same program serves.
     let mut command = Command::new("/proc/self/exe");
     command.args(["disk", "serve", &words]).stdin(OwnedFd::from(listener));

@@ -39,9 +39,9 @@ impl Accelerator {
     ) -> Result<Self> {
         let chosen = match wish {
             AcceleratorChoice::Tcg => tcg("emulation was asked for"),
-            AcceleratorChoice::Best | AcceleratorChoice::Kvm => match openable() {
-                Err(why) => tcg(&why),
-                Ok(()) => probed(cache, image, events)?,
+            AcceleratorChoice::Best | AcceleratorChoice::Kvm => match refused() {
+                Some(why) => tcg(&why),
+                None => probed(cache, image, events)?,
             },
         };
         if wish == AcceleratorChoice::Kvm && chosen.kind != AcceleratorKind::Kvm {
@@ -54,9 +54,9 @@ impl Accelerator {
     /// Returns what is known without a probe boot: the node is refused, or an earlier probe of this boot said so.
     /// `None` when only a probe could tell.
     pub fn known(cache: &Cache, image: &Image) -> Option<Self> {
-        match openable() {
-            Err(why) => Some(tcg(&why)),
-            Ok(()) => recall(cache, image).map(Self::from),
+        match refused() {
+            Some(why) => Some(tcg(&why)),
+            None => recall(cache, image).map(Self::from),
         }
     }
 }
@@ -74,21 +74,20 @@ fn tcg(reason: &str) -> Accelerator {
     Accelerator { kind: AcceleratorKind::Tcg, reason: reason.to_owned() }
 }
 
-fn openable() -> std::result::Result<(), String> {
-    match File::options().read(true).write(true).open(NODE) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(match error.kind() {
-            std::io::ErrorKind::NotFound => {
-                format!(
-                    "there is no {NODE}: the processor or the machine above offers no virtualisation"
-                )
-            }
-            std::io::ErrorKind::PermissionDenied => {
-                format!("this user may not open {NODE}; adding the user to the group kvm allows it")
-            }
-            _ => format!("{NODE} cannot be opened: {error}"),
-        }),
-    }
+/// Returns why the node cannot be opened, if so.
+fn refused() -> Option<String> {
+    let error = File::options().read(true).write(true).open(NODE).err()?;
+    Some(match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            format!(
+                "there is no {NODE}: the processor or the machine above offers no virtualisation"
+            )
+        }
+        std::io::ErrorKind::PermissionDenied => {
+            format!("this user may not open {NODE}; adding the user to the group kvm allows it")
+        }
+        _ => format!("{NODE} cannot be opened: {error}"),
+    })
 }
 
 fn probed(cache: &Cache, image: &Image, events: Events) -> Result<Accelerator> {
@@ -96,10 +95,7 @@ fn probed(cache: &Cache, image: &Image, events: Events) -> Result<Accelerator> {
         return Ok(known.into());
     }
     events(Event::ProbingKvm { deadline: PROBE });
-    let (works, reason) = match probe(cache, image)? {
-        Ok(took) => (true, format!("a probe boot under KVM came up in {} ms", took.as_millis())),
-        Err(why) => (false, why),
-    };
+    let (works, reason) = probe(cache, image)?;
     let found = Remembered {
         boot_id: boot_id(),
         image_kernel: image.manifest.kernel.clone(),
@@ -123,8 +119,8 @@ fn recall(cache: &Cache, image: &Image) -> Option<Remembered> {
     holds.then_some(known)
 }
 
-/// Boots the guest under KVM: how long it took to come up, or why it did not.
-fn probe(cache: &Cache, image: &Image) -> Result<std::result::Result<Duration, String>> {
+/// Boots the guest under KVM; tells whether it came up, and how long that took, or why it did not.
+fn probe(cache: &Cache, image: &Image) -> Result<(bool, String)> {
     let kvm = Accelerator { kind: AcceleratorKind::Kvm, reason: "probe".into() };
     let mut spec = VmSpec::new(cache, image.clone(), kvm);
     spec.purpose = Purpose::Probe;
@@ -135,17 +131,18 @@ fn probe(cache: &Cache, image: &Image) -> Result<std::result::Result<Duration, S
     loop {
         match vm.recv(PROBE) {
             Received::Frame(frame) if frame.kind == FrameKind::Up => {
-                return Ok(Ok(began.elapsed()));
+                let took = began.elapsed().as_millis();
+                return Ok((true, format!("a probe boot under KVM came up in {took} ms")));
             }
             Received::Frame(_) => {}
             Received::Nothing => {
-                return Ok(Err(format!(
-                    "{NODE} opens, but a guest did not come up within {} s",
-                    PROBE.as_secs()
-                )));
+                let most = PROBE.as_secs();
+                let why = format!("{NODE} opens, but a guest did not come up within {most} s");
+                return Ok((false, why));
             }
             Received::Ended(end) => {
-                return Ok(Err(format!("{NODE} opens, but a probe boot failed: {}", end.ending)));
+                let why = format!("{NODE} opens, but a probe boot failed: {}", end.ending);
+                return Ok((false, why));
             }
         }
     }

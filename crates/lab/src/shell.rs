@@ -71,7 +71,7 @@ fn wait(console: &UnixStream, input: bool, output: bool) -> Result<(bool, bool)>
     let mut both = [PollFd::new(&stdin, wanted(input)), PollFd::new(console, wanted(output))];
     match poll(&mut both, Some(&TICK)) {
         Ok(_) | Err(rustix::io::Errno::INTR) => {}
-        Err(errno) => return Err(Error::errno("cannot wait for the terminal")(errno)),
+        Err(errno) => return Err(Error::system("cannot wait for the terminal")(errno)),
     }
     let ready = |fd: &PollFd, wanted: bool| wanted && !fd.revents().is_empty();
     Ok((ready(&both[0], input), ready(&both[1], output)))
@@ -81,7 +81,7 @@ fn wait(console: &UnixStream, input: bool, output: bool) -> Result<(bool, bool)>
 fn pass_input(mut console: &UnixStream) -> Result<bool> {
     let mut buffer = [0; 4096];
     let got = rustix::io::read(std::io::stdin(), &mut buffer)
-        .map_err(Error::errno("cannot read the terminal"))?;
+        .map_err(Error::system("cannot read the terminal"))?;
     // A guest that is gone takes no input; its end is seen by the caller.
     Ok(console.write_all(&buffer[..got]).is_ok() && got > 0)
 }
@@ -93,7 +93,7 @@ fn pass_output(mut console: &UnixStream) -> Result<bool> {
     let mut out = std::io::stdout().lock();
     out.write_all(&buffer[..got])
         .and_then(|()| out.flush())
-        .map_err(|source| Error::System { what: "cannot write to the terminal", source })?;
+        .map_err(Error::system("cannot write to the terminal"))?;
     Ok(got > 0)
 }
 
@@ -109,11 +109,11 @@ impl RawTerminal {
             return Ok(Self { before: None });
         }
         let before =
-            tcgetattr(&stdin).map_err(Error::errno("cannot read the terminal's settings"))?;
+            tcgetattr(&stdin).map_err(Error::system("cannot read the terminal's settings"))?;
         let mut raw = before.clone();
         raw.make_raw();
         tcsetattr(&stdin, OptionalActions::Now, &raw)
-            .map_err(Error::errno("cannot set the terminal"))?;
+            .map_err(Error::system("cannot set the terminal"))?;
         Ok(Self { before: Some(before) })
     }
 }

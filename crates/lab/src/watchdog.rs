@@ -64,7 +64,7 @@ impl Watchdog {
         let thread = std::thread::Builder::new()
             .name("keeper".into())
             .spawn(keep)
-            .map_err(|source| Error::System { what: "cannot start a thread", source })?;
+            .map_err(Error::system("cannot start a thread"))?;
         let gone = |_| Error::Qemu { why: "the thread that starts it died".into() };
         Ok(Self { child: take.recv().map_err(gone)??, exit, late, thread: Some(thread) })
     }
@@ -101,7 +101,7 @@ impl Drop for Watchdog {
 
 fn start(command: &mut Command) -> Result<(Child, OwnedFd)> {
     let program = command.get_program().to_owned();
-    let mut child = command.spawn().map_err(Error::io("cannot start", program.as_ref()))?;
+    let mut child = command.spawn().map_err(Error::io("cannot start", program))?;
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let pidfd = pid.map_or(Err(rustix::io::Errno::SRCH), |pid| {
         rustix::process::pidfd_open(pid, PidfdFlags::empty())
@@ -111,7 +111,7 @@ fn start(command: &mut Command) -> Result<(Child, OwnedFd)> {
         Err(errno) => {
             let _ = child.kill();
             let _ = child.wait();
-            Err(Error::errno("cannot watch QEMU (a kernel older than 5.3?)")(errno))
+            Err(Error::system("cannot watch QEMU (a kernel older than 5.3?)")(errno))
         }
     }
 }

@@ -2,8 +2,14 @@
 
 use std::error::Error;
 
-/// Returns an error and its causes in one line, for records that keep text.
+/// Returns an error and its causes in one line, for records that keep text. A cause that an error names itself is named once.
 pub fn chain(error: &dyn Error) -> String {
-    let all = std::iter::successors(Some(error), |&error| error.source());
-    all.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+    let mut line = error.to_string();
+    for cause in std::iter::successors(error.source(), |&error| error.source()) {
+        let cause = cause.to_string();
+        if !line.ends_with(&cause) {
+            line = format!("{line}: {cause}");
+        }
+    }
+    line
 }

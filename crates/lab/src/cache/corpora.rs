@@ -77,11 +77,11 @@ fn lock(path: &Path, how: FlockOperation) -> Option<File> {
 /// somebody reads stays there.
 fn keep(aside: &Path, place: &Path) -> Result<()> {
     let made = File::open(aside).map_err(Error::io("cannot open", aside))?;
-    rustix::fs::syncfs(&made).map_err(Error::errno("cannot write a corpus to the disk"))?;
+    rustix::fs::syncfs(&made).map_err(Error::system("cannot write a corpus to the disk"))?;
     let free = lock(place, FlockOperation::NonBlockingLockExclusive);
     if place.exists() && free.is_none() {
-        let why = "was changed, and another process reads it: try again when that has ended".into();
-        return Err(Error::BadFile { path: place.to_owned(), why });
+        let why = "was changed, and another process reads it: try again when that has ended";
+        return Err(Error::bad_file(place)(why));
     }
     remove(place)?;
     fs::rename(aside, place).map_err(Error::io("cannot make", place))

@@ -13,6 +13,7 @@ use rustix::system::RebootCommand;
 use super::config::BEGAN;
 use super::{port, setup};
 use crate::link::{FrameKind, read_frame, write_frame};
+use crate::{Error, Result};
 
 /// Time that processes get between being asked to end and being ended.
 const PATIENCE: Duration = Duration::from_millis(300);
@@ -23,7 +24,8 @@ const UNHEARD: Duration = Duration::from_secs(10);
 /// The whole life of process 1. Returns only when the machine cannot be powered off.
 pub(super) fn run() {
     let began = monotonic_ns();
-    if let Err(failure) = setup::prepare().and_then(|()| session(began)) {
+    if let Err(error) = setup::prepare().and_then(|()| session(began)) {
+        let failure = sys::causes::chain(&error);
         say(&format!("process 1: {failure}"));
         tell_host(&failure);
     }
@@ -32,7 +34,7 @@ pub(super) fn run() {
 }
 
 /// Starts the session and reaps everything that ends until it does.
-fn session(began: u64) -> Result<(), String> {
+fn session(began: u64) -> Result<()> {
     let child = Command::new("/init")
         .env(BEGAN, began.to_string())
         .env("PATH", "/usr/bin:/bin")
@@ -42,23 +44,17 @@ fn session(began: u64) -> Result<(), String> {
         .env("DM_DISABLE_UDEV", "1")
         .current_dir("/")
         .spawn()
-        .map_err(|error| format!("cannot start the session: {error}"))?;
+        .map_err(Error::system("cannot start the session"))?;
     let session = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     loop {
         match rustix::process::wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if Some(pid) == session => {
                 let status = ExitStatus::from_raw(status.as_raw());
-                return match (status.success(), status.signal()) {
-                    (true, _) => Ok(()),
-                    (false, Some(signal)) => {
-                        Err(format!("the session was killed by signal {signal}"))
-                    }
-                    // It could not tell the host why, but said it on the console.
-                    (false, None) => Err(format!("the session ended with {status}")),
-                };
+                // One that ended badly could not tell the host why, but said it on the console.
+                return if status.success() { Ok(()) } else { Err(Error::Session { status }) };
             }
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(format!("cannot wait for the session: {error}")),
+            Err(errno) => return Err(Error::system("cannot wait for the session")(errno)),
         }
     }
 }

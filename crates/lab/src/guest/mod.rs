@@ -12,7 +12,7 @@ mod setup;
 mod shell;
 mod supplies;
 
-use std::fmt::Display;
+use std::error::Error;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -33,8 +33,10 @@ pub fn is_guest() -> bool {
 /// Runs the guest's side: `work` is called once, in the session, with the mission's bytes. In process 1 it is not
 /// called, and this never returns: it ends with the machine's power.
 ///
-/// An error or a panic of `work` reaches the host as [`crate::Ending::Failed`].
-pub fn main<E: Display>(work: impl FnOnce(&mut GuestSession, &[u8]) -> Result<(), E>) -> ExitCode {
+/// An error of `work`, with its causes, or a panic reaches the host as [`crate::Ending::Failed`].
+pub fn main<E: Into<Box<dyn Error>>>(
+    work: impl FnOnce(&mut GuestSession, &[u8]) -> Result<(), E>,
+) -> ExitCode {
     if rustix::process::getpid() == rustix::process::Pid::INIT {
         init::run();
         return ExitCode::FAILURE;
@@ -42,7 +44,7 @@ pub fn main<E: Display>(work: impl FnOnce(&mut GuestSession, &[u8]) -> Result<()
     match session::run(work) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            init::say(&format!("the session failed: {error}"));
+            init::say(&format!("the session failed: {}", sys::causes::chain(&error)));
             ExitCode::FAILURE
         }
     }

@@ -1,16 +1,18 @@
 //! The guest's end of the link: the virtio-serial port with the lab's name.
 
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::link::PORT;
+use crate::{Error, Result};
 
 /// Time that the port may take to appear.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Opens the port; its number varies, its name does not.
-pub(super) fn open() -> Result<File, String> {
+pub(super) fn open() -> Result<File> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         let opened = match find() {
@@ -18,8 +20,10 @@ pub(super) fn open() -> Result<File, String> {
                 .read(true)
                 .write(true)
                 .open(&node)
-                .map_err(|error| format!("cannot open {}: {error}", node.display())),
-            None => Err(format!("there is no virtio-serial port named {PORT}")),
+                .map_err(Error::io("cannot open", &node)),
+            None => Err(Error::system(format!("there is no virtio-serial port named {PORT}"))(
+                ErrorKind::NotFound,
+            )),
         };
         match opened {
             Ok(port) => return Ok(port),

@@ -1,10 +1,10 @@
 //! The session: what the program does in the guest, and its talk with the host.
 
 use std::any::Any;
-use std::fmt::Display;
 use std::fs::File;
+use std::io::{self, ErrorKind};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{self, Receiver, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use super::config::{BEGAN, MISSION, Up};
 use super::{init, kernel_log, port, setup};
-use crate::Result;
 use crate::link::{FrameKind, read_frame, write_frame};
 use crate::spec::Purpose;
+use crate::{Error, Result};
 
 /// Time that the host may take to say that it is there.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -110,17 +110,17 @@ impl GuestSession {
 }
 
 /// The session's whole life. An error is one that the host could not be told; process 1 tries again.
-pub(super) fn run<E: Display>(
-    work: impl FnOnce(&mut GuestSession, &[u8]) -> std::result::Result<(), E>,
-) -> std::result::Result<(), String> {
+pub(super) fn run<E: Into<Box<dyn std::error::Error>>>(
+    work: impl FnOnce(&mut GuestSession, &[u8]) -> Result<(), E>,
+) -> Result<()> {
     let config = setup::config()?;
-    let mission = std::fs::read(PathBuf::from("/").join(MISSION))
-        .map_err(|error| format!("cannot read the mission: {error}"))?;
+    let mission = Path::new("/").join(MISSION);
+    let mission = std::fs::read(&mission).map_err(Error::io("cannot read", mission))?;
     let port = port::open()?;
-    let mut reading = port.try_clone().map_err(|error| error.to_string())?;
+    let mut reading = port.try_clone().map_err(Error::system("cannot share the link"))?;
     wait_for_host(&mut reading)?;
     let sender = Sender { port: Arc::new(Mutex::new(port)) };
-    sender.send(FrameKind::Up, &up()).map_err(|error| error.to_string())?;
+    sender.send(FrameKind::Up, &up())?;
     let interrupts = Arc::new(Interrupts::default());
     let (heard, last) = channel();
     let inbox = listen(reading, Arc::clone(&interrupts), heard)?;
@@ -131,35 +131,33 @@ pub(super) fn run<E: Display>(
         purpose: config.purpose,
         terminal: config.terminal,
     };
-    let outcome = if config.purpose == Purpose::Probe {
-        Ok(())
+    let failure = if config.purpose == Purpose::Probe {
+        None
     } else {
         match catch_unwind(AssertUnwindSafe(|| work(&mut session, &mission))) {
-            Ok(outcome) => outcome.map_err(|error| error.to_string()),
-            Err(panic) => Err(panic_text(&*panic)),
+            Ok(outcome) => outcome.err().map(|error| sys::causes::chain(&*error.into())),
+            Err(panic) => Some(panic_text(&*panic)),
         }
     };
-    finish(&sender, &outcome)?;
+    finish(&sender, failure.as_deref())?;
     // What was written may still wait in QEMU, which forgets it when the power goes.
-    last.recv_timeout(UNHEARD).map_err(|_| "the host has not heard how it ended".to_owned())
+    let heard = last.recv_timeout(UNHEARD).map_err(|_| ErrorKind::TimedOut);
+    heard.map_err(Error::system("the host has not heard how it ended"))
 }
 
-/// Tells the host how it went. An error means that the host could not be told.
-fn finish(
-    sender: &Sender,
-    outcome: &std::result::Result<(), String>,
-) -> std::result::Result<(), String> {
-    let log = kernel_log::read();
-    sender
-        .send(FrameKind::KernelLog, log.as_bytes())
-        .and_then(|()| match outcome {
-            Ok(()) => sender.send(FrameKind::Done, &init::monotonic_ns().to_le_bytes()),
-            Err(why) => sender.send(FrameKind::Failed, why.as_bytes()),
-        })
-        .map_err(|error| match outcome {
-            Ok(()) => error.to_string(),
-            Err(why) => format!("{why}; and {error}"),
-        })
+/// Tells the host how it went. An error means that the host could not be told; the failure is on the console then.
+fn finish(sender: &Sender, failure: Option<&str>) -> Result<()> {
+    let told =
+        sender.send(FrameKind::KernelLog, kernel_log::read().as_bytes()).and_then(
+            |()| match failure {
+                None => sender.send(FrameKind::Done, &init::monotonic_ns().to_le_bytes()),
+                Some(why) => sender.send(FrameKind::Failed, why.as_bytes()),
+            },
+        );
+    if let (Err(_), Some(why)) = (&told, failure) {
+        init::say(why);
+    }
+    told
 }
 
 fn up() -> Vec<u8> {
@@ -176,17 +174,17 @@ fn up() -> Vec<u8> {
 }
 
 /// Waits for the first frame. Until the host's end is known to the guest's driver, reading says "end of file".
-fn wait_for_host(port: &mut File) -> std::result::Result<(), String> {
+fn wait_for_host(port: &mut File) -> Result<()> {
     let deadline = Instant::now() + PATIENCE;
     loop {
-        match read_frame(port) {
-            Ok(Some(frame)) if frame.kind == FrameKind::Hello => return Ok(()),
-            Ok(Some(frame)) => {
-                return Err(format!("the host began with {:?} instead of a greeting", frame.kind));
+        match read_frame(port)? {
+            Some(frame) if frame.kind == FrameKind::Hello => return Ok(()),
+            Some(frame) => {
+                let why = io::Error::other(format!("it began with {:?}", frame.kind));
+                return Err(Error::system("the host does not greet")(why));
             }
-            Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(2)),
-            Ok(None) => return Err("the host does not answer".into()),
-            Err(error) => return Err(error.to_string()),
+            None if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(2)),
+            None => return Err(Error::system("the host does not answer")(ErrorKind::TimedOut)),
         }
     }
 }
@@ -196,7 +194,7 @@ fn listen(
     mut port: File,
     interrupts: Arc<Interrupts>,
     heard: mpsc::Sender<()>,
-) -> std::result::Result<Receiver<Vec<u8>>, String> {
+) -> Result<Receiver<Vec<u8>>> {
     let (give, take) = channel();
     let reader = move || {
         let mut give = Some(give);
@@ -232,7 +230,7 @@ fn listen(
     std::thread::Builder::new()
         .name("link".into())
         .spawn(reader)
-        .map_err(|error| format!("cannot start a thread: {error}"))?;
+        .map_err(Error::system("cannot start a thread"))?;
     Ok(take)
 }
 

@@ -1,6 +1,7 @@
 //! Prepares what the session needs before it starts: file systems, modules, directories, the disks.
 
 use std::fs::{self, File};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -10,6 +11,7 @@ use rustix::mount::{MountFlags, mount};
 use super::config::{GuestConfig, ORDER};
 use super::supplies;
 use crate::image::MODULE_LIST;
+use crate::{Error, Result};
 
 /// The directory in which a disk is found by its role.
 const BY_ROLE: &str = "/dev/disk/by-role";
@@ -22,19 +24,19 @@ pub(super) fn disk(role: &str) -> PathBuf {
 }
 
 /// The order that the host has put into the root.
-pub(super) fn config() -> Result<GuestConfig, String> {
-    let text = fs::read(Path::new("/").join(ORDER))
-        .map_err(|error| format!("cannot read the order: {error}"))?;
-    serde_json::from_slice(&text).map_err(|error| format!("the order is none: {error}"))
+pub(super) fn config() -> Result<GuestConfig> {
+    let path = Path::new("/").join(ORDER);
+    let text = fs::read(&path).map_err(Error::io("cannot read the order", &path))?;
+    serde_json::from_slice(&text).map_err(Error::bad_file(path))
 }
 
 /// Everything, in order.
-pub(super) fn prepare() -> Result<(), String> {
+pub(super) fn prepare() -> Result<()> {
     mount_all()?;
     let config = config()?;
     load_modules()?;
     for dir in ["/dev/shm", BY_ROLE] {
-        fs::create_dir_all(dir).map_err(|error| format!("cannot make {dir}: {error}"))?;
+        fs::create_dir_all(dir).map_err(Error::io("cannot make", dir))?;
     }
     for role in &config.roles {
         bind_disk(role)?;
@@ -49,18 +51,17 @@ pub(super) fn prepare() -> Result<(), String> {
 }
 
 /// Starts the processors that the command line has held back, now that no device is being mapped any more.
-fn start_processors() -> Result<(), String> {
+fn start_processors() -> Result<()> {
     let list = fs::read_dir("/sys/devices/system/cpu").into_iter().flatten().flatten();
     for switch in list.map(|entry| entry.path().join("online")) {
         if fs::read_to_string(&switch).is_ok_and(|state| state.trim() == "0") {
-            fs::write(&switch, "1")
-                .map_err(|error| format!("cannot switch on {}: {error}", switch.display()))?;
+            fs::write(&switch, "1").map_err(Error::io("cannot switch on", &switch))?;
         }
     }
     Ok(())
 }
 
-fn mount_all() -> Result<(), String> {
+fn mount_all() -> Result<()> {
     let plain = MountFlags::NOSUID;
     for (kind, place) in [
         ("devtmpfs", "/dev"),
@@ -70,9 +71,9 @@ fn mount_all() -> Result<(), String> {
         ("tmpfs", "/tmp"),
     ] {
         mount(kind, place, kind, plain, None)
-            .map_err(|error| format!("cannot mount {kind} on {place}: {error}"))?;
+            .map_err(Error::io(format!("cannot mount {kind} on"), place))?;
     }
-    fs::create_dir_all("/dev/pts").map_err(|error| format!("cannot make /dev/pts: {error}"))?;
+    fs::create_dir_all("/dev/pts").map_err(Error::io("cannot make", "/dev/pts"))?;
     // A kernel without pseudo terminals, or without tracing, does all the rest.
     let _ = mount("devpts", "/dev/pts", "devpts", plain, None);
     let _ = mount("debugfs", "/sys/kernel/debug", "debugfs", plain, None);
@@ -80,48 +81,46 @@ fn mount_all() -> Result<(), String> {
     Ok(())
 }
 
-fn load_modules() -> Result<(), String> {
+fn load_modules() -> Result<()> {
     let list = Path::new("/").join(MODULE_LIST);
-    let list = fs::read_to_string(&list)
-        .map_err(|error| format!("cannot read {}: {error}", list.display()))?;
+    let list = fs::read_to_string(&list).map_err(Error::io("cannot read", &list))?;
     for path in list.lines() {
-        let loaded = File::open(path).map_err(|error| error.to_string()).and_then(|file| {
-            rustix::system::finit_module(&file, c"", 0)
-                .or_else(|errno| match errno {
-                    // It is there already; or the processor, or the device, is not there that it is for: whoever needs it says so.
-                    rustix::io::Errno::EXIST | rustix::io::Errno::NODEV => Ok(()),
-                    errno => Err(errno),
-                })
-                .map_err(|errno| errno.to_string())
+        let loaded = File::open(path).and_then(|file| {
+            match rustix::system::finit_module(&file, c"", 0) {
+                // It is there already; or the processor, or the device, is not there that it is for: whoever needs it says so.
+                Err(rustix::io::Errno::EXIST | rustix::io::Errno::NODEV) => Ok(()),
+                loaded => loaded.map_err(io::Error::from),
+            }
         });
-        loaded.map_err(|error| format!("cannot load the module {path}: {error}"))?;
+        loaded.map_err(Error::io("cannot load the module", path))?;
     }
     Ok(())
 }
 
 /// Waits for the disk whose serial number is `role` and gives it its name.
-fn bind_disk(role: &str) -> Result<(), String> {
+fn bind_disk(role: &str) -> Result<()> {
     let node = wait_for_disk(role)?;
-    symlink(&node, disk(role)).map_err(|error| format!("cannot name the disk {role}: {error}"))
+    symlink(&node, disk(role)).map_err(Error::system(format!("cannot name the disk {role}")))
 }
 
 /// Lets the kernel take a disk for one that turns, or for one that does not, before anything stands on it.
-fn tell_rotational(role: &str, turns: bool) -> Result<(), String> {
+fn tell_rotational(role: &str, turns: bool) -> Result<()> {
     let node = wait_for_disk(role)?;
     let name = node.file_name().unwrap_or_default();
     let switch = Path::new("/sys/block").join(name).join("queue/rotational");
     fs::write(&switch, if turns { "1" } else { "0" })
-        .map_err(|error| format!("cannot tell whether the disk {role} turns: {error}"))
+        .map_err(Error::system(format!("cannot tell whether the disk {role} turns")))
 }
 
-fn wait_for_disk(serial: &str) -> Result<PathBuf, String> {
+fn wait_for_disk(serial: &str) -> Result<PathBuf> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         if let Some(node) = find_disk(serial) {
             return Ok(node);
         }
         if Instant::now() > deadline {
-            return Err(format!("no disk with the serial number {serial} appeared"));
+            let what = format!("no disk with the serial number {serial} appeared");
+            return Err(Error::system(what)(ErrorKind::TimedOut));
         }
         std::thread::sleep(Duration::from_millis(5));
     }

@@ -14,24 +14,23 @@ const CONSOLE: &str = "/dev/hvc0";
 /// Runs a shell on the console that [`crate::shell::attach`] connects to the host's terminal, until it ends.
 /// Needs a machine with [`crate::Purpose::Shell`].
 pub fn shell(session: &GuestSession) -> Result<ExitStatus> {
-    let failed = |what| move |source| Error::System { what, source };
     let console = File::options()
         .read(true)
         .write(true)
         .open(CONSOLE)
-        .map_err(Error::io("cannot open the console", CONSOLE.as_ref()))?;
+        .map_err(Error::io("cannot open the console", CONSOLE))?;
     let (rows, columns) = session.terminal;
     if rows > 0 && columns > 0 {
         let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
         rustix::termios::tcsetwinsize(&console, size)
-            .map_err(Error::errno("cannot set the console's size"))?;
+            .map_err(Error::system("cannot set the console's size"))?;
     }
     // Every applet gets its name; those of real tools are taken already, and busybox says so.
     let _ = Command::new("/usr/bin/busybox")
         .args(["--install", "-s", "/usr/bin"])
         .stderr(Stdio::null())
         .status();
-    let twin = || console.try_clone().map_err(failed("cannot share the console"));
+    let twin = || console.try_clone().map_err(Error::system("cannot share the console"));
     Command::new("/usr/bin/busybox")
         .args(["setsid", "-c", "/usr/bin/busybox", "sh", "-l"])
         .env("TERM", "linux")
@@ -41,5 +40,5 @@ pub fn shell(session: &GuestSession) -> Result<ExitStatus> {
         .stdout(twin()?)
         .stderr(twin()?)
         .status()
-        .map_err(failed("cannot start the shell"))
+        .map_err(Error::system("cannot start the shell"))
 }

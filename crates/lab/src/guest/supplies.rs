@@ -2,21 +2,23 @@
 
 use std::ffi::CString;
 use std::fs;
+use std::io;
 use std::path::Path;
 
 use rustix::mount::{MountFlags, mount};
 
 use crate::supply::Mount;
+use crate::{Error, Result};
 
 /// The directory, in memory, that takes what is written below directories of the root that packages lie over.
 const WRITTEN: &str = "/run/overlay";
 
 /// Mounts one supply, whose disk has this node.
-pub(super) fn bring(supply: &Mount, node: &Path) -> Result<(), String> {
+pub(super) fn bring(supply: &Mount, node: &Path) -> Result<()> {
     let place = supply.place.as_str();
-    fs::create_dir_all(place).map_err(|error| format!("cannot make {place}: {error}"))?;
+    fs::create_dir_all(place).map_err(Error::io("cannot make", place))?;
     mount(node, place, "squashfs", MountFlags::RDONLY, None)
-        .map_err(|error| format!("cannot mount {} on {place}: {error}", supply.serial))?;
+        .map_err(Error::io(format!("cannot mount {} on", supply.serial), place))?;
     if !supply.over_root {
         return Ok(());
     }
@@ -28,17 +30,19 @@ pub(super) fn bring(supply: &Mount, node: &Path) -> Result<(), String> {
 }
 
 /// Options of an overlay that can be written to.
-fn writable(name: &str, lower: &str) -> Result<String, String> {
+fn writable(name: &str, lower: &str) -> Result<String> {
     let [upper, work] = ["upper", "work"].map(|what| format!("{WRITTEN}/{name}.{what}"));
     for dir in [&upper, &work] {
-        fs::create_dir_all(dir).map_err(|error| format!("cannot make {dir}: {error}"))?;
+        fs::create_dir_all(dir).map_err(Error::io("cannot make", dir))?;
     }
     Ok(format!("lowerdir={lower},upperdir={upper},workdir={work}"))
 }
 
-fn overlay(place: &str, options: &str) -> Result<(), String> {
-    fs::create_dir_all(place).map_err(|error| format!("cannot make {place}: {error}"))?;
-    let words = CString::new(options).map_err(|error| error.to_string())?;
-    mount("overlay", place, "overlay", MountFlags::empty(), Some(words.as_c_str()))
-        .map_err(|error| format!("cannot lay packages over {place} ({options}): {error}"))
+fn overlay(place: &str, options: &str) -> Result<()> {
+    fs::create_dir_all(place).map_err(Error::io("cannot make", place))?;
+    let laid = CString::new(options).map_err(io::Error::from).and_then(|words| {
+        let flags = MountFlags::empty();
+        Ok(mount("overlay", place, "overlay", flags, Some(words.as_c_str()))?)
+    });
+    laid.map_err(Error::io(format!("cannot lay packages ({options}) over"), place))
 }

@@ -134,7 +134,7 @@ pub(super) fn said(mut command: Command, package: &str) -> Result<String> {
         std::io::ErrorKind::NotFound => {
             Error::MissingProgram { program: program.clone(), package: package.to_owned() }
         }
-        _ => Error::System { what: "cannot start a command of the image build", source },
+        _ => Error::System { what: "cannot start a command of the image build".into(), source },
     })?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());

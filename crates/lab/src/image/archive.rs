@@ -79,7 +79,8 @@ impl Archive {
             why: format!(
                 "{} B are more than an initial memory file system can hold",
                 content.len()
-            ),
+            )
+            .into(),
         })?;
         let ino = u32::try_from(self.seen.len()).unwrap_or(u32::MAX);
         let mut writer = builder.ino(ino).nlink(1).write(&mut self.bytes, size);
@@ -90,5 +91,5 @@ impl Archive {
 }
 
 fn failed(source: std::io::Error) -> Error {
-    Error::System { what: "cannot make an archive in memory", source }
+    Error::System { what: "cannot make an archive in memory".into(), source }
 }

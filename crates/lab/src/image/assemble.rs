@@ -99,8 +99,7 @@ impl Root {
             return Ok(());
         }
         let content = fs::read(source).map_err(Error::io("cannot read", source))?;
-        let linkage =
-            linkage(&content).map_err(|why| Error::BadFile { path: source.to_path_buf(), why })?;
+        let linkage = linkage(&content).map_err(Error::bad_file(source))?;
         self.archive.file(path, 0o755, &content)?;
         if let Some(interpreter) = &linkage.interpreter {
             let name = file_name(Path::new(interpreter));

@@ -86,8 +86,8 @@ fn build_aside(cache: &Cache, spec: &ImageSpec, aside: &Path, events: Events) ->
 
 fn write_image(dir: &Path, vmlinux: &[u8], root: &[u8], manifest: &Manifest) -> Result<New> {
     fs::create_dir_all(dir).map_err(Error::io("cannot make", dir))?;
-    let text = serde_json::to_vec_pretty(manifest)
-        .map_err(|error| Error::BadFile { path: dir.join("image.json"), why: error.to_string() })?;
+    let text =
+        serde_json::to_vec_pretty(manifest).map_err(Error::bad_file(dir.join("image.json")))?;
     let mut hash = twox_hash::XxHash3_128::with_seed(0);
     for (name, content) in
         [("vmlinux", vmlinux), ("root.cpio", root), ("image.json", &text), ("lock", &[])]

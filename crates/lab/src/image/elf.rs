@@ -16,14 +16,10 @@ pub(super) struct Linkage {
 }
 
 /// Returns what the ELF file `bytes` needs; nothing for a file that is no ELF file (a script).
-pub(super) fn linkage(bytes: &[u8]) -> Result<Linkage, String> {
+pub(super) fn linkage(bytes: &[u8]) -> object::Result<Linkage> {
     if !bytes.starts_with(b"\x7fELF") {
         return Ok(Linkage::default());
     }
-    read_linkage(bytes).map_err(|error| error.to_string())
-}
-
-fn read_linkage(bytes: &[u8]) -> object::Result<Linkage> {
     let header = Header::parse(bytes)?;
     let endian = header.endian()?;
     let segments = header.program_headers(endian, bytes)?;

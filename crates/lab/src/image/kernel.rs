@@ -80,7 +80,7 @@ fn unpacked(kernel: Kernel, archives: &[Archived], into: &Path) -> Result<Taken>
     let release = kernel.release;
     let lacks = |what: &str| Error::BadFile {
         path: into.to_owned(),
-        why: format!("the packages of the kernel {release} have no {what}"),
+        why: format!("the packages of the kernel {release} have no {what}").into(),
     };
     let all = MODULES.map(|dir| into.join(dir).join(&release));
     // Of two directories one has the modules, and the other what was built in.
@@ -113,8 +113,7 @@ fn join(from: &Path, to: &Path) -> Result<()> {
 fn own_one(own: &OwnKernel) -> Result<Taken> {
     let (vmlinux, sha256) = extracted(&own.file)?;
     if sha256 != own.sha256 {
-        let why = "changed while it was read".to_owned();
-        return Err(Error::BadFile { path: own.file.clone(), why });
+        return Err(Error::bad_file(&own.file)("changed while it was read"));
     }
     let (release, modules) = (own.release.clone(), own.modules.clone());
     Ok(Taken { release, vmlinux, sha256, modules, packages: Vec::new() })
@@ -123,7 +122,6 @@ fn own_one(own: &OwnKernel) -> Result<Taken> {
 /// The kernel in a file, uncompressed, and the SHA-256 of the file.
 fn extracted(file: &Path) -> Result<(Vec<u8>, String)> {
     let bytes = fs::read(file).map_err(Error::io("cannot read", file))?;
-    let vmlinux = vmlinux::extract(&bytes);
-    let vmlinux = vmlinux.map_err(|why| Error::BadFile { path: file.to_owned(), why })?;
+    let vmlinux = vmlinux::extract(&bytes).map_err(Error::bad_file(file))?;
     Ok((vmlinux, sha256(&bytes)))
 }

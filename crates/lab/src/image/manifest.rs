@@ -48,7 +48,6 @@ impl Manifest {
     pub(crate) fn read(dir: &Path) -> Result<Self> {
         let path = dir.join("image.json");
         let text = fs::read(&path).map_err(Error::io("cannot read", &path))?;
-        serde_json::from_slice(&text)
-            .map_err(|error| Error::BadFile { path, why: error.to_string() })
+        serde_json::from_slice(&text).map_err(Error::bad_file(path))
     }
 }

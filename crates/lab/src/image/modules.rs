@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use object::{Object, ObjectSection};
 
 use super::vmlinux;
+use crate::error::Cause;
 use crate::{Error, Result};
 
 /// Directories of a kernel's modules in which services are that others know by another name (`crypto-crc32c`).
@@ -130,10 +131,9 @@ impl Modules {
 
 /// Reads a module: its ELF file, unpacked, and what it says of itself.
 fn read(path: &Path) -> Result<(Vec<u8>, Vec<u8>)> {
-    let bad = |why| Error::BadFile { path: path.to_owned(), why };
     let content = fs::read(path).map_err(Error::io("cannot read", path))?;
-    let content = vmlinux::unpack(content).map_err(bad)?;
-    let info = information(&content).map_err(bad)?;
+    let content = vmlinux::unpack(content).map_err(Error::bad_file(path))?;
+    let info = information(&content).map_err(Error::bad_file(path))?;
     Ok((content, info))
 }
 
@@ -145,10 +145,10 @@ fn module_name(path: &Path) -> Option<String> {
 }
 
 /// Returns what a module says of itself: entries that end in a zero byte.
-fn information(module: &[u8]) -> Result<Vec<u8>, String> {
-    let file = object::File::parse(module).map_err(|error| error.to_string())?;
+fn information(module: &[u8]) -> Result<Vec<u8>, Cause> {
+    let file = object::File::parse(module)?;
     let section = file.section_by_name(".modinfo").ok_or("has no section .modinfo")?;
-    section.data().map(<[u8]>::to_vec).map_err(|error| error.to_string())
+    Ok(section.data()?.to_vec())
 }
 
 /// The other names of a module: `alias=NAME`.

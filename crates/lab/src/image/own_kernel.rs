@@ -35,8 +35,7 @@ impl OwnKernel {
         let file = if path.is_dir() { path.join("vmlinuz") } else { path.to_owned() };
         let file = file.canonicalize().map_err(Error::io("cannot find the kernel", &file))?;
         let bytes = fs::read(&file).map_err(Error::io("cannot read", &file))?;
-        let bad = |why: String| Error::BadFile { path: file.clone(), why };
-        let release = vmlinux::release(&bytes).map_err(bad)?;
+        let release = vmlinux::release(&bytes).map_err(Error::bad_file(&file))?;
         let beside = file.parent().unwrap_or(Path::new("/"));
         let above = beside.parent().unwrap_or(beside);
         let modules = [

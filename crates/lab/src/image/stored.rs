@@ -32,7 +32,7 @@ impl Image {
             let there = fs::metadata(&path).map_err(Error::io("cannot find", &path))?.len();
             if there != size.0 {
                 let why = format!("has {there} B and should have {} B", size.0);
-                return Err(Error::BadFile { path, why });
+                return Err(Error::bad_file(path)(why));
             }
         }
         Ok(image)

@@ -76,8 +76,7 @@ fn fetched(cache: &Cache, suite: &str, mirror: &str, events: Events) -> Result<V
     apt.update()?;
     let kernels = in_lists(&apt, suite)?;
     let path = place(cache, suite)?.join(LIST);
-    let bad = |why: String| Error::BadFile { path: path.clone(), why };
-    let text = serde_json::to_vec_pretty(&kernels).map_err(|error| bad(error.to_string()))?;
+    let text = serde_json::to_vec_pretty(&kernels).map_err(Error::bad_file(&path))?;
     let aside = path.with_extension("new");
     fs::write(&aside, text).map_err(Error::io("cannot write", &aside))?;
     fs::rename(&aside, &path).map_err(Error::io("cannot write", &path))?;

@@ -205,8 +205,8 @@ fn publish(folder: &Path, packages: Vec<Package>, place: &Path) -> Result<()> {
     let size = file.sync_all().and_then(|()| file.metadata());
     let size = Bytes(size.map_err(Error::io("cannot write", &image))?.len());
     let path = folder.join(CONTENTS);
-    let text = serde_json::to_vec_pretty(&Contents { size, packages })
-        .map_err(|error| Error::BadFile { path: path.clone(), why: error.to_string() })?;
+    let text =
+        serde_json::to_vec_pretty(&Contents { size, packages }).map_err(Error::bad_file(&path))?;
     fs::write(&path, text).map_err(Error::io("cannot write", &path))?;
     remove(place)?;
     fs::rename(folder, place).map_err(Error::io("cannot move the image to", place))

@@ -104,8 +104,7 @@ fn load(place: &Path) -> Option<Userland> {
 /// Moves a userland to its place in the cache.
 fn publish(made: &Userland, aside: &Path, place: &Path) -> Result<()> {
     fs::create_dir_all(aside).map_err(Error::io("cannot make", aside))?;
-    let list = serde_json::to_vec_pretty(&made.list)
-        .map_err(|error| Error::BadFile { path: aside.join(LIST), why: error.to_string() })?;
+    let list = serde_json::to_vec_pretty(&made.list).map_err(Error::bad_file(aside.join(LIST)))?;
     for (name, bytes) in [(ARCHIVE, &made.archive), (LIST, &list)] {
         let path = aside.join(name);
         fs::write(&path, bytes).map_err(Error::io("cannot write", &path))?;

@@ -2,6 +2,8 @@
 
 use std::io::Read;
 
+use crate::error::Cause;
+
 /// Offset of the setup header's field with the number of 512-byte sectors of setup code that come first.
 const SETUP_SECTORS: usize = 0x1f1;
 /// The header's magic `HdrS`.
@@ -16,7 +18,7 @@ const RELEASE: usize = 0x20e;
 const BOOT_SECTOR: usize = 0x200;
 
 /// Returns the release of the kernel in `bzimage`, or why there is none.
-pub(super) fn release(bzimage: &[u8]) -> Result<String, String> {
+pub(super) fn release(bzimage: &[u8]) -> Result<String, Cause> {
     if bzimage.get(MAGIC) != Some(b"HdrS") {
         return Err("is no bzImage".into());
     }
@@ -31,7 +33,7 @@ pub(super) fn release(bzimage: &[u8]) -> Result<String, String> {
 }
 
 /// The uncompressed kernel in `bzimage`, or why there is none.
-pub(super) fn extract(bzimage: &[u8]) -> Result<Vec<u8>, String> {
+pub(super) fn extract(bzimage: &[u8]) -> Result<Vec<u8>, Cause> {
     if bzimage.get(MAGIC) != Some(b"HdrS") {
         return Err("is no bzImage".into());
     }
@@ -65,7 +67,7 @@ pub(super) fn extract(bzimage: &[u8]) -> Result<Vec<u8>, String> {
 }
 
 /// Unpacks a file as modules are compressed; one that is not stays as it is.
-pub(super) fn unpack(file: Vec<u8>) -> Result<Vec<u8>, String> {
+pub(super) fn unpack(file: Vec<u8>) -> Result<Vec<u8>, Cause> {
     match file[..] {
         [0x28, 0xb5, 0x2f, 0xfd, ..] => unpack_zstd(&file),
         [0xfd, b'7', b'z', b'X', b'Z', ..] => unpack_xz(&file),
@@ -74,21 +76,21 @@ pub(super) fn unpack(file: Vec<u8>) -> Result<Vec<u8>, String> {
     }
 }
 
-fn unpack_zstd(stream: &[u8]) -> Result<Vec<u8>, String> {
-    read(ruzstd::decoding::StreamingDecoder::new(stream).map_err(|error| error.to_string())?)
+fn unpack_zstd(stream: &[u8]) -> Result<Vec<u8>, Cause> {
+    read(ruzstd::decoding::StreamingDecoder::new(stream)?)
 }
 
-fn unpack_xz(stream: &[u8]) -> Result<Vec<u8>, String> {
+fn unpack_xz(stream: &[u8]) -> Result<Vec<u8>, Cause> {
     read(lzma_rust2::XzReader::new(stream, false))
 }
 
-fn unpack_gzip(stream: &[u8]) -> Result<Vec<u8>, String> {
+fn unpack_gzip(stream: &[u8]) -> Result<Vec<u8>, Cause> {
     read(flate2::read::GzDecoder::new(stream))
 }
 
-fn read(mut stream: impl Read) -> Result<Vec<u8>, String> {
+fn read(mut stream: impl Read) -> Result<Vec<u8>, Cause> {
     let mut out = Vec::new();
-    stream.read_to_end(&mut out).map_err(|error| error.to_string())?;
+    stream.read_to_end(&mut out)?;
     Ok(out)
 }
 
@@ -135,10 +137,10 @@ mod tests {
 
     #[test]
     fn what_is_no_kernel_is_refused_with_the_reason() {
-        assert!(extract(b"#!/bin/sh").unwrap_err().contains("no bzImage"));
-        assert!(extract(&bzimage(b"plain")).unwrap_err().contains("nor gzip"));
+        assert!(extract(b"#!/bin/sh").unwrap_err().to_string().contains("no bzImage"));
+        assert!(extract(&bzimage(b"plain")).unwrap_err().to_string().contains("nor gzip"));
         let mut cut = bzimage(b"\x28\xb5\x2f\xfd and so on");
         cut.truncate(1045);
-        assert!(extract(&cut).unwrap_err().contains("ends within"));
+        assert!(extract(&cut).unwrap_err().to_string().contains("ends within"));
     }
 }

@@ -130,7 +130,7 @@ pub(super) fn listen(
     std::thread::Builder::new()
         .name("link".into())
         .spawn(move || read_all(link, &handle, &state, &give))
-        .map_err(|source| Error::System { what: "cannot start a thread", source })?;
+        .map_err(Error::system("cannot start a thread"))?;
     Ok(take)
 }
 
@@ -150,7 +150,7 @@ fn read_all(mut link: UnixStream, handle: &Handle, state: &State, give: &SyncSen
             }
             Ok(None) => return,
             Err(error) => {
-                lock(&state.outcome).link_error = Some(error.to_string());
+                lock(&state.outcome).link_error = Some(sys::causes::chain(&error));
                 return;
             }
         }

@@ -31,8 +31,8 @@ struct Pair {
 }
 
 fn pair() -> Result<Pair> {
-    let (ours, theirs) = UnixStream::pair()
-        .map_err(|source| Error::System { what: "cannot make a pair of sockets", source })?;
+    let (ours, theirs) =
+        UnixStream::pair().map_err(Error::system("cannot make a pair of sockets"))?;
     Ok(Pair { ours, theirs: theirs.into() })
 }
 
@@ -156,7 +156,7 @@ fn twice(file: File) -> Result<(File, File)> {
 }
 
 fn cannot_share(source: std::io::Error) -> Error {
-    Error::System { what: "cannot duplicate a descriptor", source }
+    Error::System { what: "cannot duplicate a descriptor".into(), source }
 }
 
 fn machine(
