@@ -220,7 +220,7 @@ impl Guests for LabGuests {
             dir.push(turn.name("guest"));
         }
         spec.console = Some(console.to_owned());
-        let failed = |error: lab::Error| RunError::Guest(with_help(&error));
+        let failed = |error: lab::Error| RunError::Guest(with_help(&error).into());
         let disks = kept.map_or_else(|| Disks::make(&spec), Ok).map_err(failed)?;
         let vm = Vm::start_on(&spec, &disks).map_err(failed)?;
         Ok(LabGuest { vm, disks, turn, ended: None })
@@ -228,7 +228,8 @@ impl Guests for LabGuests {
 
     fn cut_power(&mut self, seed: Seed) -> Result<BTreeMap<String, CutLoss>, RunError> {
         let Some(disks) = &mut self.disks else { return Ok(BTreeMap::new()) };
-        let cut = disks.cut_power(seed).map_err(|error| RunError::Guest(with_help(&error)))?;
+        let cut =
+            disks.cut_power(seed).map_err(|error| RunError::Guest(with_help(&error).into()))?;
         let loss = |(role, stats): (String, disk::CutStats)| {
             let disk::CutStats { at_risk, lost, torn } = stats;
             (role, CutLoss { at_risk, lost, torn })

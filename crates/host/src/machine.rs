@@ -425,7 +425,7 @@ impl Machine for RealMachine {
         event: &str,
         device: Option<&str>,
     ) -> io::Result<Option<String>> {
-        trace::begin(instance, event, device)
+        Ok(trace::begin(instance, event, device)?.map(|why| why.to_string()))
     }
 
     fn untrace(&mut self, instance: &str) -> io::Result<()> {

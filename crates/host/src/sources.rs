@@ -12,7 +12,7 @@ use sys::interrupt::Interrupt;
 use sys::task::Task;
 
 use crate::latency::{DRAIN, LatencyWatch};
-use crate::trace::WriteRuns;
+use crate::trace::{Absent, WriteRuns};
 
 /// Reads the sources of probes: a real machine, or a test.
 pub trait SourceReader: Send {
@@ -44,7 +44,7 @@ pub struct Reader {
     dm: Option<Dm>,
     threads: Vec<Threads>,
     /// Recorded writes by the name of the trace instance; of those that are not recorded, why.
-    writes: BTreeMap<String, Result<WriteRuns, String>>,
+    writes: BTreeMap<String, Result<WriteRuns, Absent>>,
     /// Latencies that are measured, by the name of their instance.
     latencies: BTreeMap<String, LatencyWatch>,
     /// Tells whether commands may take long.

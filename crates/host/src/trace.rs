@@ -25,12 +25,21 @@ pub(crate) fn instances() -> Option<PathBuf> {
     ROOTS.into_iter().map(|root| Path::new(root).join("instances")).find(|path| path.is_dir())
 }
 
-fn absent() -> String {
-    format!("tracefs is not mounted, or not for us, at {}", ROOTS.join(" or "))
-}
-
-fn unknown(event: &str) -> String {
-    format!("this kernel has no event {event}")
+/// Reason why nothing can be recorded, or nothing is.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Absent {
+    #[error("tracefs is not mounted, or not for us, at {}", ROOTS.join(" or "))]
+    Tracefs,
+    #[error("this kernel has no event {0}")]
+    Event(String),
+    #[error("{0} is no block device")]
+    BlockDevice(String),
+    #[error("{0} is a partition, and the kernel tells of whole disks")]
+    WholeDisk(String),
+    #[error("{0} has no queue of requests that the kernel would tell of")]
+    Queue(String),
+    #[error("nothing records the writes to it")]
+    Recorder,
 }
 
 /// Directory of an event, called `system:name`, below an instance.
@@ -39,16 +48,16 @@ fn directory(instance: &Path, event: &str) -> PathBuf {
 }
 
 /// Returns what keeps all events but writes to a block device out of an instance; the error says why it cannot be told what is written to it.
-fn writes_to(device: &str) -> io::Result<Result<String, String>> {
+fn writes_to(device: &str) -> io::Result<Result<String, Absent>> {
     let Some(number) = sys::block::number(Path::new(device))? else {
-        return Ok(Err(format!("{device} is no block device")));
+        return Ok(Err(Absent::BlockDevice(device.to_owned())));
     };
     let at = sys::block::sysfs(number);
     if at.join("partition").exists() {
-        return Ok(Err(format!("{device} is a partition, and the kernel tells of whole disks")));
+        return Ok(Err(Absent::WholeDisk(device.to_owned())));
     }
     if !at.join("mq").exists() {
-        return Ok(Err(format!("{device} has no queue of requests that the kernel would tell of")));
+        return Ok(Err(Absent::Queue(device.to_owned())));
     }
     // The kernel's own form of a device number (MKDEV in linux/kdev_t.h).
     let kernel = number.major << 20 | number.minor;
@@ -64,8 +73,8 @@ pub(crate) fn begin(
     instance: &str,
     event: &str,
     device: Option<&str>,
-) -> io::Result<Option<String>> {
-    let Some(instances) = instances() else { return Ok(Some(absent())) };
+) -> io::Result<Option<Absent>> {
+    let Some(instances) = instances() else { return Ok(Some(Absent::Tracefs)) };
     let filter = match device.map(writes_to).transpose()? {
         Some(Err(why)) => return Ok(Some(why)),
         filter => filter.and_then(Result::ok),
@@ -74,7 +83,7 @@ pub(crate) fn begin(
     std::fs::create_dir(&instance)?;
     let event_at = directory(&instance, event);
     if !event_at.is_dir() {
-        return Ok(Some(unknown(event)));
+        return Ok(Some(Absent::Event(event.to_owned())));
     }
     // With larger buffers it counts as well.
     let buffers = if filter.is_some() { READ_KIB } else { BUFFER_KIB };
@@ -90,10 +99,10 @@ pub(crate) fn begin(
 /// # Errors
 /// When the instance cannot be read.
 pub(crate) fn count(instance: &str, event: &str) -> io::Result<String> {
-    let Some(instances) = instances() else { return Ok(format!("absent: {}\n", absent())) };
+    let Some(instances) = instances() else { return Ok(format!("absent: {}\n", Absent::Tracefs)) };
     let instance = instances.join(instance);
     if instance.is_dir() && !directory(&instance, event).is_dir() {
-        return Ok(format!("absent: {}\n", unknown(event)));
+        return Ok(format!("absent: {}\n", Absent::Event(event.to_owned())));
     }
     let mut events = 0;
     for cpu in std::fs::read_dir(instance.join("per_cpu"))? {
@@ -107,13 +116,11 @@ pub(crate) fn count(instance: &str, event: &str) -> io::Result<String> {
 ///
 /// # Errors
 /// When the instance is there and cannot be read.
-pub(crate) fn write_runs(instance: &str) -> io::Result<Result<WriteRuns, String>> {
-    let Some(instances) = instances() else { return Ok(Err(absent())) };
+pub(crate) fn write_runs(instance: &str) -> io::Result<Result<WriteRuns, Absent>> {
+    let Some(instances) = instances() else { return Ok(Err(Absent::Tracefs)) };
     match WriteRuns::of(&instances.join(instance)) {
         Ok(runs) => Ok(Ok(runs)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Ok(Err("nothing records the writes to it".to_owned()))
-        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Err(Absent::Recorder)),
         Err(error) => Err(error),
     }
 }

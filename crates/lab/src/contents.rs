@@ -36,24 +36,22 @@ impl KeptContents {
 
     /// Cuts the power of all disks, whose machine has ended; gives what each had at risk and lost, by role.
     pub(crate) fn cut_power(&mut self, seed: Seed) -> Result<Vec<(String, CutStats)>> {
-        let cannot = |source| Error::System {
-            what: "cannot cut the power of a modelled disk".into(),
-            source,
-        };
         let one = |Contents { role, size, file }: &mut Contents| {
             let disk = (*size, Bytes(u64::MAX));
             let seed = seed.derive(role);
             let stats = ::disk::contents::cut_power(file, disk, Cut::default(), seed);
-            Ok((role.clone(), stats.map_err(cannot)?))
+            Ok((
+                role.clone(),
+                stats.map_err(Error::system("cannot cut the power of a modelled disk"))?,
+            ))
         };
         self.0.iter_mut().map(one).collect()
     }
 
     /// Returns the file of a disk, for another process.
     pub(crate) fn of(&self, role: &str) -> Result<Option<OwnedFd>> {
-        let cannot =
-            |source| Error::System { what: "cannot duplicate a descriptor".into(), source };
         let kept = self.0.iter().find(|kept| kept.role == role);
-        kept.map(|kept| kept.file.try_clone().map(OwnedFd::from)).transpose().map_err(cannot)
+        let file = kept.map(|kept| kept.file.try_clone().map(OwnedFd::from)).transpose();
+        file.map_err(Error::system("cannot duplicate a descriptor"))
     }
 }

@@ -70,9 +70,8 @@ impl Disks {
 impl Drive {
     /// Returns the same disk for another machine.
     fn shared(&self) -> Result<Self> {
-        let cannot =
-            |source| Error::System { what: "cannot duplicate a descriptor".into(), source };
         let inherited = self.inherited.as_ref().map(OwnedFd::try_clone);
+        let cannot = Error::system("cannot duplicate a descriptor");
         let inherited = inherited.transpose().map_err(cannot)?;
         let mut argument = self.argument.clone();
         if let Some(file) = &inherited {

@@ -274,3 +274,17 @@ fn not_read(suites: &[String]) -> String {
         false => format!(" (not looked at: {}, whose lists cannot be had)", suites.join(", ")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_stands_in_the_line_once_whether_its_error_names_it_or_not() {
+        let gone = || std::io::Error::other("gone");
+        let named = Error::io("cannot read", "/x")(gone());
+        assert_eq!(sys::causes::chain(&named), "cannot read /x: gone");
+        let unnamed = Error::Link { doing: "a frame was sent", source: gone() };
+        assert!(sys::causes::chain(&unnamed).ends_with("is gone while a frame was sent: gone"));
+    }
+}

@@ -86,7 +86,7 @@ pub enum SinkError {
     },
     /// The other side of a stream is gone.
     #[error("The result's receiver is gone: {0}")]
-    Gone(String),
+    Gone(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
 /// The destination of a running result.

@@ -11,6 +11,7 @@ use results::model::{Age, AgeingFigures};
 use sys::interrupt::Level;
 use units::Nanos;
 
+use crate::error::{Cause, StageError};
 use crate::scene::CellContext;
 use crate::stop::Stop;
 
@@ -37,23 +38,20 @@ pub(crate) fn run(
         Instant::now().checked_add(Duration::from_nanos(deadline.0)).map(|until| (until, deadline))
     });
     let bounds = AgeingBounds { interrupt: scene.interrupt, until: until.map(|(until, _)| until) };
-    let intact = |executor: &mut Executor| {
-        let done = executor.intact(&format!("age in stage {}", planned.name));
-        done.map_err(|error| crate::chain(&error))
-    };
-    let done = intact(executor).and_then(|()| {
-        executor.place(planned.target.offer.path()).map_err(|error| crate::chain(&error))
-    });
-    let seed = plan.seed.derive(&format!("stage {}", planned.name));
-    let done = done.and_then(|place| {
+    let mut all = || {
+        let what = format!("age in stage {}", planned.name);
+        executor.intact(&what)?;
+        let place = executor.place(planned.target.offer.path())?;
+        let seed = plan.seed.derive(&format!("stage {}", planned.name));
         let deadline = until.map(|(_, deadline)| deadline);
-        Work { plan: ageing, bounds, deadline }.all(&place, seed)
-    });
-    let done = done.and_then(|figures| intact(executor).map(|()| figures));
-    let stop = match &done {
-        _ if scene.interrupt.level() != Level::None => Some(Stop::Interrupted),
-        Ok(_) => None,
-        Err(reason) => Some(Stop::Failed(format!("stage {}: {reason}", planned.name))),
+        let figures = Work { plan: ageing, bounds, deadline }.all(&place, seed)?;
+        executor.intact(&what)?;
+        Ok(figures)
+    };
+    let done = all().map_err(|source| StageError { stage: planned.name.clone(), source });
+    let stop = match scene.interrupt.level() {
+        Level::None => done.as_ref().err().map(|error| Stop::Failed(crate::chain(error))),
+        _ => Some(Stop::Interrupted),
     };
     AgeingOutcome { figures: done.ok(), stop }
 }
@@ -72,40 +70,38 @@ struct Rounds {
 }
 
 impl Work<'_> {
-    fn all(&self, place: &Place, seed: units::Seed) -> Result<AgeingFigures, String> {
-        let chain = |error: engine::EngineError| crate::chain(&error);
+    fn all(&self, place: &Place, seed: units::Seed) -> Result<AgeingFigures, Cause> {
         let around = File::open(&place.way);
         let around = around.map_err(|error| format!("{}: {error}", place.name.display()))?;
         let before = self.age((&around, &place.name))?;
         drop(around);
         let around = (place.name.as_path(), place.way.as_path());
-        let ground = AgeingGround::make(around, place.meant.as_ref(), &self.plan.folder);
-        let ground = ground.map_err(chain)?;
+        let ground = AgeingGround::make(around, place.meant.as_ref(), &self.plan.folder)?;
         let files = |part: &str| {
             let content = (&self.plan.content, seed.derive(part));
-            OwnFiles::begin((&ground, part), content, self.bounds).map_err(chain)
+            OwnFiles::begin((&ground, part), content, self.bounds)
         };
         let mut grown = files("grown")?;
         let size = self.plan.file_bytes().0.max(1);
         let sample = (self.plan.read.0 / size).clamp(1, self.plan.files);
-        let fresh = grown.fresh(sample, size).map_err(chain)?;
+        let fresh = grown.fresh(sample, size)?;
         let fresh_bytes = grown.written();
         self.check_deadline()?;
         let rounds = self.rounds(&mut grown)?;
         if self.plan.thin_out {
-            grown.thin_out().map_err(chain)?;
+            grown.thin_out()?;
         }
         let (mut fillers, mut filled_percent) = (None, None);
         if let Some(percent) = self.plan.fill_percent {
             let mut own = files("fill")?;
-            own.fill(percent, self.plan.fill_file.0).map_err(chain)?;
-            filled_percent = Some(own.used_percent().map_err(chain)?);
+            own.fill(percent, self.plan.fill_file.0)?;
+            filled_percent = Some(own.used_percent()?);
             fillers = Some(own);
         }
         self.check_deadline()?;
         let read = |own: &mut OwnFiles| {
-            let read = own.read(self.plan.read.0).map_err(chain)?;
-            Ok::<_, String>(read.and_then(ReadRate::bytes_per_s))
+            let read = own.read(self.plan.read.0)?;
+            Ok::<_, Cause>(read.and_then(ReadRate::bytes_per_s))
         };
         let aged_read_bytes_per_s = read(&mut grown)?;
         let filler_read_bytes_per_s = fillers.as_mut().map(read).transpose()?.flatten();
@@ -128,11 +124,11 @@ impl Work<'_> {
     }
 
     /// Lets files grow until a rule ends it.
-    fn rounds(&self, grown: &mut OwnFiles) -> Result<Rounds, String> {
+    fn rounds(&self, grown: &mut OwnFiles) -> Result<Rounds, Cause> {
         let (plan, before) = (self.plan, grown.written());
         let begun = Instant::now();
         for done in 1..=plan.rounds {
-            let ended = grown.round(plan.files, plan.append.0).map_err(|e| crate::chain(&e))?;
+            let ended = grown.round(plan.files, plan.append.0)?;
             self.check_deadline()?;
             let old = match plan.runs_per_file {
                 Some(most) => self.age_of(grown)?.files.runs_per_file.is_some_and(|n| n >= most),
@@ -154,25 +150,26 @@ impl Work<'_> {
         Ok(Rounds { done: plan.rounds, ended_by: "rounds" })
     }
 
-    fn age_of(&self, own: &OwnFiles) -> Result<Age, String> {
-        let (directory, name) = own.directory().map_err(|error| crate::chain(&error))?;
+    fn age_of(&self, own: &OwnFiles) -> Result<Age, Cause> {
+        let (directory, name) = own.directory()?;
         self.age((&directory, name))
     }
 
-    fn age(&self, directory: (&File, &Path)) -> Result<Age, String> {
+    fn age(&self, directory: (&File, &Path)) -> Result<Age, Cause> {
         let most = self.bounds.until.map(|until| until.saturating_duration_since(Instant::now()));
         let interrupt = self.bounds.interrupt;
         let mut look = Look { sync: true, most, interrupt, progress: &mut |_| {} };
-        host::age_of(directory, &mut look).map_err(|error| crate::chain(&error))
+        Ok(host::age_of(directory, &mut look)?)
     }
 
-    fn check_deadline(&self) -> Result<(), String> {
+    fn check_deadline(&self) -> Result<(), Cause> {
         let late = self.bounds.until.is_some_and(|until| Instant::now() >= until);
         match self.deadline.filter(|_| late) {
             None => Ok(()),
             Some(deadline) => Err(format!(
                 "it was not done within its deadline of {deadline}: give it more time, or less to do"
-            )),
+            )
+            .into()),
         }
     }
 }

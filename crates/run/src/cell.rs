@@ -384,19 +384,17 @@ impl<'a> Running<'a> {
     fn finish(mut self, outcome: Result<(), Stop>) -> CellState {
         // While the layers' threads are there: the CPU time of threads that have ended cannot be told from that of others.
         self.record.machine = self.metered.read(self.scene.clock).map(|(load, _)| load);
-        let down = self.tear_down();
-        let (state, reason) = match (outcome, down) {
-            (Ok(()), Ok(())) => (CellState::Done, None),
-            (Ok(()), Err(left)) => (CellState::Failed, Some(left)),
-            (Err(Stop::Failed(reason) | Stop::NotReached(reason)), Ok(())) => {
+        let left = self.tear_down();
+        let (state, reason) = match outcome {
+            Ok(()) if left.is_none() => (CellState::Done, None),
+            Ok(()) => (CellState::Failed, None),
+            Err(Stop::Failed(reason) | Stop::NotReached(reason)) => {
                 (CellState::Failed, Some(reason))
             }
-            (Err(Stop::Failed(reason) | Stop::NotReached(reason)), Err(left)) => {
-                (CellState::Failed, Some(format!("{reason}; and {left}")))
-            }
-            (Err(Stop::Interrupted), Ok(())) => (CellState::Interrupted, None),
-            (Err(Stop::Interrupted), Err(left)) => (CellState::Interrupted, Some(left)),
+            Err(Stop::Interrupted) => (CellState::Interrupted, None),
         };
+        let reasons = reason.into_iter().chain(left);
+        let reason = reasons.reduce(|reason, left| format!("{reason}; and {left}"));
         self.record.layers = figures::of_cell(self.plan, &self.samples, &self.record);
         figures::of_stages(self.plan, &self.samples, &mut self.record.stages, self.final_stages);
         self.record.facts = self.executor.facts().clone();
@@ -409,8 +407,8 @@ impl<'a> Running<'a> {
         state
     }
 
-    /// Undoes every step that began; the error names what is left.
-    fn tear_down(&mut self) -> Result<(), String> {
+    /// Undoes every step that began; names what is left, if so.
+    fn tear_down(&mut self) -> Option<String> {
         self.scene.recorder.event(Event::Step {
             cell: self.plan.index,
             about: "take the stack down".into(),
@@ -425,10 +423,10 @@ impl<'a> Running<'a> {
         let left = self.executor.leftovers(self.scene.run_tag);
         self.record.leftovers = Some(left.clone());
         if left.is_empty() {
-            return Ok(());
+            return None;
         }
         self.scene.recorder.send(Message::LeftBehind(left.clone()));
-        Err(format!("teardown left behind {}; remove it by hand", left.join(", ")))
+        Some(format!("teardown left behind {}; remove it by hand", left.join(", ")))
     }
 }
 

@@ -88,7 +88,7 @@ impl Cleaning {
         let tag = result.manifest.run_id.clone();
         // Anything shorter would be part of other names.
         if tag.len() != 8 || !tag.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-            return Err(RunError::Plan(format!("'{tag}' is no tag of a run")));
+            return Err(RunError::Plan(format!("'{tag}' is no tag of a run").into()));
         }
         let executor = Executor::new(machine, &Clock::real(), &Interrupt::new());
         let mut cleaning = Self {

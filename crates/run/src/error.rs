@@ -18,24 +18,24 @@ pub enum RunError {
     },
     /// This version does not speak what the guest sent, or was sent.
     #[error("The guest and the host do not understand each other: {0}")]
-    Language(String),
+    Language(#[source] Cause),
     /// The program of the guest does not know its mission.
     #[error(
         "The programs of host and guest differ: the mission is not understood ({0}); start both from one build"
     )]
-    Mission(String),
+    Mission(#[source] Cause),
     /// Nobody takes what the run produces any more.
     #[error("Nobody listens any more: {0}")]
-    Gone(String),
+    Gone(#[source] Cause),
     /// No guest could be started.
     #[error("The guest does not start: {0}")]
-    Guest(String),
+    Guest(#[source] Cause),
     /// The figures that were measured so far cannot be read back.
     #[error("The run cannot be looked at: {0}; a fixed number of repeats needs no look")]
-    Look(String),
+    Look(#[source] Cause),
     /// The plan does not fit this program.
     #[error("The plan does not fit this version of fathom: {0}")]
-    Plan(String),
+    Plan(#[source] Cause),
 }
 
 /// The reason why something could not be done, with its causes.

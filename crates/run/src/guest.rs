@@ -21,16 +21,16 @@ use crate::{Cells, Injection, KeptStack, RunError};
 /// The guest's end of the link, as the run sees it.
 pub trait Link: Clone + Send + 'static {
     /// Sends one message to the host; an error when the host is gone.
-    fn payload(&mut self, bytes: &[u8]) -> Result<(), String>;
+    fn payload(&mut self, bytes: &[u8]) -> Result<(), RunError>;
     /// Says that the first step of the plan begins.
-    fn first_step(&mut self) -> Result<(), String>;
+    fn first_step(&mut self) -> Result<(), RunError>;
 }
 
 struct ToHost<L>(L);
 
 impl<L: Link> Post for ToHost<L> {
     fn post(&mut self, message: Message) -> Result<(), RunError> {
-        self.0.payload(&message.encode()).map_err(RunError::Gone)
+        self.0.payload(&message.encode())
     }
 }
 
@@ -86,7 +86,7 @@ fn check_environment(mission: &Cells, site: &Site) -> Result<(), RunError> {
     let devices = roles.map(|role| (role.clone(), (site.disk)(role))).collect();
     let cells = mission.cells.iter().filter_map(|&index| mission.plan.cells.get(index));
     let checked = crate::admission::check_environment(cells, &devices);
-    checked.map_err(|error| RunError::Guest(error.to_string()))
+    checked.map_err(|error| RunError::Guest(error.into()))
 }
 
 /// Source of the host's messages: returns the next one; `None` when the host says nothing for a while.
@@ -160,7 +160,7 @@ fn on<L: Link>(
     known: &BTreeMap<String, String>,
     work: impl FnOnce(&CellContext, &dyn Fn() -> Executor) -> Result<(), RunError>,
 ) -> Result<(), RunError> {
-    link.first_step().map_err(RunError::Gone)?;
+    link.first_step()?;
     let devices: BTreeMap<_, _> =
         plan.devices.keys().map(|role| (role.clone(), (site.disk)(role))).collect();
     let corpora = &plan.needs.corpora;
@@ -186,7 +186,9 @@ fn on<L: Link>(
 }
 
 fn cell_of(plan: &Plan, index: usize) -> Result<&CellPlan, RunError> {
-    plan.cells.get(index).ok_or_else(|| RunError::Mission(format!("the plan has no cell {index}")))
+    plan.cells
+        .get(index)
+        .ok_or_else(|| RunError::Mission(format!("the plan has no cell {index}").into()))
 }
 
 /// Faults that end the guest. They are only ever asked for by tests, and only here: never on a host.

@@ -330,11 +330,10 @@ impl Ledger {
             _ => None,
         };
         if let Some((index, state, reason)) = change {
-            let cell = self
-                .manifest
-                .cells
-                .get_mut(index)
-                .ok_or_else(|| RunError::Language(format!("there is no cell {index}")))?;
+            let cell =
+                self.manifest.cells.get_mut(index).ok_or_else(|| {
+                    RunError::Language(format!("there is no cell {index}").into())
+                })?;
             match (&self.host, state) {
                 (Host::Rests, CellState::Running) => {
                     self.host = Meter::new().map_or(Host::Rests, Host::Measured);
@@ -405,7 +404,7 @@ impl Ledger {
 /// Now, RFC 3339 in UTC, whole seconds.
 /// A plan as it stands in the manifest.
 fn document(plan: &Plan) -> Result<serde_json::Value, RunError> {
-    serde_json::to_value(plan).map_err(|error| RunError::Plan(error.to_string()))
+    serde_json::to_value(plan).map_err(|error| RunError::Plan(error.into()))
 }
 
 /// Returns the date and time, whole seconds.

@@ -57,7 +57,7 @@ impl Looks {
             // The last repeat that there was time for is a look in place of the next.
             ledger.stop(repeat, StopReason::Time)?;
         }
-        let set = results::open(ledger.way()).map_err(|e| RunError::Look(e.to_string()))?;
+        let set = results::open(ledger.way()).map_err(|e| RunError::Look(e.into()))?;
         let analysis = analyse(&set);
         let claims: Vec<QuestionState> = claims(&analysis);
         let open = claims.iter().filter(|claim| !claim.decided).count();

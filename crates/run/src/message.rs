@@ -85,7 +85,7 @@ impl Message {
 
     /// Reads a message; the error says what is not understood.
     pub fn decode(bytes: &[u8]) -> Result<Self, RunError> {
-        let language = |what: &str| RunError::Language(what.to_owned());
+        let language = |what: &str| RunError::Language(what.into());
         let (kind, rest) = bytes.split_first().ok_or_else(|| language("an empty message"))?;
         Ok(match kind {
             0 | 1 => {
@@ -144,7 +144,7 @@ fn encode_json(kind: u8, value: &impl serde::Serialize) -> Vec<u8> {
 }
 
 fn decode_json<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, RunError> {
-    serde_json::from_slice(bytes).map_err(|e| RunError::Language(e.to_string()))
+    serde_json::from_slice(bytes).map_err(|e| RunError::Language(e.into()))
 }
 
 /// Receiver of messages: the ledger of a local run, or the link of a guest.

@@ -99,12 +99,12 @@ impl KeptStack {
 impl<Order: Serialize + DeserializeOwned> Mission<Order> {
     /// The mission as the bytes that a guest gets.
     pub fn encode(&self) -> Result<Vec<u8>, RunError> {
-        serde_json::to_vec(self).map_err(|error| RunError::Plan(error.to_string()))
+        serde_json::to_vec(self).map_err(|error| RunError::Plan(error.into()))
     }
 
     /// Returns what the bytes that a guest got tell it to do.
     pub fn decode(bytes: &[u8]) -> Result<Self, RunError> {
-        serde_json::from_slice(bytes).map_err(|error| RunError::Mission(error.to_string()))
+        serde_json::from_slice(bytes).map_err(|error| RunError::Mission(error.into()))
     }
 }
 

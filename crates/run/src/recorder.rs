@@ -34,7 +34,7 @@ impl Sink for Box<dyn Post> {
 fn lost(error: RunError) -> SinkError {
     match error {
         RunError::Sink(error) => error,
-        other => SinkError::Gone(other.to_string()),
+        other => SinkError::Gone(other.into()),
     }
 }
 

@@ -272,7 +272,7 @@ fn run_cells<G: Guests>(
         let started = guests.start((machine, disks), &mission.encode()?, turn, &console.way());
         if let Err(error) = &started {
             // It may be one that goes on.
-            ledger.end_running(CellState::Failed, &error.to_string())?;
+            ledger.end_running(CellState::Failed, &crate::chain(error))?;
         }
         let mut guest = started?;
         let ended = listen(&mut guest, guests, (&mut *ledger, &mut between), interrupt);
@@ -281,14 +281,14 @@ fn run_cells<G: Guests>(
         for (path, bytes) in &farewell.files {
             ledger.put(path, bytes)?;
         }
-        let reason = ended?.err();
+        let reason = ended?;
         tracing::info!(guest = turn.0, gone = ?reason, "the guest has ended");
         let stopped = interrupt.level() != Level::None;
         let none = ledger.running().is_none() && ledger.pending() == pending;
         if !stopped && !goes_on && none {
             // It never came as far as a cell: the next guest would not either.
             let reason = reason.unwrap_or_else(|| "it ended without running a cell".to_owned());
-            return Err(RunError::Guest(reason));
+            return Err(RunError::Guest(reason.into()));
         }
         let reason = match between.begun {
             None if ledger.running().is_some() => {
@@ -304,13 +304,13 @@ fn run_cells<G: Guests>(
     }
 }
 
-/// Applies what the guest sends until it is off. The inner error says why it is gone too early.
+/// Applies what the guest sends until it is off; gives why it is gone too early, if so.
 fn listen<G: Guests>(
     guest: &mut G::Guest,
     guests: &G,
     (ledger, between): (&mut Ledger, &mut Between),
     interrupt: &Interrupt,
-) -> Result<Result<(), String>, RunError> {
+) -> Result<Option<String>, RunError> {
     let mut passed_on = Level::None;
     let (mut greeted, mut killed, mut over) = (false, false, false);
     loop {
@@ -321,9 +321,8 @@ fn listen<G: Guests>(
         }
         match guest.receive(Duration::from_millis(100)) {
             GuestMessage::Silence => {}
-            GuestMessage::Done => return Ok(Ok(())),
-            GuestMessage::Gone(_) if killed => return Ok(Ok(())),
-            GuestMessage::Gone(reason) => return Ok(Err(reason)),
+            GuestMessage::Done => return Ok(None),
+            GuestMessage::Gone(reason) => return Ok((!killed).then_some(reason)),
             // What it still had to say is of a machine that is gone.
             GuestMessage::Payload(_) if killed => {}
             GuestMessage::Payload(bytes) => {

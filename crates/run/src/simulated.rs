@@ -6,7 +6,7 @@ use engine::{Context, Event as Said, SimModel, TargetSpec, WrittenMap, WrittenSi
 use experiment::{Aim, CellPlan, Plan, StagePlan, Task};
 use host::{Executor, PlacedTwin, SimulatedMachine};
 use layers::step::Action;
-use layers::{Offer, Place, Writes};
+use layers::{Offer, Place, SettingError, Writes};
 use results::model::{AskedContent, LoadSummary};
 use sys::clock::Clock;
 use units::{Bytes, Nanos, Seed};
@@ -36,16 +36,16 @@ pub(crate) fn machine(
     clock: &Clock,
 ) -> Result<SimulatedMachine, RunError> {
     let devices = devices(plan);
-    let wrong = |error: &dyn std::error::Error| RunError::Plan(error.to_string());
+    let wrong = |error: SettingError| RunError::Plan(error.into());
     let (mut twins, mut paths) = (Vec::new(), Vec::new());
     for layer in &cell.stack {
         let kind = layers::kind(&layer.kind)
-            .ok_or_else(|| RunError::Plan(format!("there is no layer '{}'", layer.kind)))?;
-        let settings = (kind.parse)(&layer.settings).map_err(|error| wrong(&error))?;
+            .ok_or_else(|| RunError::Plan(format!("there is no layer '{}'", layer.kind).into()))?;
+        let settings = (kind.parse)(&layer.settings).map_err(wrong)?;
         let inputs = resolved(&layer.inputs, &devices);
         let at = Place { name: &layer.name, run_tag: &plan.run_tag, inputs: &inputs };
-        twins.push(kind.twin(settings.as_ref(), &at).map_err(|error| wrong(&error))?);
-        let raised = settings.raise(&at).map_err(|error| wrong(&error))?;
+        twins.push(kind.twin(settings.as_ref(), &at).map_err(wrong)?);
+        let raised = settings.raise(&at).map_err(wrong)?;
         paths.push(raised.offer.path().to_owned());
     }
     let reached = reached_from(cell, &paths);

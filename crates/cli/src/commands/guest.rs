@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use experiment::{Corpus, Needs};
 use lab::guest::{GuestSession, Sender};
 use run::guest::Site;
-use run::{Message, Mission};
+use run::{Message, Mission, RunError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sys::interrupt::{Interrupt, Level};
@@ -16,12 +16,12 @@ use sys::interrupt::{Interrupt, Level};
 struct Up(Sender);
 
 impl run::guest::Link for Up {
-    fn payload(&mut self, bytes: &[u8]) -> Result<(), String> {
-        self.0.payload(bytes).map_err(|error| error.to_string())
+    fn payload(&mut self, bytes: &[u8]) -> Result<(), RunError> {
+        self.0.payload(bytes).map_err(|error| RunError::Gone(error.into()))
     }
 
-    fn first_step(&mut self) -> Result<(), String> {
-        self.0.first_step().map_err(|error| error.to_string())
+    fn first_step(&mut self) -> Result<(), RunError> {
+        self.0.first_step().map_err(|error| RunError::Gone(error.into()))
     }
 }
 
@@ -36,7 +36,7 @@ pub fn main<Order: Serialize + DeserializeOwned>(
         session.on_interrupt(move |count| {
             wish.request(if count > 1 { Level::Now } else { Level::Finish });
         });
-        work(session, mission, &interrupt, measure).map_err(|error| error.to_string())
+        work(session, mission, &interrupt, measure)
     })
 }
 

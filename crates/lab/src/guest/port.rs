@@ -21,9 +21,9 @@ pub(super) fn open() -> Result<File> {
                 .write(true)
                 .open(&node)
                 .map_err(Error::io("cannot open", &node)),
-            None => Err(Error::system(format!("there is no virtio-serial port named {PORT}"))(
-                ErrorKind::NotFound,
-            )),
+            None => {
+                Err(Error::io("there is no virtio-serial port named", PORT)(ErrorKind::NotFound))
+            }
         };
         match opened {
             Ok(port) => return Ok(port),

@@ -147,13 +147,12 @@ pub(super) fn run<E: Into<Box<dyn std::error::Error>>>(
 
 /// Tells the host how it went. An error means that the host could not be told; the failure is on the console then.
 fn finish(sender: &Sender, failure: Option<&str>) -> Result<()> {
-    let told =
-        sender.send(FrameKind::KernelLog, kernel_log::read().as_bytes()).and_then(
-            |()| match failure {
-                None => sender.send(FrameKind::Done, &init::monotonic_ns().to_le_bytes()),
-                Some(why) => sender.send(FrameKind::Failed, why.as_bytes()),
-            },
-        );
+    let (kind, last) = match failure {
+        None => (FrameKind::Done, &init::monotonic_ns().to_le_bytes()[..]),
+        Some(why) => (FrameKind::Failed, why.as_bytes()),
+    };
+    let log = sender.send(FrameKind::KernelLog, kernel_log::read().as_bytes());
+    let told = log.and_then(|()| sender.send(kind, last));
     if let (Err(_), Some(why)) = (&told, failure) {
         init::say(why);
     }

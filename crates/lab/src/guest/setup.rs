@@ -119,8 +119,7 @@ fn wait_for_disk(serial: &str) -> Result<PathBuf> {
             return Ok(node);
         }
         if Instant::now() > deadline {
-            let what = format!("no disk with the serial number {serial} appeared");
-            return Err(Error::system(what)(ErrorKind::TimedOut));
+            return Err(Error::io("no disk with the serial number", serial)(ErrorKind::TimedOut));
         }
         std::thread::sleep(Duration::from_millis(5));
     }

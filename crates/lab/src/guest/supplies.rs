@@ -2,7 +2,6 @@
 
 use std::ffi::CString;
 use std::fs;
-use std::io;
 use std::path::Path;
 
 use rustix::mount::{MountFlags, mount};
@@ -40,9 +39,8 @@ fn writable(name: &str, lower: &str) -> Result<String> {
 
 fn overlay(place: &str, options: &str) -> Result<()> {
     fs::create_dir_all(place).map_err(Error::io("cannot make", place))?;
-    let laid = CString::new(options).map_err(io::Error::from).and_then(|words| {
-        let flags = MountFlags::empty();
-        Ok(mount("overlay", place, "overlay", flags, Some(words.as_c_str()))?)
-    });
-    laid.map_err(Error::io(format!("cannot lay packages ({options}) over"), place))
+    let cannot = format!("cannot lay packages ({options}) over");
+    let words = CString::new(options).map_err(Error::io(cannot.clone(), place))?;
+    mount("overlay", place, "overlay", MountFlags::empty(), Some(words.as_c_str()))
+        .map_err(Error::io(cannot, place))
 }

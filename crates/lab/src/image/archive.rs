@@ -9,6 +9,8 @@ use crate::{Error, Result};
 
 /// Alignment of an archive's beginning, bytes: where one archive follows another, it begins at a multiple of this.
 const ALIGNMENT: usize = 512;
+/// The words of an error while an archive is made.
+const FAILED: &str = "cannot make an archive in memory";
 
 /// An archive that is being made, in memory. Equal contents give equal bytes: no times, no owners.
 #[derive(Debug, Default)]
@@ -49,7 +51,7 @@ impl Archive {
 
     /// The bytes of the whole archive, padded so that another one can follow.
     pub(crate) fn finish(mut self) -> Result<Vec<u8>> {
-        trailer(&mut self.bytes).map_err(failed)?;
+        trailer(&mut self.bytes).map_err(Error::system(FAILED))?;
         let padded = self.bytes.len().next_multiple_of(ALIGNMENT);
         self.bytes.resize(padded, 0);
         Ok(self.bytes)
@@ -74,22 +76,15 @@ impl Archive {
         if !self.seen.insert(path.to_owned()) {
             return Ok(());
         }
-        let size = u32::try_from(content.len()).map_err(|_| Error::BadFile {
-            path: path.into(),
-            why: format!(
-                "{} B are more than an initial memory file system can hold",
-                content.len()
-            )
-            .into(),
+        let size = u32::try_from(content.len()).map_err(|_| {
+            let bytes = content.len();
+            let why = format!("{bytes} B are more than an initial memory file system can hold");
+            Error::bad_file(path)(why)
         })?;
         let ino = u32::try_from(self.seen.len()).unwrap_or(u32::MAX);
         let mut writer = builder.ino(ino).nlink(1).write(&mut self.bytes, size);
-        std::io::Write::write_all(&mut writer, content).map_err(failed)?;
-        writer.finish().map_err(failed)?;
-        Ok(())
+        let written =
+            std::io::Write::write_all(&mut writer, content).and_then(|()| writer.finish());
+        written.map(drop).map_err(Error::system(FAILED))
     }
-}
-
-fn failed(source: std::io::Error) -> Error {
-    Error::System { what: "cannot make an archive in memory".into(), source }
 }

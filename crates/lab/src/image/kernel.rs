@@ -78,9 +78,8 @@ fn unpacked(kernel: Kernel, archives: &[Archived], into: &Path) -> Result<Taken>
         unpack(&archive.path, into)?;
     }
     let release = kernel.release;
-    let lacks = |what: &str| Error::BadFile {
-        path: into.to_owned(),
-        why: format!("the packages of the kernel {release} have no {what}").into(),
+    let lacks = |what: &str| {
+        Error::bad_file(into)(format!("the packages of the kernel {release} have no {what}"))
     };
     let all = MODULES.map(|dir| into.join(dir).join(&release));
     // Of two directories one has the modules, and the other what was built in.

@@ -147,10 +147,8 @@ impl Builder<'_, '_> {
         });
         remove(&aside)?;
         built?;
-        let supply = load(&place, content).ok_or_else(|| Error::BadFile {
-            path: place.clone(),
-            why: "was built and cannot be read".into(),
-        })?;
+        let supply = load(&place, content)
+            .ok_or_else(|| Error::bad_file(&place)("was built and cannot be read"))?;
         let (size, took) = (supply.size, began.elapsed());
         (self.events)(Event::SupplyBuilt { what: what.to_owned(), size, took });
         Ok(supply)

@@ -2,6 +2,10 @@
 
 use std::io::Read;
 
+use flate2::read::GzDecoder;
+use lzma_rust2::XzReader;
+use ruzstd::decoding::StreamingDecoder;
+
 use crate::error::Cause;
 
 /// Offset of the setup header's field with the number of 512-byte sectors of setup code that come first.
@@ -53,12 +57,8 @@ pub(super) fn extract(bzimage: &[u8]) -> Result<Vec<u8>, Cause> {
         .checked_add(word(PAYLOAD_LENGTH)?)
         .and_then(|end| bzimage.get(start..end))
         .ok_or("ends within its compressed kernel")?;
-    let kernel = match payload {
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => unpack_zstd(payload)?,
-        [0xfd, b'7', b'z', b'X', b'Z', ..] => unpack_xz(payload)?,
-        [0x1f, 0x8b, ..] => unpack_gzip(payload)?,
-        _ => return Err("holds a kernel that is compressed neither with zstd, xz nor gzip".into()),
-    };
+    let kernel = unpacked(payload)?
+        .ok_or("holds a kernel that is compressed neither with zstd, xz nor gzip")?;
     if kernel.starts_with(b"\x7fELF") {
         Ok(kernel)
     } else {
@@ -68,30 +68,19 @@ pub(super) fn extract(bzimage: &[u8]) -> Result<Vec<u8>, Cause> {
 
 /// Unpacks a file as modules are compressed; one that is not stays as it is.
 pub(super) fn unpack(file: Vec<u8>) -> Result<Vec<u8>, Cause> {
-    match file[..] {
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => unpack_zstd(&file),
-        [0xfd, b'7', b'z', b'X', b'Z', ..] => unpack_xz(&file),
-        [0x1f, 0x8b, ..] => unpack_gzip(&file),
-        _ => Ok(file),
-    }
+    Ok(unpacked(&file)?.unwrap_or(file))
 }
 
-fn unpack_zstd(stream: &[u8]) -> Result<Vec<u8>, Cause> {
-    read(ruzstd::decoding::StreamingDecoder::new(stream)?)
-}
-
-fn unpack_xz(stream: &[u8]) -> Result<Vec<u8>, Cause> {
-    read(lzma_rust2::XzReader::new(stream, false))
-}
-
-fn unpack_gzip(stream: &[u8]) -> Result<Vec<u8>, Cause> {
-    read(flate2::read::GzDecoder::new(stream))
-}
-
-fn read(mut stream: impl Read) -> Result<Vec<u8>, Cause> {
+/// Returns what a file holds that is compressed with zstd, xz or gzip; `None` of any other.
+fn unpacked(file: &[u8]) -> Result<Option<Vec<u8>>, Cause> {
     let mut out = Vec::new();
-    stream.read_to_end(&mut out)?;
-    Ok(out)
+    match file {
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => StreamingDecoder::new(file)?.read_to_end(&mut out)?,
+        [0xfd, b'7', b'z', b'X', b'Z', ..] => XzReader::new(file, false).read_to_end(&mut out)?,
+        [0x1f, 0x8b, ..] => GzDecoder::new(file).read_to_end(&mut out)?,
+        _ => return Ok(None),
+    };
+    Ok(Some(out))
 }
 
 #[cfg(test)]
