@@ -62,13 +62,13 @@ pub enum ContentError {
         why: &'static str,
     },
     /// A block that is no power of two from 512 B to 64 MiB.
-    #[error("content has block = {block}: it has to be a power of two from 512 B to 64 MiB")]
+    #[error("content has block = {}: it has to be a power of two from 512 B to 64 MiB", .block.exact())]
     Block {
         /// The block that was asked for.
         block: Bytes,
     },
     /// A shift that leaves duplicates in line with blocks, or no byte of them.
-    #[error("content has misaligned = {by}: duplicates are to start inside of a block of {block}")]
+    #[error("content has misaligned = {}: duplicates are to start inside of a block of {}", .by.exact(), .block.exact())]
     Misaligned {
         /// The shift that was asked for.
         by: Bytes,

@@ -11,7 +11,7 @@ pub enum CorpusError {
     #[error("A corpus of 0 B has no files")]
     Empty,
     /// It is larger than what a guest takes.
-    #[error("It would take {bytes}, and a corpus may take {}", crate::limits::MOST_BYTES)]
+    #[error("It would take {}, and a corpus may take {}", .bytes.exact(), crate::limits::MOST_BYTES)]
     TooLarge {
         /// Bytes on disk of all its files; those of hard links count once.
         bytes: Bytes,

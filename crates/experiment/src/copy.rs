@@ -143,6 +143,7 @@ fn whole_blocks(key: &Key, size: &Spanned<Bytes>) -> Result<(), Diagnostic> {
     if !none && value.0.is_multiple_of(BLOCK) {
         return Ok(());
     }
-    let message = format!("{} of a copy is {value}, which are no whole blocks of 4 KiB", key.name);
+    let message =
+        format!("{} of a copy is {}, which are no whole blocks of 4 KiB", key.name, value.exact());
     Err(Diagnostic::of_key(size.span(), message, key))
 }

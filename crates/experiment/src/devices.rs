@@ -168,12 +168,12 @@ fn model(device: &Device, size: u64) -> Result<Option<ModelPlan>, Diagnostic> {
 fn check_size(size: &Spanned<Bytes>) -> Option<Diagnostic> {
     let value = *size.get_ref();
     if value > bounds::DEVICE_SIZE {
-        let message = format!("A device of {value} is too large");
+        let message = format!("A device of {} is too large", value.exact());
         let help = format!("give at most {}P", bounds::DEVICE_SIZE.0 >> 50);
         return Some(Diagnostic::at(size.span(), message, help).with(SIZE.example.into()));
     }
     if value < LEAST {
-        let message = format!("A device of {value} is too small");
+        let message = format!("A device of {} is too small", value.exact());
         let small = Diagnostic::at(size.span(), message, "give at least 64M");
         return Some(small.with(SIZE.example.into()));
     }

@@ -51,8 +51,8 @@ impl Layout {
         }
         let size = table.need::<Bytes>(&SIZE)?;
         if !size.get_ref().0.is_multiple_of(SECTOR) {
-            let message =
-                format!("A file of {} is no whole number of sectors of 512 B", size.get_ref());
+            let size_of = size.get_ref().exact();
+            let message = format!("A file of {size_of} is no whole number of sectors of 512 B");
             let help = "choose a multiple of 512 bytes, better of 4k";
             return Err(Diagnostic::at(size.span(), message, help));
         }
@@ -66,8 +66,8 @@ impl Layout {
         if size.get_ref().0 == 0 || !size.get_ref().0.is_multiple_of(load.largest_io().0.max(1)) {
             let message = format!(
                 "A file of {} is no whole number of blocks of {}",
-                size.get_ref(),
-                load.largest_io()
+                size.get_ref().exact(),
+                load.largest_io().exact()
             );
             let help = "choose a size that is a multiple of block_size (1M unless said)";
             return Err(Diagnostic::at(size.span(), message, help));
@@ -83,8 +83,11 @@ impl Layout {
         let wanted = Bytes(self.size.0.saturating_mul(self.files));
         let there = Bytes(target.offer.bytes());
         if wanted > there {
-            let message =
-                format!("{wanted} of files do not fit '{}', which has {there}", target.name);
+            // Two sizes that would look the same.
+            let near = wanted.to_string() == there.to_string();
+            let there = if near { there.exact() } else { there.to_string() };
+            let (wanted, name) = (wanted.exact(), &target.name);
+            let message = format!("{wanted} of files do not fit '{name}', which has {there}");
             let help = "lay out fewer or smaller files";
             return Err(Diagnostic::at(stage.places.at("size"), message, help).resting());
         }

@@ -38,7 +38,7 @@ pub(crate) fn read(table: &Table) -> Result<Machine, Diagnostic> {
         .as_ref()
         .filter(|size| *size.get_ref() < LEAST_MEMORY || !size.get_ref().0.is_multiple_of(1 << 20))
     {
-        let message = format!("A machine cannot have {} of memory", wrong.get_ref());
+        let message = format!("A machine cannot have {} of memory", wrong.get_ref().exact());
         return Err(Diagnostic::of_key(wrong.span(), message, &MEMORY));
     }
     if let Some(wrong) = cpus.as_ref().filter(|cpus| !(1..=MOST_CPUS).contains(cpus.get_ref())) {

@@ -13,6 +13,12 @@ impl Bytes {
     pub const MIB: u64 = 1 << 20;
     /// One gibibyte.
     pub const GIB: u64 = 1 << 30;
+
+    /// The size as refusals show it, which can be told from its neighbours: as it is displayed where that loses nothing, else in bytes.
+    pub fn exact(self) -> String {
+        let shown = self.to_string();
+        if shown.parse() == Ok(self) { shown } else { format!("{} bytes", self.0) }
+    }
 }
 
 impl std::str::FromStr for Bytes {
@@ -90,6 +96,20 @@ mod tests {
             ("8TB", 8_000_000_000_000),
         ] {
             assert_eq!(text.parse(), Ok(Bytes(bytes)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_refusal_shows_is_the_size_itself() {
+        for (bytes, shown) in
+            [(8_388_000, "8388000 bytes"), (4097 << 10, "4195328 bytes"), (8 << 20, "8 MiB")]
+        {
+            assert_eq!(Bytes(bytes).exact(), shown);
+        }
+        for bytes in (0..2_000_000u64).step_by(997).chain([u64::MAX, 3 << 29, (1 << 40) + 512]) {
+            let shown = Bytes(bytes).exact();
+            let read = shown.strip_suffix(" bytes").unwrap_or(&shown).parse();
+            assert!(read == Ok(Bytes(bytes)) || bytes == u64::MAX, "{shown}");
         }
     }
 

@@ -9,17 +9,9 @@ use crate::{OpName, Pattern};
 /// The most characters of a value that are shown.
 const SHOWN: usize = 40;
 
-/// A size that can be told from its neighbours.
-fn exact(size: Bytes) -> String {
-    match size.0 {
-        bytes if bytes < Bytes::KIB || bytes.is_multiple_of(Bytes::KIB) => size.to_string(),
-        bytes => format!("{bytes} bytes"),
-    }
-}
-
 /// Returns where a range starts, unless that is the target's start.
 fn behind(offset: Bytes) -> String {
-    if offset.0 == 0 { String::new() } else { format!(" from offset {} on", exact(offset)) }
+    if offset.0 == 0 { String::new() } else { format!(" from offset {} on", offset.exact()) }
 }
 
 /// A value, cut off where it is long.
@@ -99,7 +91,7 @@ pub enum WorkloadError {
         bound: &'static str,
     },
     /// A size that no target has.
-    #[error("{key} is {}; at most {most} are possible", exact(*.value))]
+    #[error("{key} is {}; at most {} are possible", .value.exact(), .most.exact())]
     TooLarge {
         /// The key.
         key: &'static str,
@@ -109,7 +101,7 @@ pub enum WorkloadError {
         most: Bytes,
     },
     /// A size or offset that is not a multiple of what the target wants.
-    #[error("{key} = {} is not a multiple of {unit}", exact(*.value))]
+    #[error("{key} = {} is not a multiple of {}", .value.exact(), .unit.exact())]
     Unaligned {
         /// The key.
         key: &'static str,
@@ -120,7 +112,9 @@ pub enum WorkloadError {
     },
     /// Blocks of content are larger than I/Os.
     #[error(
-        "block_size = {block_size} cannot carry content that dedupes, compresses or is zero: content comes in blocks of {unit}"
+        "block_size = {} cannot carry content that dedupes, compresses or is zero: content comes in blocks of {}",
+        .block_size.exact(),
+        .unit.exact()
     )]
     ContentBlock {
         /// The block size.
@@ -162,7 +156,7 @@ pub enum WorkloadError {
         help: &'static str,
     },
     /// The range reaches beyond the target.
-    #[error("{key} = {}{} reaches beyond the end of the target, which has {}", exact(*.value), behind(*.offset), exact(*.target))]
+    #[error("{key} = {}{} reaches beyond the end of the target, which has {}", .value.exact(), behind(*.offset), .target.exact())]
     Outside {
         /// The key.
         key: &'static str,
@@ -175,7 +169,9 @@ pub enum WorkloadError {
     },
     /// Not one block, or not one for each job, fits into the range.
     #[error(
-        "the range of {range} holds {blocks} places for I/Os of {block_size}: not one for each of {jobs} jobs"
+        "the range of {} holds {blocks} places for I/Os of {}: not one for each of {jobs} jobs",
+        .range.exact(),
+        .block_size.exact()
     )]
     TooSmall {
         /// Bytes of the range.
@@ -189,7 +185,8 @@ pub enum WorkloadError {
     },
     /// Zones do not fill the range, or one of them has no block.
     #[error(
-        "pattern = {pattern}: the zones do not fill the range of {range} with a block or more each"
+        "pattern = {pattern}: the zones do not fill the range of {} with a block or more each",
+        .range.exact()
     )]
     Zones {
         /// The pattern.

@@ -43,7 +43,7 @@ fn fits(s: &Setup, at: &Place) -> Result<(), SettingError> {
             format!(
                 "tail_size {} of layer 'vdo' does not fit on a device of {}",
                 size_text(tail),
-                Bytes(device)
+                Bytes(device).exact()
             ),
             format!("take a device of at least {}", size_text(tail)),
         ));
@@ -51,16 +51,16 @@ fn fits(s: &Setup, at: &Place) -> Result<(), SettingError> {
     let (pool, room, data) = (s.pool_bytes(at), s.room(at), at.block(DATA).1);
     if pool > room {
         let who = match (s.via, tail) {
-            (Via::Lvm, _) => format!("lvm can use {} of it", Bytes(room)),
-            (Via::Table, 0) => format!("whole blocks are {} of it", Bytes(room)),
-            (Via::Table, _) => format!("with the tail there is room for {}", Bytes(room)),
+            (Via::Lvm, _) => format!("lvm can use {} of it", Bytes(room).exact()),
+            (Via::Table, 0) => format!("whole blocks are {} of it", Bytes(room).exact()),
+            (Via::Table, _) => format!("with the tail there is room for {}", Bytes(room).exact()),
         };
         return Err(SettingError::new(
             "physical_size",
             format!(
                 "physical_size {} of layer 'vdo' does not fit on a device of {}: {who}",
-                Bytes(pool),
-                Bytes(data),
+                Bytes(pool).exact(),
+                Bytes(data).exact(),
             ),
             format!(
                 "write physical_size = \"{}\" or less, or take a larger device",
@@ -71,7 +71,10 @@ fn fits(s: &Setup, at: &Place) -> Result<(), SettingError> {
     if pool <= tail {
         return Err(SettingError::new(
             "physical_size",
-            format!("physical_size {} of layer 'vdo' is no more than its tail", Bytes(pool)),
+            format!(
+                "physical_size {} of layer 'vdo' is no more than its tail",
+                Bytes(pool).exact()
+            ),
             "write a larger physical_size: it is that of the whole pool, the tail with it",
         ));
     }
@@ -91,7 +94,7 @@ fn slabs(s: &Setup, at: &Place) -> Result<(), SettingError> {
             format!(
                 "slab_size {} makes {slabs} slabs of a pool of {}; VDO has at most {}",
                 size_text(s.slab_size),
-                Bytes(pool),
+                Bytes(pool).exact(),
                 geometry::MOST_SLABS
             ),
             "write a larger slab_size",
@@ -143,7 +146,7 @@ fn no_slab(s: &Setup, pool: u64) -> SettingError {
         key,
         format!(
             "a VDO pool of {} holds not one slab: slab_size {} and index_memory {}{sparse} need {}",
-            Bytes(pool),
+            Bytes(pool).exact(),
             size_text(s.slab_size),
             size_text(s.index_memory),
             Bytes(least)
