@@ -47,6 +47,7 @@ mod target_check;
 mod text;
 mod validate;
 mod walk;
+mod window;
 mod zipf;
 mod zones;
 

@@ -254,7 +254,7 @@ impl LoadSpec {
                 "make ramp shorter than duration",
             ));
         }
-        Ok(())
+        self.validate_window()
     }
 
     fn validate_stops(&self) -> Result<(), WorkloadError> {

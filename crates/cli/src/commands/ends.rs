@@ -1,5 +1,6 @@
 //! Messages before and after a run, here and in the lab.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,6 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use experiment::Plan;
+use results::ResultSet;
+use results::model::CellState;
 use run::RunOutcome;
 use sys::interrupt::{Interrupt, Level};
 
@@ -96,16 +99,27 @@ pub fn counted(n: usize, what: &str) -> String {
 
 /// The summary of a run that has ended, and its exit code.
 pub fn conclude(outcome: RunOutcome, out: &Path, args: &Common) -> Result<ExitCode, Failure> {
-    let view = super::report::view_of(out)?;
+    let result = results::open(out)?;
+    let view = super::report::view(&result);
+    let silent = silent(&result);
+    let code = match outcome {
+        RunOutcome::Complete if !silent.is_empty() => 5,
+        other => other.exit_code(),
+    };
     if args.json {
         json_line(&serde_json::json!({
-            "event": "ended", "outcome": outcome.word(), "exit_code": outcome.exit_code(), "result": out.display().to_string(),
+            "event": "ended", "outcome": outcome.word(), "exit_code": code, "result": out.display().to_string(),
         }));
         let colour = Style::of_stderr().colour();
         say_text(&Text::made(&report::terminal::text(&view, width(), colour)));
     } else {
         let colour = Style::of_stdout().colour();
         answer(&Text::made(&report::terminal::text(&view, width(), colour)));
+    }
+    for what in silent {
+        say(&format!(
+            "warning: {what}: no I/O ended in the time that counts, so it has no figures"
+        ));
     }
     let dir = out.display();
     say(&format!("result in {dir}; fathom report {dir} -o page.html makes a page of it"));
@@ -115,7 +129,29 @@ pub fn conclude(outcome: RunOutcome, out: &Path, args: &Common) -> Result<ExitCo
         ));
     }
     match outcome {
-        RunOutcome::Complete => super::report::gated(&view, &args.gates, ExitCode::SUCCESS),
-        _ => Ok(ExitCode::from(outcome.exit_code())),
+        RunOutcome::Complete => super::report::gated(&view, &args.gates, ExitCode::from(code)),
+        _ => Ok(ExitCode::from(code)),
     }
+}
+
+/// Names the measured loads of cells that ended well which measured nothing: `Nothing was measured by stage 'L' of variant 'a', repeats 1 and 2`.
+fn silent(result: &ResultSet) -> Vec<String> {
+    let mut repeats: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
+    let records = result.cells.iter().filter_map(|cell| cell.record.as_ref());
+    for record in records.filter(|record| record.state == CellState::Done) {
+        for stage in record.stages.iter().filter(|stage| stage.measured) {
+            let load = stage.load.as_ref();
+            if load.is_some_and(|load| {
+                !load.operations.is_empty() && load.operations.values().all(|op| op.ios == 0)
+            }) {
+                let of = (record.variant.as_str(), stage.name.as_str());
+                repeats.entry(of).or_default().push(record.repeat.to_string());
+            }
+        }
+    }
+    let told = |((variant, stage), repeats): ((&str, &str), Vec<String>)| {
+        let repeats = repeats.join(", ");
+        format!("Nothing was measured by stage '{stage}' of variant '{variant}', repeat {repeats}")
+    };
+    repeats.into_iter().map(told).collect()
 }

@@ -56,6 +56,49 @@ fn a_simulated_run_goes_through_no_page_cache() {
     assert!(!findings.contains("page_cache"), "{findings}");
 }
 
+/// An experiment on a bare device of which a load is paced so.
+fn paced(pace: &str) -> String {
+    format!(
+        "name = \"paced\"\nabout = \"x\"\nrepeat = 2\n[devices.data]\nsize = \"1G\"\n[[stack]]\nlayer = \"linear\"\non = \"data\"\n\
+         [[stage]]\ndo = \"load\"\nname = \"rare\"\nmeasure = true\nops = {{ randread = 100 }}\nduration = \"2s\"\n{pace}\n"
+    )
+}
+
+#[test]
+fn a_run_whose_load_measured_nothing_says_so_with_the_exit_code_of_such_a_load() {
+    let (dir, out) = fresh();
+    let path = dir.path().join("paced.toml");
+    std::fs::write(&path, paced("rate = \"0.001/s\"\narrival = \"poisson\"")).unwrap();
+    let run = ["run", text(&path), "--simulate", "--seed", "1", "--json", "--out", text(&out)];
+    let answer = expect(5, &run);
+    let said = "Nothing was measured by stage 'rare' of variant 'default', repeat 1, 2";
+    assert!(answer.err.replace('\n', " ").contains(said), "{}", answer.err);
+    let ended = answer.out.lines().last().unwrap_or_default();
+    assert!(ended.contains("\"exit_code\":5"), "{ended}");
+    std::fs::remove_dir_all(&out).unwrap();
+    std::fs::write(&path, paced("rate = \"100/s\"")).unwrap();
+    expect(0, &run);
+}
+
+#[test]
+fn a_pace_at_which_nothing_could_be_measured_is_refused_at_its_key() {
+    let (dir, _) = fresh();
+    let path = dir.path().join("paced.toml");
+    for pace in ["think = \"2s\"", "rate = \"0.4/s\"", "limit = \"0.1/s\""] {
+        std::fs::write(&path, paced(&format!("ramp = \"1s\"\n{pace}"))).unwrap();
+        let answer = expect(2, &["explain", text(&path)]);
+        assert!(answer.err.contains(":16:1") && answer.err.contains(pace), "{}", answer.err);
+        assert!(answer.err.contains("make duration longer"), "{}", answer.err);
+    }
+}
+
+#[test]
+fn a_mistake_of_the_command_line_is_told_as_its_option() {
+    let set = ["explain", "vdo-vs-plain", "--set", "vdo.nokey=3"];
+    let answer = expect(2, &set);
+    assert!(answer.err.contains("--> --set vdo.nokey=3"), "{}", answer.err);
+}
+
 #[test]
 fn the_same_seed_gives_the_same_figures() {
     let run = |seed: &str| {
