@@ -237,13 +237,17 @@ fn words(
 
 /// Refuses `{muont}`: outside of a script nothing else is written in braces so.
 fn mistyped(argv: &[String], at: &Range<usize>) -> Result<(), Diagnostic> {
-    for word in argv.iter().flat_map(|word| placeholder::others(word)) {
-        if let Some(near) = nearest(word, ["mount", "target"]) {
+    for (i, all) in argv.iter().enumerate() {
+        for word in placeholder::others(all) {
+            let Some(near) = nearest(word, ["mount", "target"]) else { continue };
             let message = format!("A command has no '{{{word}}}'");
             let help = format!(
                 "did you mean '{{{near}}}'? There are: {{mount}}, {{target}}, {{corpus.NAME}}"
             );
-            return Err(Diagnostic::at(at.clone(), message, help));
+            let mut right = argv.to_vec();
+            right[i] = all.replace(&format!("{{{word}}}"), &format!("{{{near}}}"));
+            let mistake = Diagnostic::at(at.clone(), message, help);
+            return Err(mistake.with(toml::Value::from(right).to_string()));
         }
     }
     Ok(())

@@ -114,7 +114,7 @@ fn written(named: Named<Table>) -> Result<WrittenCorpus, Diagnostic> {
     let Named { name, at, value: mut table } = named;
     let whole = table.clone();
     if let Some(mistake) = names::check_plain("a corpus", &name, &at) {
-        return Err(mistake);
+        return Err(mistake.with_other_key());
     }
     let package = table.take::<String>(&PACKAGE)?;
     let path = table.take::<String>(&PATH)?;

@@ -2,9 +2,14 @@
 
 use std::ops::Range;
 
-use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use layers::{Kind, SettingError};
 use units::{Key, printable};
+
+use crate::given::option;
+
+/// Start of names that stand for names that nobody can have.
+pub(crate) const STAND_IN: &str = "unnamed-";
 
 /// One mistake in a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -46,6 +51,8 @@ pub enum RestsOn {
     Name(Box<str>),
     /// The stage, or what a stage has, of this name: no device and no layer can have it.
     Stages(Box<str>),
+    /// The rest of the file, which does not use what has this name.
+    UseOf(Box<str>),
     /// Any of the rest.
     File,
 }
@@ -109,6 +116,22 @@ impl Diagnostic {
         Self { instead: Some(Mend::With(value.into())), ..self }
     }
 
+    /// Reads on with a name in place of the value, which no other has.
+    pub(crate) fn renamed(self) -> Self {
+        let name = self.stand_in();
+        self.with(format!("{name:?}"))
+    }
+
+    /// Reads on with a name in place of the key, or of the last one of a header, which no other has.
+    pub(crate) fn with_other_key(self) -> Self {
+        let instead = Some(Mend::Named(self.stand_in().into()));
+        Self { instead, ..self }
+    }
+
+    fn stand_in(&self) -> String {
+        format!("{STAND_IN}{}-", self.span.as_ref().map_or(0, |span| span.start))
+    }
+
     /// Reads on with one more key in the table.
     pub(crate) fn add(self, key: &Key) -> Self {
         let instead = Some(Mend::Add(format!("{} = {}", key.name, key.example).into()));
@@ -118,6 +141,11 @@ impl Diagnostic {
     /// Is a mistake only where what has this name is right.
     pub(crate) fn naming(self, name: &str) -> Self {
         Self { rests_on: RestsOn::Name(name.into()), ..self }
+    }
+
+    /// Is a mistake only where nothing else is meant to use what has this name.
+    pub(crate) fn unless_used(self, name: &str) -> Self {
+        Self { rests_on: RestsOn::UseOf(name.into()), ..self }
     }
 
     /// Is about a name that only stages could have.
@@ -141,15 +169,18 @@ impl Diagnostic {
         let (message, help) = (printable(&self.message), self.help.as_deref().map(printable));
         let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
         let title = Level::ERROR.primary_title(&*message);
-        let mut group = match &self.span {
-            Some(span) => {
+        let option = self.span.as_ref().and_then(|span| option(text, span.start));
+        let option = option.as_deref().map(printable);
+        let mut group = match (&self.span, &option) {
+            (_, Some(option)) => title.element(Origin::path(&**option)),
+            (Some(span), None) => {
                 let end = span.end.min(text.len()).max(span.start.min(text.len()));
                 let span = span.start.min(end)..end;
                 title.element(
                     Snippet::source(text).path(file).annotation(AnnotationKind::Primary.span(span)),
                 )
             }
-            None => Group::with_title(title),
+            (None, None) => Group::with_title(title),
         };
         if let Some(help) = &help {
             group = group.element(Level::HELP.message(&**help));
@@ -181,12 +212,17 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     if let Some(so) = known.iter().find(|k| **k == end || behind(k, word) || behind(k, end)) {
         return Some(so);
     }
+    // A longer form of a name, or a shorter one: `expectation` for `expect`.
+    let begins =
+        |k: &&&str| k.len() >= 4 && word.starts_with(**k) || word.len() >= 4 && k.starts_with(word);
+    let longest = known.iter().filter(begins).max_by_key(|k| k.len()).copied();
     known
         .into_iter()
         .map(|k| (strsim::damerau_levenshtein(word, k), k))
         .min()
         .filter(|(distance, k)| *distance <= k.len().max(word.len()) / 3 + 1)
         .map(|(_, k)| k)
+        .or(longest)
 }
 
 /// The known names in words, and before them the one that `word` was meant to be, if one is near.

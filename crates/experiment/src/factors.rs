@@ -51,7 +51,7 @@ impl<'t> Factor<'t> {
     pub(crate) fn read(mut table: Table<'t>) -> Result<Self, Diagnostic> {
         let name: Spanned<String> = table.need(&NAME)?;
         if let Some(mistake) = names::check("a factor", name.get_ref(), &name.span()) {
-            return Err(mistake);
+            return Err(mistake.renamed());
         }
         if name.get_ref() == VARIANT {
             let message = "A factor cannot be called 'variant', as [[variant]] is";
@@ -112,7 +112,9 @@ impl Factor<'_> {
                 level.name,
                 self.name.get_ref()
             );
-            Some(Diagnostic::at(level.at.clone(), message, "leave one of the two out").resting())
+            let mistake = Diagnostic::at(level.at.clone(), message, "leave one of the two out");
+            let paths: Vec<&str> = level.set.iter().map(|set| set.path.as_str()).collect();
+            Some(mistake.naming(&paths.join(" ")))
         })
     }
 }
@@ -141,7 +143,7 @@ impl<'t> Level<'t> {
         let mut table = document::inner(value, at.clone(), "a level", &LEVELS, "A level")?;
         let name: Spanned<String> = table.need(&NAME)?;
         if let Some(mistake) = names::check("a level", name.get_ref(), &name.span()) {
-            return Err(mistake);
+            return Err(mistake.renamed());
         }
         let set = table.table(&SET, "set")?.map(Table::settings).unwrap_or_default();
         table.finish()?;

@@ -183,7 +183,8 @@ impl<'t> File<'t> {
             m.extend(text.as_ref().and_then(|t| names::check_text(key, t.get_ref(), &t.span())));
         }
         if let Some(name) = &name {
-            m.extend(names::check_plain("the experiment", name.get_ref(), &name.span()));
+            let mistake = names::check_plain("the experiment", name.get_ref(), &name.span());
+            m.extend(mistake.map(Diagnostic::renamed));
         }
         let file = Self {
             name: name.unwrap_or_else(|| Spanned::new(0..0, String::new())),
@@ -224,7 +225,8 @@ impl<'t> File<'t> {
             });
         }
         for device in &self.devices {
-            mistakes.extend(names::check_role(&device.name, &device.at));
+            let mistake = names::check_role(&device.name, &device.at);
+            mistakes.extend(mistake.map(Diagnostic::with_other_key));
         }
         let stacks = self.variant.iter().map(|variant| &variant.stack).chain([&self.stack]);
         mistakes.extend(
@@ -267,7 +269,7 @@ impl<'t> WrittenVariant<'t> {
     fn read(mut table: Table<'t>) -> Result<Self, Diagnostic> {
         let name: Spanned<String> = table.need(&NAME)?;
         if let Some(mistake) = names::check("a variant", name.get_ref(), &name.span()) {
-            return Err(mistake);
+            return Err(mistake.renamed());
         }
         let stack = table.tables(&STACK, "A layer of the stack")?;
         let set = table.table(&SET, "set")?.map(Table::settings).unwrap_or_default();

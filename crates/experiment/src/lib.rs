@@ -28,6 +28,7 @@ mod explain;
 mod factors;
 mod file;
 mod fill;
+mod given;
 mod graph;
 mod kernels;
 mod keys;

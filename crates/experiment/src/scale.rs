@@ -8,6 +8,7 @@ use toml::de::DeTable;
 use crate::diagnostic::{Diagnostic, among};
 use crate::document::{Named, Setting, Table};
 use crate::factors::Factor;
+use crate::given::BEHIND;
 use crate::keys::{SET, VARIANT};
 
 /// Scales that every experiment has: without a table of its own the file is as it stands.
@@ -49,7 +50,8 @@ pub fn with_set(mut text: String, set: &[(String, String)]) -> String {
         lines.insert(key, if own { value.clone() } else { quoted(value) });
     }
     if !lines.is_empty() {
-        text.push_str("\n[set]\n");
+        text.push_str(BEHIND);
+        text.push_str("[set]\n");
     }
     text.extend(lines.into_iter().map(|(key, value)| format!("{} = {value}\n", quoted(key))));
     text

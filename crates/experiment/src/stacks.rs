@@ -148,7 +148,7 @@ fn written(mut table: Table) -> Result<WrittenLayer, Diagnostic> {
     }
     let name = table.take(&NAME)?.map_or_else(|| kind.clone(), toml::Spanned::into_inner);
     if let Some(mistake) = names::check_plain("a layer", &name, &places.at("name")) {
-        return Err(mistake);
+        return Err(mistake.renamed());
     }
     let on = table.take::<Value>(&ON)?.map(toml::Spanned::into_inner);
     let on = On::read(on, places.at("on"))?;

@@ -2,7 +2,7 @@
 
 use units::{Key, Nanos, key};
 
-use crate::diagnostic::{Diagnostic, nearest};
+use crate::diagnostic::{Diagnostic, Mend, nearest};
 use crate::document::{Places, Table};
 use crate::keys::SET;
 use crate::names;
@@ -94,7 +94,11 @@ pub(crate) fn read(
             let others = stage.head.only.iter().filter(|name| known(name)).map(String::as_str);
             let only: Vec<&str> = others.chain(nearest(name, names)).collect();
             match only[..] {
-                [] => Diagnostic { instead: None, ..mistake },
+                // Which it is for nobody knows.
+                [] => Diagnostic {
+                    instead: Some(Mend::Example(format!("{:?}", variants::names(variants)).into())),
+                    ..mistake
+                },
                 _ => mistake.with(format!("{only:?}")),
             }
         }));
@@ -116,7 +120,7 @@ fn stage(mut table: Table, file: &str) -> Result<Stage, Diagnostic> {
     let name = table.take::<String>(&NAME)?;
     let name = name.map_or_else(|| kind.name.to_owned(), toml::Spanned::into_inner);
     if let Some(mistake) = names::check("a stage", &name, &places.at("name")) {
-        return Err(mistake);
+        return Err(mistake.renamed());
     }
     let measured = table.take(&MEASURE)?.is_some_and(toml::Spanned::into_inner);
     unmeasured(measured, &places, kind)?;

@@ -34,6 +34,7 @@ mod graphs;
 mod kernels;
 mod mistakes;
 mod modelled;
+mod pairs;
 mod pictures;
 mod repeats;
 mod restarts;

@@ -38,7 +38,7 @@ pub(crate) fn layers(
         let name = &layer.name;
         let message = format!("Nothing uses the layer '{name}'");
         let help = format!("leave it out, or let a stage work on it: target = \"{name}\"");
-        Diagnostic::at(layer.places.at("layer"), message, help).naming(name)
+        Diagnostic::at(layer.places.at("layer"), message, help).unless_used(name)
     })
     .collect()
 }
@@ -76,7 +76,7 @@ pub(crate) fn devices(
             format!("Nothing uses the device '{role}'"),
             format!("leave [devices.{role}] out, or {use_it}"),
         )
-        .naming(role)
+        .unless_used(role)
     })
     .collect()
 }
@@ -113,7 +113,7 @@ pub(crate) fn corpora(
             "leave [corpora.{name}] out, or read it in a command: {{corpus.{name}}} stands for its directory"
         );
         let message = format!("Nothing uses the corpus '{name}'");
-        (!read(name)).then(|| Diagnostic::at(corpus.at.clone(), message, help).naming(name))
+        (!read(name)).then(|| Diagnostic::at(corpus.at.clone(), message, help).unless_used(name))
     };
     written.iter().filter_map(check).collect()
 }

@@ -43,7 +43,7 @@ pub(crate) fn compose(
         };
         for mistake in wrong {
             let known = |other: &Diagnostic| {
-                other.span == mistake.span && other.message.ends_with(&mistake.message)
+                other.span == mistake.span && is_same(&other.message, &mistake.message)
             };
             if !mistakes.iter().any(known) {
                 let at = if name == asked { String::new() } else { format!("At scale '{name}': ") };
@@ -57,6 +57,18 @@ pub(crate) fn compose(
         Ok(_) => Err(ExperimentError { file: file.to_owned(), text: text.to_owned(), mistakes }),
         Err(error) => Err(ExperimentError { mistakes, ..error }),
     }
+}
+
+/// Tells whether `other`, that of another scale perhaps, says the same but for sizes and numbers.
+fn is_same(other: &str, message: &str) -> bool {
+    let is_unit = |word: &str| word == "bytes" || word.len() <= 4 && word.ends_with('B');
+    let words = |text: &str| -> Vec<String> {
+        let words = text.split([' ', ',']);
+        let plain =
+            words.filter(|word| !word.contains(|c: char| c.is_ascii_digit()) && !is_unit(word));
+        plain.map(str::to_owned).collect()
+    };
+    words(other).ends_with(&words(message))
 }
 
 /// The scales at which the experiment can be planned: the one that is asked for, those of the file, and where it has any also those

@@ -87,18 +87,37 @@ impl<'t> Copy<'t> {
             Mend::Example(_) if part.is_some_and(|part| self.is_kind(part)) => return None,
             Mend::Example(new) => value(new).map(|(at, new)| (at, new, Done::Example))?,
             Mend::Named(name) => {
-                let old = key(self.text.get(span.start..)?);
+                let start = self.name_at(span)?;
+                let old = key(&self.text[start..]);
                 let inner = old.trim_matches(['"', '\'']);
                 let new = match inner.rsplit_once('.') {
                     Some((around, _)) if !name.contains('.') => format!("\"{around}.{name}\""),
                     _ if name.contains('.') => format!("{name:?}"),
                     _ => name.to_string(),
                 };
-                (span.start..span.start + old.len(), new, Done::Key)
+                (start..start + old.len(), new, Done::Key)
             }
             Mend::Add(line) => self.added(span, line)?,
         };
         Some((at, instead, done))
+    }
+
+    /// Returns where the name begins with which a key begins, or with which a header ends.
+    fn name_at(&self, span: &Range<usize>) -> Option<usize> {
+        let text = self.text.get(span.clone())?;
+        let names = text.trim_start_matches(['[', ' ', '\t']);
+        let mut start = span.end - names.len();
+        if !text.starts_with('[') {
+            return Some(start);
+        }
+        loop {
+            let name = key(&self.text[start..]);
+            let behind = self.text[start + name.len()..].trim_start_matches([' ', '\t']);
+            match behind.strip_prefix('.').map(|rest| rest.trim_start_matches([' ', '\t'])) {
+                Some(rest) => start = self.text.len() - rest.len(),
+                None => return Some(start),
+            }
+        }
     }
 
     /// A line that is added to the table at `span`, or to the file.
@@ -123,6 +142,15 @@ impl<'t> Copy<'t> {
     pub(super) fn key_of(&self, part: &Part) -> &'t str {
         let key = self.text[part.at.start..part.value].trim_end_matches([' ', '\t', '=']);
         key.rsplit('.').next().unwrap_or(key).trim_matches(['"', '\''])
+    }
+
+    /// Returns the name of the stage at `entry`, as it is written: that of its kind where it has none.
+    pub(super) fn name_of(&self, entry: &Range<usize>) -> &'t str {
+        let inside = |part: &&Part| entry.start < part.at.start && part.at.end <= entry.end;
+        let keys = self.parts.iter().filter(inside);
+        let named = keys.filter(|part| matches!(self.key_of(part), "name" | "do"));
+        let named = named.max_by_key(|part| self.key_of(part));
+        named.map_or("", |part| self.text[part.value..part.at.end].trim_matches(['"', '\'']))
     }
 
     /// Returns ways to leave a part out: first without what was mended in it.
@@ -175,12 +203,13 @@ impl<'t> Copy<'t> {
 
     /// Returns the mistake at its place in the text.
     pub(super) fn placed(&self, mistake: Diagnostic) -> Diagnostic {
-        let place = |at: usize| {
+        let place = |at: usize, begins: bool| {
             // How far what was read so far is longer than its own text.
             let mut longer = 0_isize;
             for (mended, instead) in &self.mended {
                 let start = mended.start.saturating_add_signed(longer);
-                if at <= start {
+                // What begins where something was left out stood behind that.
+                if at < start || at == start && !(begins && instead.is_empty()) {
                     break;
                 }
                 if at < start + instead.len() {
@@ -190,12 +219,17 @@ impl<'t> Copy<'t> {
             }
             at.saturating_add_signed(-longer)
         };
-        let span = mistake.span.clone().map(|span| place(span.start)..place(span.end));
+        let span = mistake
+            .span
+            .clone()
+            .map(|span| place(span.start, !span.is_empty())..place(span.end, false));
         let whole = |span: Range<usize>| {
             let of = self.mended.iter().find(|(at, _)| at.start == span.start);
             of.map_or(span.clone(), |(at, _)| at.start..at.end.max(span.end))
         };
-        Diagnostic { span: span.map(whole), ..mistake }
+        // What is about the whole file is not about what was mended where it begins.
+        let of_file = mistake.span.as_ref().is_some_and(Range::is_empty);
+        Diagnostic { span: span.map(|at| if of_file { at } else { whole(at) }), ..mistake }
     }
 }
 

@@ -6,7 +6,7 @@ use stats::LEAST_REPEATS;
 use units::Nanos;
 
 use super::{MOST, Repeat};
-use crate::diagnostic::{Diagnostic, RestsOn};
+use crate::diagnostic::{Diagnostic, Mend, RestsOn};
 use crate::file::File;
 
 impl Repeat {
@@ -26,6 +26,7 @@ impl Repeat {
                     message,
                     span: at,
                     help: Some(help.into()),
+                    instead: Some(Mend::With("5".into())),
                     ..Diagnostic::default()
                 });
             }

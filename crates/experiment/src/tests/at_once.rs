@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::plan;
 
 /// A file in which nothing is wrong.
-const RIGHT: &str = include_str!("at_once.toml");
+pub(super) const RIGHT: &str = include_str!("at_once.toml");
 
 /// A mistake of its own kind: what stands in the file, what is written there, and what is said of that.
 struct Wrong(&'static str, &'static str, &'static str);
