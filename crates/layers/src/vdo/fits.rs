@@ -94,7 +94,7 @@ fn slabs(s: &Setup, at: &Place) -> Result<(), SettingError> {
             format!(
                 "slab_size {} makes {slabs} slabs of a pool of {}; VDO has at most {}",
                 size_text(s.slab_size),
-                Bytes(pool).exact(),
+                Bytes(pool),
                 geometry::MOST_SLABS
             ),
             "write a larger slab_size",
@@ -146,7 +146,7 @@ fn no_slab(s: &Setup, pool: u64) -> SettingError {
         key,
         format!(
             "a VDO pool of {} holds not one slab: slab_size {} and index_memory {}{sparse} need {}",
-            Bytes(pool).exact(),
+            Bytes(pool),
             size_text(s.slab_size),
             size_text(s.index_memory),
             Bytes(least)
