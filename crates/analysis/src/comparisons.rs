@@ -22,7 +22,9 @@ const FEW_BEYOND: &str =
 /// The reason why no verdict is given on a rate of fewer.
 const FEW: &str = "not compared: a run did fewer than 10 I/Os; let the load do more";
 /// The part of the I/Os that lies beyond each percentile; a rate is of all.
-const SHARES: [(&str, f64); 5] = [
+const SHARES: [(&str, f64); 7] = [
+    ("latency_p50_ns", 0.5),
+    ("io_bandwidth_p50_bytes_per_s", 0.5),
     ("latency_p99_ns", 0.01),
     ("latency_p999_ns", 0.001),
     ("iops", 1.0),

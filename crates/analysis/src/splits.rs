@@ -7,6 +7,7 @@ use stats::{Comparison, Verdict};
 use units::{Better, Test};
 
 use crate::VariantFigures;
+use crate::comparisons::few_ios;
 use crate::effects::level_number;
 use crate::values::{MetricValues, pairs};
 
@@ -41,6 +42,8 @@ pub struct Split {
     pub high: Option<f64>,
     /// Repeats that have both.
     pub n: usize,
+    /// The fewest I/Os of a run, where no run of one of the compared did enough of them for an answer.
+    pub few_ios: Option<u64>,
     /// The answer.
     pub answer: SplitAnswer,
 }
@@ -50,8 +53,8 @@ pub struct Split {
 pub struct SplitPoint {
     /// I/Os in flight.
     pub depth: u64,
-    /// Median of the throughput, bytes per second.
-    pub median: f64,
+    /// Median of the throughput, bytes per second; `None` where nothing was measured.
+    pub median: Option<f64>,
 }
 
 /// The better way to have an amount of bytes in flight.
@@ -79,8 +82,22 @@ impl SplitAnswer {
     }
 }
 
-/// The values of one variant, stage, operation and amount, by depth.
-type Amount<'a> = BTreeMap<u64, &'a MetricValues>;
+/// The values of one variant, stage, operation and amount, by swept depth.
+type Amount<'a> = BTreeMap<u64, Option<Measured<'a>>>;
+
+/// Values, and the fewest I/Os of a run that they are of.
+#[derive(Clone, Copy)]
+struct Measured<'a> {
+    values: &'a MetricValues,
+    least_ios: u64,
+}
+
+/// A split beside the whole of its amount.
+struct Beside {
+    depth: u64,
+    comparison: Comparison,
+    few_ios: Option<u64>,
+}
 
 /// All answers, by stage, operation, variant and amount.
 ///
@@ -93,9 +110,7 @@ pub(crate) fn splits(plan: &PlanFacts, variants: &[VariantFigures]) -> Vec<Split
         .collect();
     let mut compared: Vec<_> =
         amounts.iter().map(|(_, (_, amount))| beside_whole(amount)).collect();
-    let all = compared.iter_mut().flatten();
-    let mut family: Vec<_> = all.map(|(_, comparison)| (comparison, Better::Higher)).collect();
-    stats::judge(&mut family);
+    judge(compared.iter_mut().flatten());
     let mut found: Vec<Split> = amounts
         .iter()
         .zip(&compared)
@@ -108,15 +123,30 @@ pub(crate) fn splits(plan: &PlanFacts, variants: &[VariantFigures]) -> Vec<Split
     found
 }
 
-/// Every split of an amount beside its whole, by depth, not judged yet.
-fn beside_whole(amount: &Amount) -> Vec<(u64, Comparison)> {
+/// Judges all splits together but those of too few I/Os.
+fn judge<'a>(all: impl Iterator<Item = &'a mut Beside>) {
+    let enough = all.filter(|beside| beside.few_ios.is_none());
+    let mut family: Vec<_> =
+        enough.map(|beside| (&mut beside.comparison, Better::Higher)).collect();
+    stats::judge(&mut family);
+}
+
+/// Returns every measured split of an amount beside its whole, by depth, not judged yet; nothing where the whole was not measured.
+fn beside_whole(amount: &Amount) -> Vec<Beside> {
     let mut all = amount.iter();
-    let Some((_, whole)) = all.next() else { return Vec::new() };
-    let of = |(depth, own): (&u64, &&MetricValues)| {
-        let pairs: Vec<_> = pairs(whole, own).0.into_iter().map(|(_, pair)| pair).collect();
-        (*depth, stats::compare(&pairs, Test::Paired, Some(THRESHOLD)))
+    let Some((_, Some(whole))) = all.next() else { return Vec::new() };
+    let of = |(depth, own): (&u64, &Option<Measured>)| {
+        let own = own.as_ref()?;
+        let pairs = pairs(whole.values, own.values).0;
+        let pairs: Vec<_> = pairs.into_iter().map(|(_, pair)| pair).collect();
+        let ios = [whole.least_ios, own.least_ios].map(|ios| (METRIC, ios));
+        Some(Beside {
+            depth: *depth,
+            comparison: stats::compare(&pairs, Test::Paired, Some(THRESHOLD)),
+            few_ios: few_ios(ios.into_iter()),
+        })
     };
-    all.map(of).collect()
+    all.filter_map(of).collect()
 }
 
 /// Stage, operation and bytes in flight.
@@ -134,6 +164,11 @@ fn amounts<'a>(plan: &PlanFacts, variant: &'a VariantFigures) -> BTreeMap<Named,
             Some((&*stage.name, (sweep, whole(OUTSTANDING)?, whole(DEPTH)?)))
         })
         .collect();
+    let swept = |stage: &str, outstanding: u64| -> Amount<'a> {
+        let own =
+            points.values().filter(|(s, amount, _)| s.stage == stage && *amount == outstanding);
+        own.map(|(.., depth)| (*depth, None)).collect()
+    };
     let mut found: BTreeMap<Named, Amount> = BTreeMap::new();
     for values in variant.values.iter().filter(|values| values.metric == METRIC) {
         let stage = values.scope.stage.as_deref();
@@ -145,7 +180,11 @@ fn amounts<'a>(plan: &PlanFacts, variant: &'a VariantFigures) -> BTreeMap<Named,
             continue;
         }
         let named = (sweep.stage.clone(), operation.to_owned(), *outstanding);
-        found.entry(named).or_default().insert(*depth, values);
+        // Without a count they are of a result that kept none.
+        let least_ios = variant.least_ios.get(&values.scope).copied().unwrap_or(u64::MAX);
+        let amount = found.entry(named);
+        let amount = amount.or_insert_with(|| swept(&sweep.stage, *outstanding));
+        amount.insert(*depth, Some(Measured { values, least_ios }));
     }
     found.retain(|_, amount| amount.len() > 1);
     found
@@ -155,33 +194,44 @@ fn split(
     variant: &str,
     (stage, operation, outstanding): &Named,
     amount: &Amount,
-    compared: &[(u64, Comparison)],
+    compared: &[Beside],
 ) -> Option<Split> {
-    let median = |depth: u64| stats::figure(&amount.get(&depth)?.numbers()).median;
+    let median = |depth: u64| {
+        let values = amount.get(&depth)?.as_ref()?.values;
+        stats::figure(&values.numbers()).median
+    };
     let (whole, _) = amount.first_key_value()?;
-    let is = |verdict: Verdict| move |(_, c): &(u64, Comparison)| c.verdict == Some(verdict);
+    let is = |verdict: Verdict| move |one: &Beside| one.comparison.verdict == Some(verdict);
+    let few_ios = compared.iter().filter_map(|beside| beside.few_ios).min();
     let answer = match () {
         () if compared.iter().any(is(Verdict::Better)) => SplitAnswer::Split,
+        () if compared.is_empty() || few_ios.is_some() => SplitAnswer::Open,
         () if compared.iter().all(is(Verdict::Worse)) => SplitAnswer::Whole,
         () if compared.iter().any(is(Verdict::Unclear)) => SplitAnswer::Open,
         () => SplitAnswer::Either,
     };
     // Where some are surely faster, the answer is one of these, and no unsure one that happens to have a higher median.
-    let told = |one: &&(u64, Comparison)| answer != SplitAnswer::Split || is(Verdict::Better)(one);
-    let medians =
-        compared.iter().filter(told).filter_map(|(depth, c)| Some((median(*depth)?, depth, c)));
-    let (best, depth, comparison) = medians.max_by(|(a, ..), (b, ..)| a.total_cmp(b))?;
+    let told = |depth: &u64| {
+        let sure = |beside: &Beside| beside.depth == *depth && is(Verdict::Better)(beside);
+        answer != SplitAnswer::Split || compared.iter().any(sure)
+    };
+    let others = amount.keys().skip(1).filter(|depth| told(depth));
+    let medians = others.filter_map(|depth| Some((median(*depth)?, *depth)));
+    let (best, depth) = medians.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    let comparison = compared.iter().find(|beside| beside.depth == depth);
+    let comparison = comparison.map(|beside| &beside.comparison);
     Some(Split {
         variant: variant.to_owned(),
         stage: stage.clone(),
         operation: operation.clone(),
         outstanding: *outstanding,
-        whole: SplitPoint { depth: *whole, median: median(*whole)? },
-        best: SplitPoint { depth: *depth, median: best },
-        ratio: comparison.ratio,
-        low: comparison.low,
-        high: comparison.high,
-        n: comparison.n,
+        whole: SplitPoint { depth: *whole, median: median(*whole) },
+        best: SplitPoint { depth, median: Some(best) },
+        ratio: comparison.and_then(|c| c.ratio),
+        low: comparison.and_then(|c| c.low),
+        high: comparison.and_then(|c| c.high),
+        n: comparison.map_or(0, |c| c.n),
+        few_ios: few_ios.filter(|_| answer == SplitAnswer::Open),
         answer,
     })
 }
@@ -204,16 +254,34 @@ mod tests {
         }
     }
 
-    fn answer(whole: &[f64], splits: &[&[f64]]) -> Split {
+    fn answer_of(least_ios: u64, whole: &[f64], splits: &[&[f64]]) -> Split {
         let named = ("read".to_owned(), "randread".to_owned(), 524_288);
         let all: Vec<MetricValues> =
             std::iter::once(&whole).chain(splits).map(|of| values("p", of)).collect();
-        let amount: Amount = (0..).map(|at| 8_u64.pow(at)).zip(&all).collect();
+        let measured = all
+            .iter()
+            .map(|values| (!values.points.is_empty()).then_some(Measured { values, least_ios }));
+        let amount: Amount = (0..).map(|at| 8_u64.pow(at)).zip(measured).collect();
         let mut compared = beside_whole(&amount);
-        let mut family: Vec<_> =
-            compared.iter_mut().map(|(_, comparison)| (comparison, Better::Higher)).collect();
-        stats::judge(&mut family);
+        judge(compared.iter_mut());
         split("flash", &named, &amount, &compared).expect("two depths")
+    }
+
+    fn answer(whole: &[f64], splits: &[&[f64]]) -> Split {
+        answer_of(10, whole, splits)
+    }
+
+    #[test]
+    fn too_few_ios_and_a_whole_that_measured_nothing_leave_it_open() {
+        let whole = [100.0, 101.0, 99.0, 100.0, 102.0, 98.0];
+        let fast = whole.map(|value| value * 3.0);
+        let few = answer_of(9, &whole, &[&fast]);
+        assert_eq!((few.answer, few.few_ios), (SplitAnswer::Open, Some(9)));
+        assert_eq!(answer_of(10, &whole, &[&fast]).answer, SplitAnswer::Split);
+        // The second of three is not taken for the whole.
+        let none = answer(&[], &[&whole, &fast]);
+        assert_eq!((none.answer, none.ratio), (SplitAnswer::Open, None));
+        assert_eq!((none.whole.depth, none.whole.median, none.best.depth), (1, None, 64));
     }
 
     #[test]

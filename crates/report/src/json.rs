@@ -105,6 +105,7 @@ fn split(split: &Split) -> Value {
         "low": split.low,
         "high": split.high,
         "n": split.n,
+        "few_ios": split.few_ios,
         "answer": split.answer.word(),
     })
 }

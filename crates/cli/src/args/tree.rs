@@ -193,8 +193,8 @@ mod tests {
     #[test]
     fn operations_are_of_a_device_or_of_a_tree_and_a_slip_is_told_with_the_nearest() {
         let of = |text: &str| text.parse::<OpsArg>();
-        assert!(of("randread=70,randwrite=30").unwrap().blocks().is_some());
-        assert!(of("create=40,randread=60").unwrap().blocks().is_none());
+        assert!(of("randread=70,randwrite=30").unwrap().blocks().is_ok());
+        assert!(of("create=40,randread=60").unwrap().blocks().is_err());
         assert!(of("trim=100").is_err());
         assert!(of("randread=40").unwrap().tree().is_ok());
         assert!(of("@/no/such/table").unwrap_err().to_string().contains("No such file"));

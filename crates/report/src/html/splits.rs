@@ -31,7 +31,9 @@ pub fn splits(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
 }
 
 fn line(split: &Split) -> Markup {
-    let speed = |value: f64| wording::value(Unit::BytesPerSecond, value);
+    let speed = |value: Option<f64>| {
+        value.map_or("not measured".to_owned(), |value| wording::value(Unit::BytesPerSecond, value))
+    };
     let whole = match split.whole.depth {
         1 => String::new(),
         _ => split_whole(split),

@@ -96,6 +96,11 @@ pub fn verdicts(variants: &[Variant], figures: &[FigureRow], detail: Detail) -> 
     if sentences.is_empty() {
         sentences.extend(over_stages(figures));
     }
+    if sentences.is_empty() && !figures.iter().any(|row| row.asked) {
+        // Where nothing is asked the first figure of a load stands for it.
+        let first = figures.iter().find(|row| row.known() && row.scope.as_operation().is_some());
+        sentences = own_figures(variants, &Vec::from_iter(first), detail);
+    }
     if sentences.is_empty() {
         let text = "Nothing can be told of what was asked: no run has a figure of it.";
         sentences.push(Sentence { text: text.to_owned(), verdict: None });

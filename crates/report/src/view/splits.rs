@@ -73,6 +73,14 @@ fn told(answer: SplitAnswer, those: &[&Split]) -> String {
         SplitAnswer::Split => format!("split {amounts}{most}"),
         SplitAnswer::Whole => format!("do not split {amounts}{most}"),
         SplitAnswer::Either => format!("it does not matter at {amounts}"),
+        SplitAnswer::Open if those.iter().any(|split| split.whole.median.is_none()) => {
+            format!("not decided at {amounts}, since nothing was measured there of the whole{most}")
+        }
+        SplitAnswer::Open
+            if let Some(ios) = those.iter().filter_map(|split| split.few_ios).min() =>
+        {
+            format!("not decided at {amounts}, since a run did {ios} I/Os, which are too few{most}")
+        }
         SplitAnswer::Open if those.iter().all(|split| split.n < LEAST_REPEATS) => {
             format!("fewer than {LEAST_REPEATS} repeats decide nothing at {amounts}{most}")
         }
@@ -86,7 +94,7 @@ mod tests {
     use analysis::SplitPoint;
 
     fn split(outstanding: u64, ratio: f64, answer: SplitAnswer) -> Split {
-        let point = |depth| SplitPoint { depth, median: 1.0 };
+        let point = |depth| SplitPoint { depth, median: Some(1.0) };
         Split {
             variant: "flash".into(),
             stage: "read".into(),
@@ -98,6 +106,7 @@ mod tests {
             low: Some(ratio - 0.02),
             high: Some(ratio + 0.02),
             n: 5,
+            few_ios: None,
             answer,
         }
     }

@@ -36,7 +36,14 @@ pub(super) fn over_splits(splits: &[SplitRow]) -> Option<Vec<String>> {
     }
     let Some(first) = clauses.first_mut() else {
         let few = at.iter().all(|split| split.n < LEAST_REPEATS);
-        let why = if few { "so few runs decide nothing" } else { "the runs do not decide it" };
+        let why = if at.iter().any(|split| split.few_ios.is_some() || split.whole.median.is_none())
+        {
+            "the loads did too little"
+        } else if few {
+            "so few runs decide nothing"
+        } else {
+            "the runs do not decide it"
+        };
         let open = format!("Whether {object} with {what} are faster whole or split is open");
         return Some(vec![open, why.to_owned()]);
     };
@@ -59,7 +66,7 @@ mod tests {
     use analysis::SplitPoint;
 
     fn row(answers: &[(&str, f64, SplitAnswer)], n: usize) -> SplitRow {
-        let point = |depth| SplitPoint { depth, median: 1.0 };
+        let point = |depth| SplitPoint { depth, median: Some(1.0) };
         let split = |(variant, ratio, answer): &(&str, f64, SplitAnswer)| Split {
             variant: (*variant).into(),
             stage: "read".into(),
@@ -71,6 +78,7 @@ mod tests {
             low: None,
             high: None,
             n,
+            few_ios: None,
             answer: *answer,
         };
         let found: Vec<Split> = answers.iter().map(split).collect();
