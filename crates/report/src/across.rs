@@ -141,7 +141,7 @@ pub(crate) fn fact(fact: &Fact) -> String {
 }
 
 /// Columns of the same as CSV: keys of a comparison in [`json`].
-const CSV: [&str; 21] = [
+const CSV: [&str; 22] = [
     "variant",
     "metric",
     "stage",
@@ -163,6 +163,7 @@ const CSV: [&str; 21] = [
     "n_new",
     "n_compared",
     "repeats_that_would_decide",
+    "repeats_that_might_decide",
 ];
 
 /// The same as CSV (RFC 4180), a line for each figure of each variant; what is not known is an empty field.
@@ -191,7 +192,8 @@ pub fn json(across: &Across, complete: bool) -> Value {
             "difference_low": ends.map(|ends| ends.low), "difference_high": ends.map(|ends| ends.high),
             "p": c.p, "p_adjusted": c.p_adjusted, "verdict": c.verdict.map(Verdict::word), "n_base": row.runs.0, "n_new": row.runs.1, "n_compared": c.n,
             "runs_apart": c.apart.iter().map(|run| json!({"repeat": run.repeat, "cell": run.cell})).collect::<Vec<_>>(),
-            "repeats_that_would_decide": c.repeats_that_would_decide, "method": c.method,
+            "repeats_that_might_decide": c.repeats_that_would_decide.map(|(least, _)| least),
+            "repeats_that_would_decide": c.repeats_that_would_decide.map(|(_, most)| most), "method": c.method,
         })
     };
     json!({

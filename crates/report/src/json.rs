@@ -433,6 +433,7 @@ fn compared(row: &FigureRow, comparison: &MetricComparison) -> Value {
         "test": comparison.test,
         "runs_apart": comparison.apart.iter().map(|run| json!({"variant": run.variant, "repeat": run.repeat, "cell": run.cell})).collect::<Vec<_>>(),
         "method": comparison.method,
-        "repeats_that_would_decide": comparison.repeats_that_would_decide,
+        "repeats_that_might_decide": comparison.repeats_that_would_decide.map(|(least, _)| least),
+        "repeats_that_would_decide": comparison.repeats_that_would_decide.map(|(_, most)| most),
     })
 }

@@ -18,3 +18,5 @@ pub mod sources;
 pub mod terminal;
 pub mod view;
 mod wording;
+
+pub use wording::so_many_would_decide;

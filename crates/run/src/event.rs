@@ -93,7 +93,10 @@ pub struct QuestionState {
     pub decided: bool,
     /// The verdict.
     pub verdict: Option<String>,
-    /// About how many repeats would decide, where it is not.
+    /// With how few repeats it may be decided, where it is not.
+    #[serde(default)]
+    pub repeats_that_might_decide: Option<u32>,
+    /// With how many it is likely to be.
     pub repeats_that_would_decide: Option<u32>,
 }
 

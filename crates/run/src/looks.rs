@@ -107,7 +107,8 @@ fn claims(analysis: &Analysis) -> Vec<QuestionState> {
             variant: c.new.clone(),
             decided: c.decided_after.is_some(),
             verdict: c.verdict.map(|verdict| verdict.word().to_owned()),
-            repeats_that_would_decide: c.repeats_that_would_decide,
+            repeats_that_might_decide: c.repeats_that_would_decide.map(|(least, _)| least),
+            repeats_that_would_decide: c.repeats_that_would_decide.map(|(_, most)| most),
         }
     };
     analysis.comparisons.iter().filter(|c| c.decidable()).map(claim).collect()

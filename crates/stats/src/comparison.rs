@@ -6,7 +6,7 @@ use crate::apart::Apart;
 use crate::evidence::Evidence;
 use crate::quantile::{Sorted, median};
 use crate::verdict::{self, Claim, LEAST_REPEATS, Verdict};
-use crate::{Interval, holm};
+use crate::{Interval, holm, student};
 
 /// The repeats that a claim rests on leave this chance of error; intervals leave it out, one half at either end.
 pub(crate) const ERROR: f64 = 0.05;
@@ -39,9 +39,9 @@ pub struct Comparison {
     pub verdict: Option<Verdict>,
     /// In how many repeats both sides had a value.
     pub n: usize,
-    /// About how many repeats would decide, set by [`judge`]; `None` when these do, when the spread is
-    /// unknown (one repeat), and when no number up to 1000 would.
-    pub repeats_that_would_decide: Option<u32>,
+    /// With how few repeats it may be decided and with how many it is likely to be, set by [`judge`]; `None` when these decide, when fewer than
+    /// five hardly know the spread, and when it may take more than 1000.
+    pub repeats_that_would_decide: Option<(u32, u32)>,
     /// After which repeat it was decided, where it was looked at while repeats came in ([`crate::compare_at_looks`]).
     pub decided_after: Option<u32>,
     /// Runs that stand apart for the bad and speak against the claim, so that it is not made; set with the verdict.
@@ -101,13 +101,18 @@ impl Comparison {
         self.verdict = Some(word);
     }
 
-    /// About how many repeats bring an interval free of the zone's border that leaves out `error`.
+    /// The least and the most repeats that are likely to bring an interval free of the zone's border that leaves out `error`: as many as the
+    /// spread that was seen asks for, were it truly that of one end or the other of its own 80 % interval.
     ///
-    /// Fewer repeats than a verdict needs hardly know their spread (two say 995 where thirty are enough): they tell only that these would do.
-    pub(crate) fn repeats(&self, error: f64) -> Option<u32> {
+    /// `None` below [`LEAST_REPEATS`], which hardly know their spread (two say 995 where thirty are enough), and where the most is above
+    /// [`MOST_REPEATS`].
+    pub(crate) fn repeats(&self, error: f64) -> Option<(u32, u32)> {
         let Tested { evidence, zone: Some((low, high)), .. } = self.tested.as_ref()? else {
             return None;
         };
+        if self.n < LEAST_REPEATS {
+            return None;
+        }
         let at = evidence.estimate();
         let distance = match Claim::of(at, (*low, *high)) {
             Claim::More => at - high,
@@ -115,9 +120,14 @@ impl Comparison {
             Claim::Within => f64::min(at - low, high - at),
         };
         let repeats = evidence.repeats(error, distance)?;
-        let repeats = repeats.max(LEAST_REPEATS).max(self.n + 1);
-        let most = if self.n < LEAST_REPEATS { LEAST_REPEATS } else { MOST_REPEATS };
-        (repeats <= most).then_some(repeats as u32)
+        let (fewer, more) = match evidence {
+            // What never happened has no spread.
+            Evidence::Occurred { .. } => (1.0, 1.0),
+            _ => student::variance_range(self.n - 1),
+        };
+        let [least, most] = [fewer, more]
+            .map(|of| ((repeats as f64 * of).ceil() as usize).max(LEAST_REPEATS).max(self.n + 1));
+        (most <= MOST_REPEATS).then_some((least as u32, most as u32))
     }
 }
 

@@ -177,7 +177,7 @@ mod tests {
         let wide = repeats(7, 1.06, 0.05);
         let open = compare_at_looks(&asked(&wide, &LOOKS[..1]));
         assert_eq!((open.verdict, open.decided_after), (Some(Verdict::Unclear), None));
-        assert!(open.repeats_that_would_decide.unwrap() > 7, "{open:?}");
+        assert!(open.repeats_that_would_decide.unwrap().0 > 7, "{open:?}");
     }
 
     #[test]

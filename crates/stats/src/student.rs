@@ -23,6 +23,16 @@ pub fn repeats_for(deviation: f64, distance: f64) -> Option<usize> {
     (2..=1000).find(|n| critical(0.05, n - 1) * deviation <= distance * (*n as f64).sqrt())
 }
 
+/// By how much the variance of a normal population may be less or more than that of a sample of it, in 80 % of samples, with `freedom` degrees
+/// of freedom, at least 1: its quantiles of χ² by Wilson and Hilferty (1931), from four on within 1 %.
+pub(crate) fn variance_range(freedom: usize) -> (f64, f64) {
+    /// The normal quantile of 90 %.
+    const Z: f64 = 1.2816;
+    let share = 2.0 / (9.0 * freedom as f64);
+    let by = |z: f64| (1.0 - share + z * share.sqrt()).powi(-3);
+    (by(Z), by(-Z))
+}
+
 /// The chance that |T| exceeds `t` with `freedom` degrees of freedom, at least 1; relative error below 1e-12.
 ///
 /// It is the regularised incomplete beta function I(x; a, 1/2) with x = ν / (ν + t²) and a = ν / 2 (Abramowitz and
@@ -118,6 +128,17 @@ mod tests {
             let [freedom, alpha, expected] = row[..] else { panic!("{row:?}") };
             let got = critical(alpha, freedom as usize);
             assert!((got / expected - 1.0).abs() < 1e-10, "{freedom} {alpha}: {got} {expected}");
+        }
+    }
+
+    #[test]
+    fn the_range_of_a_variance_is_that_of_chi_square() {
+        // R: 4 / qchisq(c(0.9, 0.1), 4) and 26 / qchisq(c(0.9, 0.1), 26)
+        for (freedom, expected) in [(4, (0.514_2, 3.760_4)), (26, (0.731_1, 1.503_7))] {
+            let (low, high) = variance_range(freedom);
+            let near =
+                (low / expected.0 - 1.0).abs() < 0.01 && (high / expected.1 - 1.0).abs() < 0.01;
+            assert!(near, "{freedom}: {low} {high}");
         }
     }
 

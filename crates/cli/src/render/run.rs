@@ -224,8 +224,13 @@ fn looked(
     let verdict = |claim: &run::QuestionState| {
         format!("{} {}", claim.variant, claim.verdict.as_deref().unwrap_or("undecided"))
     };
-    let needed = |claim: &run::QuestionState| match claim.repeats_that_would_decide {
-        Some(n) => format!("{}, about {n} repeats would decide", claim.variant),
+    let needed = |claim: &run::QuestionState| match claim
+        .repeats_that_might_decide
+        .zip(claim.repeats_that_would_decide)
+    {
+        Some(range) => {
+            format!("{}, {}", claim.variant, report::so_many_would_decide(range))
+        }
         None => claim.variant.clone(),
     };
     let decided = list(true, &verdict).map(|said| format!("after {after} repeats decided: {said}"));
@@ -257,20 +262,21 @@ mod tests {
 
     #[test]
     fn a_look_says_what_is_decided_what_is_open_and_when_the_next_one_is() {
-        let claim = |question: &str, verdict: &str, repeats_that_would_decide| run::QuestionState {
+        let claim = |question: &str, verdict: &str, range: Option<(u32, u32)>| run::QuestionState {
             question: question.into(),
             variant: "vdo".into(),
             decided: verdict != "unclear",
             verdict: Some(verdict.into()),
-            repeats_that_would_decide,
+            repeats_that_might_decide: range.map(|range| range.0),
+            repeats_that_would_decide: range.map(|range| range.1),
         };
         let claims = [
             claim("IOPS of randwrite", "worse", None),
-            claim("p99 latency of randwrite", "unclear", Some(8)),
+            claim("p99 latency of randwrite", "unclear", Some((8, 31))),
         ];
         let said = [
             "after 5 repeats decided: IOPS of randwrite (vdo worse)",
-            "after 5 repeats open: p99 latency of randwrite (vdo, about 8 repeats would decide); the next look is after 8",
+            "after 5 repeats open: p99 latency of randwrite (vdo, 8 to 31 repeats would decide); the next look is after 8",
         ];
         assert_eq!(looked(5, &claims, Some(8), None), said);
         let stopped = looked(5, &claims[..1], None, Some("after 5 of at most 27 repeats: x"));

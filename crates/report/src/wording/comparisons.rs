@@ -182,7 +182,25 @@ pub fn of_few_ios(comparison: &MetricComparison) -> Option<&'static str> {
     }
 }
 
-/// Says what a verdict leaves open: of the same what nobody can see, else the runs that stand apart, that there are too few I/Os, or about
+/// Says how many repeats would decide, or that so few decide nothing whatever they say; `None` where nobody knows, and of a single run, which
+/// says it itself.
+pub fn repeats_needed(comparison: &MetricComparison) -> Option<String> {
+    if wants_repeats(comparison) && comparison.n > 1 && of_few_ios(comparison).is_none() {
+        return Some(format!("fewer than {LEAST_REPEATS} repeats decide nothing"));
+    }
+    comparison.repeats_that_would_decide.map(so_many_would_decide)
+}
+
+/// `20 to 140 repeats would decide`, both to two digits.
+pub fn so_many_would_decide((least, most): (u32, u32)) -> String {
+    let [least, most] = [least, most].map(|repeats| show::significant(f64::from(repeats), 2));
+    if least == most {
+        return format!("{most} repeats would decide");
+    }
+    format!("{least} to {most} repeats would decide")
+}
+
+/// Says what a verdict leaves open: of the same what nobody can see, else the runs that stand apart, that there are too few I/Os, or
 /// how many repeats would decide.
 pub fn left_open(comparison: &MetricComparison) -> Vec<String> {
     let of_unseen = |share: f64| {
@@ -191,9 +209,7 @@ pub fn left_open(comparison: &MetricComparison) -> Vec<String> {
     };
     let unseen = comparison.unseen_percent().map(of_unseen);
     let few = of_few_ios(comparison).map(str::to_owned);
-    let repeats = comparison.repeats_that_would_decide;
-    let repeats = repeats.map(|repeats| format!("about {repeats} repeats would decide"));
-    [unseen, apart(comparison), few, no_interval(comparison), repeats]
+    [unseen, apart(comparison), few, no_interval(comparison), repeats_needed(comparison)]
         .into_iter()
         .flatten()
         .collect()

@@ -394,7 +394,7 @@ fn what_a_verdict_rests_on_is_in_the_document() {
     assert_eq!((&five["test"], &five["dropped"]), (&Value::from("paired"), &Value::from(0)));
     assert!(five["method"].as_str().unwrap().contains("log ratios within each repeat"), "{five}");
     assert!(five["repeats_that_would_decide"].is_null());
-    assert_eq!(three["repeats_that_would_decide"], 5);
+    assert!(three["repeats_that_would_decide"].is_null(), "three runs hardly know their spread");
 }
 
 #[test]

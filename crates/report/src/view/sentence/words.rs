@@ -56,8 +56,7 @@ pub(super) fn certainty(c: &MetricComparison, runs: bool) -> String {
         p if p < 1e-4 => format!("{name} < 0.0001"),
         p => format!("{name} = {}", significant(p, 2)),
     }));
-    let more = c.repeats_that_would_decide;
-    words.extend(more.map(|n| format!("about {n} repeats would decide")));
+    words.extend(wording::repeats_needed(c));
     words.extend(wording::of_few_ios(c).map(str::to_owned));
     words.extend(wording::no_interval(c));
     words.extend(runs.then(|| format!("{0} + {0} runs", c.n)));
