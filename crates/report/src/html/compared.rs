@@ -7,7 +7,7 @@ use stats::Verdict;
 use units::show;
 
 use super::inline::{chip, dot, range};
-use crate::view::{FigureRow, Of, Scope, View};
+use crate::view::{FigureRow, Of, Scope, View, place};
 use crate::wording::{self, NONE};
 
 /// Variants beside the base in one table, and variants in one that compares nothing: more would not fit a page.
@@ -52,7 +52,7 @@ pub fn asked(view: &View) -> Markup {
         div.scroll tabindex="0" role="region" aria-label="What is asked" { table {
             thead { tr {
                 th scope="col" { "Variant" span.range { "× is over " (base) } }
-                @for row in &rows { th scope="col" { (row.label) span.range { (row.scope.name()) } } }
+                @for row in &rows { th scope="col" { (row.label) span.range { (place(row)) } } }
             } }
             tbody { @for index in 0..view.variants.len() { tr {
                 th.name scope="row" { (dot(index)) (name(view, index)) }

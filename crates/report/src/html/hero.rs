@@ -6,7 +6,7 @@ use stats::Verdict;
 use super::inline::{chip, colour, dot};
 use super::parts::{findings_of, why};
 use super::{compared, expected};
-use crate::view::{FigureRow, View};
+use crate::view::{FigureRow, View, place};
 use crate::wording;
 
 /// Most figures that are named which nobody measured: points of a sweep can be many.
@@ -98,7 +98,7 @@ fn tile(view: &View, row: &FigureRow) -> Markup {
     let beside = (0..row.comparisons.len()).find_map(|index| wording::beside_medians(row, index));
     html! {
         div.tile {
-            h3 { span { (row.label) span.of { (row.scope.name()) } }
+            h3 { span { (row.label) span.of { (place(row)) } }
                 // Where nothing is decided one line says it.
                 @if let [one] = compared[..] { @if wording::decided(view) { (chip(one.verdict.map(Verdict::word))) } } }
             @match compared[..] {

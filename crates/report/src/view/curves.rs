@@ -2,19 +2,23 @@
 //! combination of whatever else was varied.
 
 use std::cmp::Ordering::Equal;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{level_number as number, own_name};
 use results::model::{FactorFacts, PictureFacts, PlanFacts, SweepFacts, VariantFacts};
 use units::Unit;
 
+use super::chart::scale as scale_of_values;
 use super::{Axis, Chart, FigureRow, Of, Part, Scale, Series, Shape};
+use crate::wording;
 
 /// A curve needs this many points: two are a comparison.
 const POINTS: usize = 3;
 
 /// Lines that can be told apart in one chart.
 const LINES: usize = 8;
+/// Lines of a sweep of several keys that are told apart in one chart; more are shared out to several.
+const PANEL: usize = 4;
 /// The keys of a sweep by bytes in flight: how many, and into how many I/Os they are split.
 const SPLIT: (&str, &str) = ("outstanding", "depth");
 
@@ -32,6 +36,8 @@ const OF_FACTOR: &str = "Each point is the median over the repeats of one varian
     Lines that run side by side say that the two do not depend on each other.";
 const OF_SWEEP: &str = "Each point is one point of the sweep: the median over the repeats. One line for each variant, and for each combination of \
     what else was swept.";
+const OF_PANEL: &str = "Each point is one point of the sweep: the median over the repeats. One line for each variant; of what else was swept \
+    each combination has a chart.";
 
 /// A chart of every figure on the first screen over the factor with the most levels that are numbers, and over each sweep.
 pub fn charts(plan: &PlanFacts, rows: &[FigureRow]) -> Vec<Chart> {
@@ -114,13 +120,8 @@ fn over_sweeps(plan: &PlanFacts, rows: &[FigureRow], wanted: &Wanted) -> Vec<Cha
     points.into_iter().flat_map(of).collect()
 }
 
-/// The figures of one sweep over the swept key with the most values that are numbers.
-fn over_sweep(
-    plan: &PlanFacts,
-    rows: &[FigureRow],
-    (stage, points): (&str, &BTreeMap<&str, &SweepFacts>),
-    wanted: &Wanted,
-) -> Vec<Chart> {
+/// The swept keys with their levels.
+fn levels_of<'a>(points: &BTreeMap<&str, &'a SweepFacts>) -> BTreeMap<&'a str, Vec<String>> {
     let mut levels: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (key, value) in points.values().flat_map(|sweep| &sweep.point) {
         let known = levels.entry(key).or_default();
@@ -128,6 +129,17 @@ fn over_sweep(
             known.push(value.clone());
         }
     }
+    levels
+}
+
+/// The figures of one sweep over the swept key with the most values that are numbers.
+fn over_sweep(
+    plan: &PlanFacts,
+    rows: &[FigureRow],
+    (stage, points): (&str, &BTreeMap<&str, &SweepFacts>),
+    wanted: &Wanted,
+) -> Vec<Chart> {
+    let levels = levels_of(points);
     let split = wanted.by.is_none() && levels.contains_key(SPLIT.0) && levels.contains_key(SPLIT.1);
     // Of many amounts in flight by many variants, the largest amount is what can be read.
     let amounts =
@@ -142,7 +154,16 @@ fn over_sweep(
     if levels.len() < POINTS {
         return Vec::new();
     }
-    let mut figures: Vec<(&FigureRow, Vec<Point>)> = Vec::new();
+    let rest = |sweep: &SweepFacts| {
+        let rest = sweep.point.iter().filter(|(other, value)| other != key && Some(*value) != only);
+        rest.map(|other| format!(", {}", wording::at_level(other))).collect::<String>()
+    };
+    let others: BTreeSet<String> = points.values().map(|sweep| rest(sweep)).collect();
+    let panels = !split
+        && others.len() > 1
+        && plan.variants.len() > 1
+        && others.len() * plan.variants.len() > PANEL;
+    let mut figures: Vec<(&FigureRow, String, Vec<Point>)> = Vec::new();
     for row in rows.iter().filter(|row| (wanted.rows)(row)) {
         let Some(sweep) = row.scope.stage.as_deref().and_then(|stage| points.get(stage)) else {
             continue;
@@ -151,28 +172,31 @@ fn over_sweep(
             continue;
         }
         let Some(level) = sweep.point.get(*key).and_then(|level| number(level)) else { continue };
-        let rest = sweep.point.iter().filter(|(other, value)| other != key && Some(*value) != only);
-        let rest: String = rest.map(|(other, value)| format!(", {other} {value}")).collect();
-        let own = plan.variants.iter().zip(&row.values).map(|(variant, value)| {
-            let index = plan.variants.iter().position(|other| other.name == variant.name);
-            let colour = index.filter(|_| rest.is_empty());
-            let name = (format!("{}{rest}", variant.name), colour);
+        let rest = rest(sweep);
+        let (panel, rest) = if panels { (rest, String::new()) } else { (String::new(), rest) };
+        let own = plan.variants.iter().zip(&row.values).enumerate();
+        let own = own.map(|(index, (variant, value))| {
+            let name = (format!("{}{rest}", variant.name), Some(index).filter(|_| rest.is_empty()));
             (name, level, value.map(|figure| figure.median))
         });
         let same = |known: &FigureRow| known.metric == row.metric && known.scope.of == row.scope.of;
-        match figures.iter_mut().find(|(known, _)| same(known)) {
-            Some((_, points)) => points.extend(own),
-            None => figures.push((row, own.collect())),
+        match figures.iter_mut().find(|(known, of, _)| same(known) && *of == panel) {
+            Some((.., points)) => points.extend(own),
+            None => figures.push((row, panel, own.collect())),
         }
     }
-    let of = |row: &FigureRow| match &row.scope.of {
-        Of::Operation(name) | Of::Layer(name) => format!("{name} in {stage}"),
-        Of::Load | Of::Command | Of::Content => stage.to_owned(),
-    };
-    let axis = Over { name: key, levels, reading: OF_SWEEP };
-    let drawn = |(row, points): (&FigureRow, _)| {
-        let mut chart = chart(row, &of(row), &axis, points);
-        chart.title.extend(only.iter().map(|amount| format!(", {} {amount}", SPLIT.0)));
+    let reading = if panels { OF_PANEL } else { OF_SWEEP };
+    let axis = Over { name: key, levels, reading };
+    let drawn = |(row, panel, points): (&FigureRow, String, _)| {
+        let of = match &row.scope.of {
+            Of::Operation(name) | Of::Layer(name) => format!("{name} in {stage}"),
+            Of::Load | Of::Command | Of::Content => stage.to_owned(),
+        };
+        let mut chart = chart(row, &of, &axis, points);
+        chart.id.push_str(&panel.replace(", ", "-"));
+        let amount = only.map(|amount| wording::at_level((&SPLIT.0.to_owned(), amount)));
+        chart.title.extend(amount.map(|amount| format!(", {amount}")));
+        chart.title.push_str(&panel);
         chart
     };
     figures.into_iter().map(drawn).collect()
@@ -198,31 +222,35 @@ fn chart(row: &FigureRow, of: &str, over: &Over, points: Vec<Point>) -> Chart {
     }
     // A single point is in the tables, and no curve.
     curves.retain(|(_, points)| points.len() > 1);
-    let series = curves.into_iter().enumerate().map(|(hue, ((name, variant), mut points))| {
-        points.sort_by(|(a, _), (b, _)| a.total_cmp(b));
-        let (x, y) = points.into_iter().unzip();
-        // A variant's lines differ by dash where their number is odd: one line has none.
-        let hue = if variant.is_some() { 0 } else { hue };
-        Series { name, variant, hue, repeat: None, x, y }
-    });
+    let series: Vec<Series> = curves
+        .into_iter()
+        .enumerate()
+        .map(|(hue, ((name, variant), mut points))| {
+            points.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+            let (x, y) = points.into_iter().unzip();
+            // A variant's lines differ by dash where their number is odd: one line has none.
+            let hue = if variant.is_some() { 0 } else { hue };
+            Series { name, variant, hue, repeat: None, x, y }
+        })
+        .collect();
     let percent = levels.iter().all(|level| level.trim_end().ends_with('%'));
     let mut places: Vec<(f64, &String)> =
         levels.iter().filter_map(|level| Some((number(level)?, level))).collect();
     places.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     Chart {
         id: format!("curve-{}-{of}", row.metric),
-        title: format!("{} of {of} by {name}", row.label),
+        title: wording::capital(&format!("{} of {of} by {}", row.label, wording::key(name))),
         part: Part::Load,
         reading: reading.to_owned(),
         shape: Shape::Marked,
-        names: places.iter().map(|(_, level)| (*level).clone()).collect(),
+        names: places.iter().map(|(_, level)| wording::level(level)).collect(),
         x: Axis {
-            label: name.to_owned(),
+            label: wording::key(name),
             scale: scale(&places),
             unit: if percent { Unit::Percent } else { Unit::Count },
         },
-        y: Axis { label: row.label.clone(), scale: Scale::Linear, unit: row.unit },
-        series: series.collect(),
+        y: Axis { label: row.label.clone(), scale: scale_of_values(&series), unit: row.unit },
+        series,
     }
 }
 

@@ -49,6 +49,7 @@ pub use effects::{EffectRow, told};
 pub use glossary::Term;
 pub use grids::{Grid, GridCell, GridLine};
 pub use headline::WORDS as HEADLINE_WORDS;
+pub(crate) use headline::words::place;
 pub use jobs::JobFigures;
 pub use ladders::LadderRow;
 pub use marks::marks;

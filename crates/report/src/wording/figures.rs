@@ -26,6 +26,37 @@ fn bytes(unit: Unit, number: f64) -> String {
     }
 }
 
+/// A key that was varied, as people call it: `block size`, `bytes in flight`.
+pub fn key(key: &str) -> String {
+    match key {
+        "outstanding" => "bytes in flight".to_owned(),
+        other => other.replace(['_', '.'], " "),
+    }
+}
+
+/// A title with a capital letter at its beginning; a name such as `p99` stays as it is.
+pub fn capital(title: &str) -> String {
+    let word = title.split(' ').next().unwrap_or_default();
+    match title.chars().next() {
+        Some(first) if word.chars().all(char::is_alphabetic) => {
+            format!("{}{}", first.to_uppercase(), &title[first.len_utf8()..])
+        }
+        _ => title.to_owned(),
+    }
+}
+
+/// A level of what was varied: `4 KiB` of `4k`, any other as it is.
+pub fn level(level: &str) -> String {
+    let bytes = level.ends_with(['k', 'K', 'M', 'G']);
+    let number = analysis::level_number(level).filter(|_| bytes);
+    number.map_or_else(|| level.to_owned(), show::bytes)
+}
+
+/// What was varied with the level that it has: `block size 4 KiB`.
+pub fn at_level((key_of, level_of): (&String, &String)) -> String {
+    format!("{} {}", key(key_of), level(level_of))
+}
+
 /// Bytes of a block.
 const BLOCK: f64 = 4096.0;
 

@@ -103,8 +103,39 @@ fn a_sweep_by_bytes_in_flight_is_drawn_over_the_depth_and_of_many_variants_with_
         "{title}"
     );
     let (title, over, lines) = curves(4);
-    assert!(title.ends_with(" by depth, outstanding 512k"), "{title}");
+    assert!(title.ends_with(" by depth, bytes in flight 512 KiB"), "{title}");
     assert_eq!((&*over, lines), ("depth", 4));
+}
+
+#[test]
+fn a_sweep_of_two_keys_has_a_chart_for_each_level_of_the_other_and_what_lies_far_apart_a_logarithmic_axis()
+ {
+    let mut set = amounts(4);
+    let plain = |name: &str| name.replace("outstanding", "block_size");
+    for stage in set.manifest.plan.variants.iter_mut().flat_map(|variant| &mut variant.stages) {
+        stage.name = plain(&stage.name);
+        if let Some(sweep) = &mut stage.sweep {
+            let size = sweep.point.remove("outstanding").unwrap();
+            sweep.point.insert("block_size".into(), size);
+        }
+    }
+    for record in set.cells.iter_mut().filter_map(|cell| cell.record.as_mut()) {
+        record.stages.iter_mut().for_each(|stage| stage.name = plain(&stage.name));
+    }
+    let view = given::view(&set);
+    let curves: Vec<_> =
+        view.charts.iter().filter(|c| c.id.starts_with("curve-iops-randwrite")).collect();
+    let titles: Vec<_> = curves.iter().map(|curve| &*curve.title).collect();
+    let of = |size| format!("IOPS of randwrite in read by depth, block size {size} KiB");
+    assert_eq!(titles, [of(32), of(128), of(512)]);
+    for curve in &curves {
+        let own: Vec<_> = curve.series.iter().map(|line| line.variant).collect();
+        assert_eq!(own, [Some(0), Some(1), Some(2), Some(3)], "a line for each, in its colour");
+    }
+    let (_, page) = told(&view);
+    assert!(curves.iter().all(|curve| page.contains(&curve.title)));
+    let headline = view.headline.unwrap();
+    assert!(headline.contains("block size") && !headline.contains('_'), "{headline}");
 }
 
 #[test]
@@ -175,7 +206,7 @@ fn names_that_begin_alike_are_told_apart_on_a_narrow_terminal() {
 #[test]
 fn a_cell_of_a_table_of_many_says_what_its_verdict_leaves_open() {
     let (_, page) = told(&given::view(&given::variants(7)));
-    assert!(figures(&page).contains("repeats would decide"), "unclear");
+    assert!(figures(&page).contains("repeats decide nothing"), "unclear");
     let mut view = given::view(&given::variants(7));
     for c in view.figures.iter_mut().flat_map(|row| row.comparisons.iter_mut().flatten()) {
         c.statistics.verdict = c.asked().then_some(stats::Verdict::Same);

@@ -47,9 +47,9 @@ fn the_terminal_begins_with_what_takes_from_the_figures() {
 }
 
 #[test]
-fn of_few_runs_it_is_told_how_many_would_decide() {
+fn of_few_runs_it_is_told_that_they_decide_nothing() {
     let (terminal, page) = said(&fixture::with(3, 7_600.0));
-    let sure = "(unclear, about 5 repeats would decide, 3 + 3 runs)";
+    let sure = "(unclear, fewer than 5 repeats decide nothing, 3 + 3 runs)";
     assert!(terminal.contains(sure), "{terminal}");
     // Ranks of three have no interval.
     assert!(terminal.contains(" of “plain” [0.366, 0.406]"), "{terminal}");
@@ -215,7 +215,7 @@ fn two_runs_have_neither_an_interval_nor_a_p_value_and_say_so() {
     assert!(own.iter().all(|c| c.low.is_none() && c.high.is_none()), "{own:?}");
     assert!(
         view.summary.contains(
-            "(unclear, about 5 repeats would decide, 2 runs give no interval, 2 + 2 runs)"
+            "(unclear, fewer than 5 repeats decide nothing, 2 runs give no interval, 2 + 2 runs)"
         ),
         "{}",
         view.summary
@@ -257,7 +257,7 @@ fn a_ratio_of_pairs_names_the_medians_where_these_say_something_else() {
 fn headlines_of_sweeps_factors_many_variants_and_one_keep_within_their_words() {
     let swept = headline(&given::swept());
     assert!(
-        swept.starts_with("From depth 1 to 32, all 2 variants do 3 times the random writes"),
+        swept.starts_with("From depth 1 to 32, both variants do 3 times the random writes"),
         "{swept}"
     );
     let factors = headline(&fixture::crossed(5));

@@ -5,6 +5,7 @@ use units::Unit;
 
 use super::words::{does, does_the_same, factor, named, object, times, verb};
 use crate::view::{Figure, FigureRow, Variant};
+use crate::wording;
 
 /// A sweep changes nothing below this share.
 const CHANGED: f64 = 0.05;
@@ -38,7 +39,7 @@ struct Gain<'a> {
     meets: bool,
 }
 
-/// `From depth 1 to 32 at block_size 4k, ssd does 23 times the random reads, hdd 2.7 times`.
+/// `From depth 1 to 32 at block size 4 KiB, ssd does 23 times the random reads, hdd 2.7 times`.
 pub(super) fn over_sweep(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>> {
     let points = variants.iter().flat_map(|variant| &variant.points);
     let points: Vec<_> = points.collect();
@@ -90,11 +91,12 @@ pub(super) fn over_sweep(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec
         }
     }
     let others = sweep.point.iter().filter(|(name, _)| *name != key);
-    let others: Vec<_> = others.map(|(name, value)| format!("{name} {value}")).collect();
+    let others: Vec<_> = others.map(wording::at_level).collect();
     let others =
         if others.is_empty() { String::new() } else { format!(" at {}", others.join(", ")) };
     let (from, to) = widest(&mut gains)?;
-    let start = format!("From {key} {} to {}{others}", levels.get(from)?, levels.get(to)?);
+    let [from, to] = [levels.get(from)?, levels.get(to)?].map(|level| wording::level(level));
+    let start = format!("From {} {from} to {to}{others}", wording::key(key));
     let (open, sure): (Vec<_>, Vec<_>) = gains.into_iter().partition(|gain| gain.meets);
     if sure.is_empty() {
         let said = format!("{start}, no change of {} can be told", object(first));
@@ -152,7 +154,10 @@ fn over_range(row: &FigureRow, mut gains: Vec<Gain>, variants: usize) -> Option<
     }
     if all && most.ratio < (1.0 + CHANGED) * least.ratio {
         let (verb, times) = (verb(row, true), times(row, most.ratio, None));
-        return Some(format!("all {variants} variants {verb} {times}"));
+        return Some(match variants {
+            2 => format!("both variants {verb} {times}"),
+            many => format!("all {many} variants {verb} {times}"),
+        });
     }
     let does = match same(most) {
         true => does_the_same(row, None),

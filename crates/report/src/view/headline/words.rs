@@ -1,6 +1,7 @@
 //! The words of headlines: for a figure, what it is of, and what is done with it.
 
 use crate::view::{FigureRow, Of};
+use crate::wording;
 
 /// Words of a name that others chose.
 const NAME: usize = 4;
@@ -39,6 +40,21 @@ pub(in crate::view) fn operations(row: &FigureRow) -> Option<&str> {
     }
 }
 
+/// The I/Os that a percentile is of, in plain words: `, the slowest 1 %`; nothing of any other metric.
+fn whose(metric: &str) -> &'static str {
+    match metric {
+        "latency_p99_ns" => ", the slowest 1 %",
+        "latency_p999_ns" => ", the slowest 0.1 %",
+        _ => "",
+    }
+}
+
+/// The place that a row is of, in plain words beside its label: `random writes, the slowest 1 %`, `reads in copy at depth 16`.
+pub(crate) fn place(row: &FigureRow) -> String {
+    let Some(operations) = operations(row) else { return row.scope.name() };
+    format!("{operations}{}{}", stage(row), whose(&row.metric))
+}
+
 /// The object of a row's figure: `random writes`, `p99 latency of random writes`, `CPU per I/O`.
 pub(in crate::view) fn object(row: &FigureRow) -> String {
     match operations(row) {
@@ -53,9 +69,19 @@ pub(in crate::view) fn object(row: &FigureRow) -> String {
     }
 }
 
-/// ` in copy-2`, where there are several stages.
+/// ` in copy-2`, where there are several stages; ` in write at depth 16` of a point of a sweep.
 pub(in crate::view) fn stage(row: &FigureRow) -> String {
-    row.scope.stage.as_ref().map_or_else(String::new, |stage| format!(" in {stage}"))
+    let Some(stage) = &row.scope.stage else { return String::new() };
+    let swept = |word: &str| {
+        let (key, level) = word.split_once('=')?;
+        Some(wording::at_level((&key.to_owned(), &level.to_owned())))
+    };
+    let name: Vec<&str> = stage.split(' ').take_while(|word| swept(word).is_none()).collect();
+    let point: Vec<String> = stage.split(' ').filter_map(swept).collect();
+    match (name.join(" "), point.join(", ")) {
+        (_, point) if point.is_empty() => format!(" in {stage}"),
+        (name, point) => format!(" in {name} at {point}"),
+    }
 }
 
 pub(in crate::view) use crate::wording::in_words as factor;
