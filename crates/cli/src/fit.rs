@@ -2,8 +2,9 @@
 
 use unicode_width::UnicodeWidthChar as _;
 
-/// Returns `line` in as many lines of at most `width` columns as its words need; a single word that is wider stays whole. What stands
-/// from byte `command` on is one for a shell, and goes on as a shell reads it.
+/// Returns `line` in as many lines of at most `width` columns as its words need; a single word that is wider goes on behind a space, a comma or a
+/// slash in it, else it stays whole. What stands from byte `command` on is one for a shell, and goes on as a shell reads it: in the midst of a word
+/// at the very beginning of the next line.
 pub fn fit(line: &str, command: Option<usize>, width: usize) -> String {
     if columns(line) <= width {
         return line.to_owned();
@@ -25,9 +26,23 @@ pub fn fit(line: &str, command: Option<usize>, width: usize) -> String {
             used = indent.len();
         }
         let put = if breaks { word } else { piece };
-        out.push_str(put);
-        used += columns(put);
         at += piece.len();
+        if used + columns(put) <= room {
+            out.push_str(put);
+            used += columns(put);
+            continue;
+        }
+        for (index, (atom, quote)) in atoms(put).into_iter().enumerate() {
+            let end = if quote.is_some() { "'" } else { "" };
+            if index > 0 && used + columns(atom) + end.len() > room {
+                used = if of_command { end.len() } else { indent.len() };
+                let next =
+                    if of_command { format!("{end}\\\n{end}") } else { format!("\n{indent}") };
+                out.push_str(&next);
+            }
+            out.push_str(atom);
+            used += columns(atom);
+        }
     }
     out
 }
@@ -49,6 +64,23 @@ fn whole_words(line: &str, command: Option<usize>) -> impl Iterator<Item = &str>
         rest = after;
         (!whole.is_empty()).then_some(whole)
     })
+}
+
+/// Returns the parts of a word that a line may break between, each with whether the single quotation mark is open before it.
+fn atoms(word: &str) -> Vec<(&str, Option<char>)> {
+    let begin = word.len() - word.trim_start_matches(' ').len();
+    let ends = word.char_indices().filter(|(at, c)| *at >= begin && matches!(c, ' ' | ',' | '/'));
+    let mut all = Vec::new();
+    let (mut from, mut quote) = (0, None);
+    for end in ends.map(|(at, _)| at + 1).chain([word.len()]) {
+        let atom = &word[from..end];
+        if !atom.is_empty() {
+            all.push((atom, quote.filter(|mark| *mark == '\'')));
+        }
+        quote = open(quote, atom);
+        from = end;
+    }
+    all
 }
 
 /// Returns the words, each with the spaces before it.
@@ -85,7 +117,8 @@ fn open(mut quote: Option<char>, word: &str) -> Option<char> {
 /// indent.
 fn indent(line: &str, width: usize) -> usize {
     let (mut at, mut found) = (0, None);
-    for (index, piece) in pieces(line).enumerate() {
+    let plain = without_colours(line);
+    for (index, piece) in pieces(&plain).enumerate() {
         let spaces = piece.len() - piece.trim_start_matches(' ').len();
         let begin = at + spaces;
         if index == 0 {
@@ -100,16 +133,17 @@ fn indent(line: &str, width: usize) -> usize {
 
 /// Returns the columns that a terminal needs for `text`; colours need none.
 fn columns(text: &str) -> usize {
-    let (mut columns, mut colour) = (0, false);
-    for c in text.chars() {
-        match c {
-            '\x1b' => colour = true,
-            'm' if colour => colour = false,
-            _ if colour => {}
-            _ => columns += c.width().unwrap_or(0),
-        }
-    }
-    columns
+    without_colours(text).chars().map(|c| c.width().unwrap_or(0)).sum()
+}
+
+fn without_colours(text: &str) -> String {
+    let mut colour = false;
+    let shown = |c: &char| {
+        let is = colour || *c == '\x1b';
+        colour = is && *c != 'm';
+        !is
+    };
+    text.chars().filter(shown).collect()
 }
 
 #[cfg(test)]
@@ -127,6 +161,12 @@ mod tests {
                 "ok    QEMU  a long path of\n            words",
             ),
             ("word averyveryverylongword", 10, "word\n  averyveryverylongword"),
+            ("at  /sys/fs/one/two and,three", 14, "at  /sys/fs/\n    one/two\n    and,three"),
+            (
+                "\x1b[2m  up      \x1b[0m one two three four",
+                24,
+                "\x1b[2m  up      \x1b[0m one two three\n           four",
+            ),
             ("短い 短い 短い", 9, "短い 短い\n  短い"),
             ("\x1b[1;31merror:\x1b[0m one two", 10, "\x1b[1;31merror:\x1b[0m one\n  two"),
         ] {
@@ -140,9 +180,16 @@ mod tests {
         let fitted = fit(line, Some(5), 26);
         assert_eq!(fitted, "run  lvcreate --size 3g \\\n     --set 'a=1 b=2 c=3' \\\n     VG/pool");
         assert_eq!(fitted.replace(" \\\n    ", ""), line);
-        // What stands in quotation marks goes on whole, and a mark behind a backslash begins nothing.
-        let long = fit("run  a b --set 'a=1 b=2 c=3 d=4 e=5'", Some(5), 26);
-        assert_eq!(long, "run  a b --set \\\n     'a=1 b=2 c=3 d=4 e=5'");
+        // What stands in quotation marks goes on in others, and a mark behind a backslash begins nothing.
+        let long = "run  a b --set 'a=1 b=2 c=3 d=4 e=5' /dev/one/two/three/four/five";
+        let fitted = fit(long, Some(5), 26);
+        assert_eq!(
+            fitted,
+            "run  a b --set \\\n     'a=1 b=2 c=3 d=4 '\\\n'e=5' /dev/one/two/\\\nthree/four/five"
+        );
+        assert!(fitted.lines().all(|line| columns(line) <= 26));
+        let read = fitted.replace("'\\\n'", "").replace(" \\\n    ", "").replace("\\\n", "");
+        assert_eq!(read, long);
         assert_eq!(open(None, "'it'\\''s'"), None);
     }
 }

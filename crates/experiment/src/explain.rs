@@ -23,6 +23,8 @@ pub struct Explained {
     pub least_ns: u64,
     /// I/Os per second that the time rests on where loads end by amount.
     pub assumed_iops: u64,
+    /// Tells whether a load ends by amount, so that its time rests on these.
+    pub ends_by_amount: bool,
     /// Tells whether stages are commands, whose time nobody knows: all times leave it out, or hold a guess of it.
     pub commands: bool,
     /// Order of cells: `variant r1`, ...
@@ -127,6 +129,7 @@ pub fn explain(plan: &Plan) -> Explained {
         about_ns,
         least_ns,
         assumed_iops: crate::estimate::ASSUMED_IOPS,
+        ends_by_amount: plan.cells.iter().flat_map(|cell| &cell.stages).any(|s| s.ios.is_some()),
         commands: plan.has_commands(),
         order: plan.cells.iter().map(|c| format!("{} r{}", c.variant, c.repeat)).collect(),
         repeat: plan.facts.repeat,
@@ -243,10 +246,10 @@ fn most(stage: &str, bound: &CacheBound) -> String {
 fn stage(stage: &StagePlan, facts: &VariantFacts, asked: &[AskedMetric]) -> String {
     let known = facts.stages.iter().find(|known| known.name == stage.name);
     let before: String = stage.before.iter().map(|step| format!("{}; then ", step.about)).collect();
-    let amount = stage.ios.zip(stage.load()).map_or_else(String::new, |(ios, load)| {
+    let amount = stage.ios.zip(stage.load()).map(|(ios, load)| {
         let size = load.block_size.fixed();
         let size = size.map_or_else(|| load.block_size.to_string(), |n| n.to_string());
-        format!("{} I/Os of {size}, ", units::show::grouped(ios))
+        format!(", {} I/Os of {size}", units::show::grouped(ios))
     });
     let measured = match (&stage.sweep, stage.measured) {
         // Each repeat draws another order.
@@ -254,13 +257,18 @@ fn stage(stage: &StagePlan, facts: &VariantFacts, asked: &[AskedMetric]) -> Stri
         (None, true) => " (measured)",
         (None, false) => "",
     };
+    let about = known.map_or("", |k| &k.about);
     let time = match stage.command() {
-        Some(_) => "time unknown".to_owned(),
-        None => format!("about {}", stage.about),
+        Some(_) => ", time unknown".to_owned(),
+        // What takes hardly any time has none that is worth telling, and a load for 2 s has said so.
+        None if stage.about.0 == 0 => String::new(),
+        None if about.ends_with(&format!("for {}", stage.about)) => String::new(),
+        None => format!(", about {}", stage.about),
     };
     let natural = stage.driven().is_some_and(|load| texture::suits(asked, load));
     let why =
         if natural { " (texture natural, which suits the CPU time that is asked)" } else { "" };
-    let about = known.map_or("", |k| &k.about);
-    format!("{before}{}{measured}: {about}{why}, {amount}{time}", stage.name)
+    // A load that ends after so many I/Os has said so.
+    let amount = amount.filter(|_| !about.contains(" I/Os")).unwrap_or_default();
+    format!("{before}{}{measured}: {about}{why}{amount}{time}", stage.name)
 }

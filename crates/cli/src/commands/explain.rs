@@ -121,11 +121,16 @@ fn takes(text: &mut Text, explained: &Explained) {
             ("at most ", format!("{} at least and {about} at most", Nanos(explained.least_ns)))
         }
     };
+    let by_amount = if explained.ends_by_amount {
+        let iops = units::show::grouped(explained.assumed_iops);
+        format!(" (if loads that end by amount do {iops} I/Os a second)")
+    } else {
+        String::new()
+    };
     text.line(format!(
-        "{most}{cells} {}, about {time}{} (loads that end by amount: at {} IOPS)",
+        "{most}{cells} {}, about {time}{}{by_amount}",
         if cells == 1 { "cell" } else { "cells" },
         and_commands(explained),
-        units::show::grouped(explained.assumed_iops),
     ));
     if let Some(sequential) = &explained.sequential {
         let looks: Vec<_> = sequential.looks.iter().map(u32::to_string).collect();

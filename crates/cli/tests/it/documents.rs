@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use crate::program::{expect, fresh, text};
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
@@ -44,6 +46,45 @@ fn every_shipped_experiment_is_valid_and_named_like_its_file() {
     for shipped in experiment::SHIPPED {
         compose(shipped.name, shipped.text);
         assert!(shipped.text.contains(&format!("= \"{}\"", shipped.name)), "{}", shipped.name);
+    }
+}
+
+#[test]
+fn nothing_that_a_shipped_experiment_calls_by_name_comes_into_its_headline_as_a_key() {
+    let is_key = |name: &str| name.contains(['_', '=']) || name.split('.').count() > 2;
+    for shipped in experiment::SHIPPED {
+        let values = |key: &'static str| {
+            let lines = shipped.text.lines().filter_map(move |line| line.split_once(key));
+            lines.filter_map(|(_, rest)| rest.split('"').nth(1))
+        };
+        // What the kernel calls so is no key of Fathom's.
+        let names = values("name ").chain(values("name=")).filter(|n| !n.starts_with("O_DSYNC"));
+        for name in names {
+            assert!(!is_key(name), "{}: {name}", shipped.name);
+        }
+        for id in values("metric = ") {
+            let metric = layers::metric(id);
+            let label = metric.unwrap_or_else(|| panic!("{}: {id}", shipped.name)).name;
+            assert!(!is_key(label), "{}: {label}", shipped.name);
+        }
+    }
+}
+
+#[test]
+fn headlines_of_simulated_experiments_are_short_and_of_plain_words() {
+    for name in ["vdo-vs-plain", "disk-profiles", "copy-on-vdo", "tar-trap"] {
+        let (dir, out) = fresh();
+        expect(0, &["run", name, "--simulate", "--repeat", "1", "--out", text(&out)]);
+        let page = dir.path().join("page.html");
+        expect(0, &["report", text(&out), "-o", text(&page)]);
+        let page = std::fs::read_to_string(page).unwrap();
+        let headline = page.split("<h1").nth(1).and_then(|rest| rest.split("</h1>").next());
+        let headline = headline.and_then(|rest| rest.split_once('>')).unwrap().1;
+        let words = headline.split_whitespace().count();
+        assert!(
+            words <= report::view::HEADLINE_WORDS && !headline.contains(['_', '=']),
+            "{name}: {words}: {headline}"
+        );
     }
 }
 
