@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use experiment::Plan;
+use plan::Plan;
 use run::{Earlier, Event, Ledger, RunRequest, Start};
 
 use crate::args::Common;

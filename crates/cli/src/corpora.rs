@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use corpus::{CorpusError, CorpusSpec, Progress};
-use experiment::{Corpus, Needs};
 use lab::{Cache, HeldCorpus};
+use plan::{Corpus, Needs};
 use sys::interrupt::{Interrupt, Level};
 
 use crate::failure::Failure;

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use experiment::{Corpus, Machine, Needs, Plan};
 use lab::Qemu;
 use lab::{
     Accelerator, Cache, DiskHome, Disks, Ending, Frame, FrameKind, Image, ImageSpec, Received,
     Supply, SupplySpec, Vm, VmSpec,
 };
+use plan::{Corpus, Machine, Needs, Plan};
 use run::remote::{Farewell, Guest, GuestDisks, GuestMessage, GuestNumber, Guests};
 use run::{CutLoss, RunError};
 use sys::interrupt::{Interrupt, Level};
@@ -150,7 +150,7 @@ impl Prepared {
     pub fn machine(&self, plan: &Plan, args: &GuestArgs) -> VmSpec {
         let mut spec = self.bare_machine(args);
         let stages = plan.cells.iter().flat_map(|cell| &cell.stages);
-        spec.keeps_contents = stages.into_iter().any(experiment::StagePlan::reboots);
+        spec.keeps_contents = stages.into_iter().any(plan::StagePlan::reboots);
         for (role, device) in &plan.devices {
             let modelled = device.model.as_ref().map(|model| lab::ModelledDisk {
                 like: model.like.clone(),

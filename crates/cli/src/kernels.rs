@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use experiment::{Needs, Plan};
 use lab::{Cache, Image, ImageSpec, KernelChoice, Kernels, OwnKernel};
+use plan::{Needs, Plan};
 
 use crate::failure::Failure;
 

@@ -27,6 +27,7 @@ mod pace;
 mod pacer;
 mod page_cache;
 mod probe;
+mod ramp;
 mod real;
 mod record;
 mod resolved_load;

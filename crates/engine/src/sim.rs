@@ -24,6 +24,7 @@ use crate::job::{Job, MakeFill, Next, NextIo};
 use crate::load::{Context, Load, SimModel, TargetSpec};
 use crate::load_status::StopReason;
 use crate::pace::Pace;
+use crate::ramp::Ramp;
 use crate::real;
 use crate::record::{LogSender, SteadyDetector, Worst, start_log};
 use crate::resolved_load::ResolvedLoad;
@@ -228,6 +229,18 @@ impl Simulation<'_> {
         }
     }
 
+    /// Counts an I/O of a job that ended at `at_ns`, in figures and in the log.
+    fn count(&mut self, tally: &mut JobTallies, (job, io): (usize, &SimIo), at_ns: u64) {
+        let completion = io.completion(at_ns);
+        tally.completed(job, &completion);
+        if let Some(log) = self.logs.get_mut(job) {
+            log.put_patiently(&completion);
+        }
+        if tally.all.worst.concerns(completion.latency_ns()) {
+            tally.all.worst.add(&completion, job as u16);
+        }
+    }
+
     /// Moves the clock, which others read too, to `to_ns`.
     fn pass(&mut self, to_ns: u64) {
         let now_ns = self.context.clock.now().0;
@@ -337,7 +350,7 @@ fn drive(
     let mut tally = JobTallies::new(shape);
     let (mut interval, mut edge_ns, mut end_ns) = (0, pace.edge_ns(0), pace.start_ns);
     let mut bytes = 0;
-    let mut in_ramp = resolved.ramp_ns > 0;
+    let mut ramp = Ramp::new(resolved.ramp_ns, pace.start_ns);
     let mut close = |tally: &mut JobTallies, interval, end, bytes, on: &mut dyn FnMut(Event)| {
         let (start_ns, end_ns) = pace.span_ns(interval, end);
         let rows = tally.all.rows(resolved.stage, &resolved.names, start_ns, end_ns)?;
@@ -358,8 +371,7 @@ fn drive(
         simulation.refill(job, begin_ns);
     }
     'events: while let Some(Reverse(SimEvent { at_ns, job, io, .. })) = simulation.events.pop() {
-        if in_ramp && at_ns >= pace.start_ns {
-            in_ramp = false;
+        if ramp.ends(at_ns) {
             simulation.pass(pace.start_ns);
             on(Event::RampOver);
         }
@@ -387,14 +399,7 @@ fn drive(
         end_ns = end_ns.max(at_ns);
         bytes += u64::from(io.bytes);
         if at_ns >= pace.start_ns {
-            let completion = io.completion(at_ns);
-            tally.completed(job, &completion);
-            if let Some(log) = simulation.logs.get_mut(job) {
-                log.put_patiently(&completion);
-            }
-            if tally.all.worst.concerns(completion.latency_ns()) {
-                tally.all.worst.add(&completion, job as u16);
-            }
+            simulation.count(&mut tally, (job, &io), at_ns);
         }
         simulation.refill(job, at_ns);
     }

@@ -28,6 +28,7 @@ use crate::load::{Context, Load};
 use crate::load_status::{LoadStatus, StopReason};
 use crate::meter::Meter;
 use crate::pace::Pace;
+use crate::ramp::Ramp;
 use crate::record::{IoLog, Recorder, Recorders, SteadyDetector};
 use crate::resolved_load::ResolvedLoad;
 use crate::sample;
@@ -311,11 +312,10 @@ impl Workers {
         let seldom = if setup.workers_of_a_job() > 1 { LOOK_AT_THREADS } else { LOOK };
         let quarter = Duration::from_nanos(pace.interval_ns / 4);
         let look = seldom.min(quarter).max(Duration::from_millis(1));
-        let mut ramp_ends_ns = (setup.resolved.ramp_ns > 0).then_some(pace.start_ns);
+        let mut ramp = Ramp::new(setup.resolved.ramp_ns, pace.start_ns);
         while ended.len() + failed.len() < self.threads.len() {
             let asleep_ns = setup.context.clock.now().0;
-            let left = |at: u64| Duration::from_nanos(at.saturating_sub(asleep_ns) + 1);
-            let wait = ramp_ends_ns.map_or(look, |at| look.min(left(at)));
+            let wait = ramp.wait(look, asleep_ns);
             let message = self.messages.recv_timeout(wait);
             let awake_ns = setup.context.clock.now().0;
             if let Some(still) = stood_still::within(wait, (asleep_ns, awake_ns)) {
@@ -337,9 +337,7 @@ impl Workers {
             if level != Level::None {
                 self.status.halt(StopReason::Interrupted);
             }
-            let at_work = ended.len() + failed.len() < self.threads.len();
-            if ramp_ends_ns.is_some_and(|at| at_work && awake_ns >= at) {
-                ramp_ends_ns = None;
+            if ended.len() + failed.len() < self.threads.len() && ramp.ends(awake_ns) {
                 on(Event::RampOver);
             }
             let in_flight = self.status.in_flight();
@@ -374,11 +372,7 @@ impl Workers {
             let missing = self.threads.len() - ended.len() - failed.len();
             if missing > 0 && watch.is_lost(now_ns, self.status.halted() != StopReason::None, level)
             {
-                let notice = format!(
-                    "{missing} of {} workers did not come back from the kernel; what they did since their last interval is not counted",
-                    self.threads.len()
-                );
-                tell(notice, notices, on);
+                tell(not_back(missing, self.threads.len()), notices, on);
                 break;
             }
         }
@@ -401,6 +395,13 @@ impl Workers {
         let taken = self.census.join().map_err(|_| lost())?;
         Ok((taken.census, taken.cpu))
     }
+}
+
+/// Returns the notice on workers that the kernel keeps.
+fn not_back(missing: usize, all: usize) -> String {
+    format!(
+        "{missing} of {all} workers did not come back from the kernel; what they did since their last interval is not counted"
+    )
 }
 
 /// Reports a notice and keeps it.

@@ -3,83 +3,25 @@
 //! prints exactly what a run would do.
 #![forbid(unsafe_code)]
 
-mod action;
-mod ageing;
-mod alike;
-mod allocation;
-mod attributes;
-mod bounds;
-mod cache_bounds;
-mod change;
-mod command;
-mod compose;
-mod copy;
-mod corpora;
-mod crash;
-mod devices;
-mod diagnostic;
-mod document;
-mod drive;
-mod environment;
-mod estimate;
-mod every;
-mod expectations;
-mod explain;
-mod factors;
-mod file;
-mod fill;
-mod given;
-mod graph;
-mod kernels;
-mod keys;
-mod layout;
-mod load;
-mod machine;
-mod names;
-mod only;
-mod order;
-mod pictures;
-mod plan;
-mod questions;
-mod reboot;
-mod repeat;
-mod reported;
-mod restart;
-mod scale;
-mod shipped;
-mod stacks;
+mod checked;
+mod kinds;
+mod planned;
 mod stages;
-mod state;
-mod steps;
-mod subject;
-mod sweep;
-mod targets;
-mod texture;
-mod tree_load;
-mod trial;
-mod unused;
-mod variant_figure;
-mod variants;
-mod whole;
+mod written;
 
-pub use bounds::FILE as LONGEST_FILE;
-pub use command::figure::FigurePicker;
-pub use compose::{PlanOptions, compose_trial};
-pub use diagnostic::{Diagnostic, nearest};
-pub use document::Table;
-pub use every::compose;
-pub use explain::{Explained, ExplainedFigure, ExplainedVariant, explain};
-pub use kernels::with_kernels;
-pub use plan::{
-    AgeingPlan, Aim, CellPlan, CommandPlan, CopyPlan, Corpus, DevicePlan, FigurePlan, Files,
-    FillPlan, Machine, Needs, Otherwise, Output, PlacedLayer, Plan, Rounds, StagePlan, StatePlan,
-    Target, Task, TreePlan,
-};
-pub use repeat::Repeat;
-pub use scale::Scale;
-pub use shipped::{SHIPPED, Shipped, shipped};
-pub use stages::{Around, KindFacts, Planner, StageHead, StageKind, StageTask, WorksOn, register};
-pub use trial::Trial;
+pub use checked::bounds::FILE as LONGEST_FILE;
+pub use checked::every::compose;
+pub use kinds::register;
+pub use planned::compose::{PlanOptions, compose_trial};
+pub use planned::explain::{Explained, ExplainedFigure, ExplainedVariant, explain};
+pub use planned::kernels::with_kernels;
+pub use stages::{Around, KindFacts, Planner, StageHead, StageKind, StageTask, WorksOn};
+pub use written::diagnostic::{Diagnostic, nearest};
+pub use written::document::Table;
+pub use written::repeat::Repeat;
+pub use written::scale::Scale;
+pub use written::shipped::{SHIPPED, Shipped, shipped};
+pub use written::trial::Trial;
 
 /// An experiment file that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

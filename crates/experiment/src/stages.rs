@@ -2,27 +2,25 @@
 
 use units::{Key, Nanos, key};
 
-use crate::diagnostic::{Diagnostic, Mend, nearest};
-use crate::document::{Places, Table};
-use crate::keys::SET;
-use crate::names;
-use crate::targets::WrittenTarget;
-use crate::variants::{self, Variant};
+use crate::kinds::targets::WrittenTarget;
+use crate::written::diagnostic::{Diagnostic, Mend, nearest};
+use crate::written::document::{Places, Table};
+use crate::written::keys::SET;
+use crate::written::names;
+use crate::written::variants::{self, Variant};
 
 mod facts;
 mod head;
-mod kinds;
 mod needs;
-mod plan;
 mod planner;
+mod ready;
 mod task;
 
 pub(crate) use facts::facts;
 pub use head::{KindFacts, StageHead, WorksOn};
-pub use kinds::register;
 pub(crate) use needs::needs;
-pub(crate) use plan::plan;
 pub use planner::Planner;
+pub(crate) use ready::plan;
 pub use task::{Around, StageKind, StageTask};
 
 /// The longest deadline.

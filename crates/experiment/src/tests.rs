@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use units::{Bytes, Seed};
 
-use crate::{ExperimentError, Plan, PlanOptions, Scale, compose, shipped};
+use crate::{ExperimentError, PlanOptions, Scale, compose, shipped};
+use plan::Plan;
 
 fn choices() -> PlanOptions {
     PlanOptions {
@@ -226,14 +227,14 @@ fn a_copy_brings_a_file_onto_the_stack_and_settings_change_before_it() {
     assert_eq!((corpus.size, corpus.file.as_ref()), (Bytes(1 << 20), Some(&file)));
     assert_eq!(plan.devices["data"].file, None);
     let [first, rest, _] = &plan.cells[0].stages[..] else { panic!("three stages") };
-    let shown = |stage: &crate::StagePlan| -> Vec<String> {
+    let shown = |stage: &plan::StagePlan| -> Vec<String> {
         stage.before.iter().map(|step| step.action.show()).collect()
     };
     assert!(shown(first)[0].contains("lvchange --yes --deduplication n"), "{:?}", shown(first));
     assert!(shown(rest)[0].contains("--deduplication y"));
     assert!(shown(rest)[1].contains("dedupe is on in dmsetup table"), "{:?}", shown(rest));
     assert_eq!(rest.before.len(), 3, "the index is waited for");
-    let crate::Task::Copy(copy) = &rest.task else { panic!("no copy") };
+    let plan::Task::Copy(copy) = &rest.task else { panic!("no copy") };
     assert_eq!(
         (copy.offset, copy.bytes, copy.block),
         (Bytes(256 << 10), Bytes(768 << 10), Bytes(4096))

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use experiment::{CellPlan, Corpus, Plan};
 use layers::environment::AskedSetting;
+use plan::{CellPlan, Corpus, Plan};
 use results::model::DeviceFacts;
 use sys::identity::Identity;
 use units::Bytes;
@@ -237,7 +237,7 @@ pub fn check_needs(plan: &Plan) -> Result<(), AdmissionError> {
 
 /// Refuses an experiment that says what the machine is like, or boots it anew: only the lab can do that.
 pub fn check_machine(plan: &Plan) -> Result<(), AdmissionError> {
-    let said = |cell: &experiment::CellPlan| cell.machine.shown();
+    let said = |cell: &plan::CellPlan| cell.machine.shown();
     let reboots = plan.cells.iter().flat_map(|cell| &cell.stages).find(|stage| stage.reboots());
     match plan.cells.iter().map(said).find(|said| !said.is_empty()) {
         None => reboots
@@ -403,7 +403,7 @@ mod tests {
             deadline_s: 1,
         };
         let stage = &mut plan.cells[0].stages[0];
-        stage.task = experiment::Task::Steps(vec![boot]);
+        stage.task = plan::Task::Steps(vec![boot]);
         let name = stage.name.clone();
         let error = check_machine(&plan).unwrap_err();
         assert!(error.to_string().contains(&format!("Stage '{name}' boots the machine anew")));

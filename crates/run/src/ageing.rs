@@ -5,8 +5,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use engine::tree::{AgeingBounds, AgeingEnd, AgeingGround, OwnFiles, ReadRate};
-use experiment::{AgeingPlan, CellPlan};
 use host::{Executor, Look, Place};
+use plan::{AgeingPlan, CellPlan};
 use results::model::{Age, AgeingFigures};
 use sys::interrupt::Level;
 use units::Nanos;

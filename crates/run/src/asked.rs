@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use experiment::{ExperimentError, Plan, PlanOptions, Repeat, Scale, Trial};
+use experiment::{ExperimentError, PlanOptions, Repeat, Scale, Trial};
+use plan::Plan;
 use results::sink::SinkError;
 use units::{Bytes, Seed};
 

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use experiment::{CellPlan, StagePlan};
 use host::{Executor, StepError};
 use layers::step::Step;
 use layers::{ALLOCATED, Offer, SETTLED, STAGE_END, STAGE_SETTLED, STAGE_START};
+use plan::{CellPlan, StagePlan};
 use results::model::{
     AgeingFigures, CellRecord, CellState, CommandFigures, FillFigures, LoadSummary, Row, SampleRow,
     StageEdge, StageRecord, StateFigures,

@@ -6,11 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use experiment::{CellPlan, Plan};
 use host::{Executor, Machine, Removal};
 use layers::probe::Source;
 use layers::step::{Action, Step};
 use layers::{Offer, Place};
+use plan::{CellPlan, Plan};
 use results::TranscriptEntry;
 use results::model::{Accelerator, DeviceFacts};
 use results::read::{CellData, ResultSet};

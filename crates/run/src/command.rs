@@ -1,8 +1,8 @@
 //! A `command` stage: a program works on the target, and is measured.
 
-use experiment::{CommandPlan, FigurePicker, Output, StagePlan};
 use host::{Executor, LONGEST_LINE, MeasuredCommand, PrintedLine, StepError, Stream};
 use layers::Offer;
+use plan::{CommandPlan, FigurePicker, Output, StagePlan};
 use results::model::CommandFigures;
 use units::Bytes;
 

@@ -7,8 +7,8 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 
-use experiment::{CopyPlan, StagePlan};
 use host::Place;
+use plan::{CopyPlan, StagePlan};
 use results::model::LoadSummary;
 use rustix::fs::OFlags;
 use sys::interrupt::Level;

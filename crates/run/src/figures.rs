@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use experiment::CellPlan;
 use layers::machine::{LATENCY, RUN_BYTES, device_figures, device_latencies, device_source};
 use layers::probe::{NamedDevice, PlacedDevice, Source};
 use layers::{FigureFacts, Kind, Window};
+use plan::CellPlan;
 use results::model::{
     AchievedContent, CellRecord, Criterion, DeviceLatency, Fields, LayerFigures, SampleRow,
     StageRecord,

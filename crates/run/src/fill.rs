@@ -1,6 +1,6 @@
 //! A `fill` stage: its load is driven in short rounds, and the layer is read after each, until it is as full as was asked.
 
-use experiment::FillPlan;
+use plan::FillPlan;
 use results::model::{FillFigures, LoadSummary};
 use units::Nanos;
 
@@ -178,7 +178,7 @@ pub(crate) fn proof(stage: &str, figures: &FillFigures, simulated: bool) -> Opti
 mod tests {
     use std::collections::BTreeMap;
 
-    use experiment::Rounds;
+    use plan::Rounds;
     use results::model::OperationSummary;
     use units::Seed;
 

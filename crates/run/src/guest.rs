@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use experiment::{CellPlan, Corpus, Plan};
 use host::Executor;
+use plan::{CellPlan, Corpus, Plan};
 use results::model::CellState;
 use sys::clock::Clock;
 use sys::interrupt::Interrupt;

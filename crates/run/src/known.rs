@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use engine::verify::{Carried, CarriedTargets};
-use experiment::{Aim, CellPlan, StagePlan};
+use plan::{Aim, CellPlan, StagePlan};
 use results::model::StageData;
 use serde::{Deserialize, Serialize};
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use experiment::Plan;
 use host::{Meter, RunLock};
+use plan::Plan;
 use results::model::{
     Accelerator, CellEntry, CellState, MachineFacts, Manifest, ResumeFacts, SCHEMA,
     SequentialFacts, StopReason, StoppedFacts,

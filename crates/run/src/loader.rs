@@ -18,7 +18,7 @@ use crate::scene::CellContext;
 use crate::tree_load;
 use crate::turn::{LoadId, LoadSpan, aims, hand_in, io_log, load_of};
 use crate::watch::CellSamplers;
-use experiment::{Aim, CellPlan, Plan, StagePlan, Task};
+use plan::{Aim, CellPlan, Plan, StagePlan, Task};
 use units::Bytes;
 use units::show::grouped;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use experiment::{Corpus, Plan};
+use plan::{Corpus, Plan};
 use results::model::CellState;
 use sys::clock::Clock;
 use sys::interrupt::{Interrupt, Level};

@@ -1,7 +1,7 @@
 //! A run that takes as many repeats as are needed: looks at what there is so far, and ends it when all that is asked is decided.
 
 use analysis::{Analysis, MetricComparison, analyse};
-use experiment::{CellPlan, Plan};
+use plan::{CellPlan, Plan};
 use results::model::{SequentialFacts, StopReason};
 use units::Nanos;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use engine::Choice;
-use experiment::Plan;
+use plan::Plan;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use experiment::CellPlan;
 use layers::Place;
+use plan::CellPlan;
 
 /// For each layer the names of those that pass on to it what is written to them; `paths` are what the layers offer.
 pub(crate) fn reached_from(cell: &CellPlan, paths: &[String]) -> Vec<BTreeSet<String>> {
@@ -28,7 +28,7 @@ pub(crate) fn share_bytes(
     cell: &CellPlan,
     run_tag: &str,
 ) -> Option<BTreeMap<String, BTreeSet<String>>> {
-    let offer = |layer: &experiment::PlacedLayer| {
+    let offer = |layer: &plan::PlacedLayer| {
         let settings = (layers::kind(&layer.kind)?.parse)(&layer.settings).ok()?;
         let at = Place { name: &layer.name, run_tag, inputs: &layer.inputs };
         Some(settings.raise(&at).ok()?.offer.path().to_owned())

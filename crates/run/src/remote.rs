@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use experiment::{Machine, Plan, StagePlan};
 use layers::step::MachineEnd;
+use plan::{Machine, Plan, StagePlan};
 use results::model::CellState;
 use sys::interrupt::{Interrupt, Level};
 use units::{Nanos, Seed};

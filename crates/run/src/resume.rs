@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use experiment::Plan;
 use host::{RunLock, RunLockError};
+use plan::Plan;
 use results::model::{Accelerator, CellState, DeviceFacts, MachineFacts, Manifest, StopReason};
 use results::sink::{DirSink, SinkError};
 use results::{CellData, ReadError, ResultSet, Seal};

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use engine::{Context, Event as Said, SimModel, TargetSpec, WrittenMap, WrittenSince};
-use experiment::{Aim, CellPlan, Plan, StagePlan, Task};
 use host::{Executor, PlacedTwin, SimulatedMachine};
 use layers::step::Action;
 use layers::{Offer, Place, SettingError, Writes};
+use plan::{Aim, CellPlan, Plan, StagePlan, Task};
 use results::model::{AskedContent, LoadSummary};
 use sys::clock::Clock;
 use units::{Bytes, Nanos, Seed};

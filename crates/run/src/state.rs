@@ -1,7 +1,7 @@
 //! Check that a layer is in the state that a stage is to bring it to: the criteria of the state, held against what is read.
 
-use experiment::{CellPlan, StatePlan};
 use layers::{ROUND_END, Round, criterion};
+use plan::{CellPlan, StatePlan};
 use results::model::{Criterion, CriterionResult, SampleRow, StateFigures};
 
 use crate::figures;
@@ -108,7 +108,7 @@ fn one(judged: &CriterionResult) -> String {
 
 #[cfg(test)]
 mod tests {
-    use experiment::Otherwise;
+    use plan::Otherwise;
 
     use results::model::Requirement;
 

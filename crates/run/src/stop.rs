@@ -1,6 +1,6 @@
 //! Why a cell stops before its end.
 
-use experiment::{Aim, StagePlan};
+use plan::{Aim, StagePlan};
 use results::model::{LoadSummary, VerifyFigures};
 
 /// Why a cell stopped before its end.

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use experiment::CellPlan;
 use host::ExecutorState;
 use layers::step::{MachineEnd, Step};
+use plan::CellPlan;
 use results::model::CellRecord;
 use serde::{Deserialize, Serialize};
 use units::Bytes;

@@ -4,8 +4,8 @@ use std::os::unix::fs::MetadataExt;
 
 use engine::Context;
 use engine::tree::{TreeLoad, TreeStop};
-use experiment::{CellPlan, TreePlan};
 use host::{Executor, Place};
+use plan::{CellPlan, TreePlan};
 use results::model::LoadSummary;
 use sys::meant::Meant;
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use engine::{Event as Said, IoLogKeeper, IoLogTarget, Load, Progress, Waiting};
-use experiment::{Aim, CellPlan, Rounds, StagePlan, Task};
 use host::Executor;
 use layers::{LOAD_END, LOAD_START, RAMP_START};
+use plan::{Aim, CellPlan, Rounds, StagePlan, Task};
 use results::model::{LoadSummary, Row};
 use units::Nanos;
 

@@ -4,10 +4,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use experiment::CellPlan;
 use host::{Executor, Samplers, StepError, TickedSamplers};
 use layers::step::Step;
 use layers::{Readings, STAGE_END, STAGE_SETTLED};
+use plan::CellPlan;
 use results::model::{Row, SampleRow, StepRecord};
 use sys::clock::Clock;
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 use crate::guest_comparison::{self, GuestComparison};
 use crate::outcome::Outcome;
 use crate::record::WHOLE;
-use experiment::{Needs, Plan};
 use lab::{Ending, FrameKind, Received, Vm, VmSpec};
+use plan::{Needs, Plan};
 use run::{Event, ExperimentSource, KeptStack, LAB, Message, Mission, RunRequest};
 use sys::interrupt::{Interrupt, Level};
 

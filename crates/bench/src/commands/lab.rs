@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use experiment::Plan;
+use plan::Plan;
 use run::{ExperimentSource, LAB, Mission, RunRequest};
 use serde_json::json;
 use units::Bytes;

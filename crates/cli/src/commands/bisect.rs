@@ -10,7 +10,7 @@ mod step;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use experiment::Plan;
+use plan::Plan;
 use run::ExperimentSource;
 use stats::bisect::{Beside, Bisection, Next, Outcome};
 use sys::interrupt::{Interrupt, Level};

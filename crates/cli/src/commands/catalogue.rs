@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use experiment::{Plan, Repeat, SHIPPED, Shipped};
+use experiment::{Repeat, SHIPPED, Shipped};
+use plan::Plan;
 use report::html::Page;
 use results::model::CellState;
 use results::{ResultSet, Seal};

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use experiment::Plan;
+use plan::Plan;
 use results::ResultSet;
 use results::model::CellState;
 use run::RunOutcome;

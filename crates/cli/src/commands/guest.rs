@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use experiment::{Corpus, Needs};
 use lab::guest::{GuestSession, Sender};
+use plan::{Corpus, Needs};
 use run::guest::Site;
 use run::{Message, Mission, RunError};
 use serde::Serialize;

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use experiment::Plan;
 use lab::cache::Clean;
 use lab::{Cache, DiskHome};
+use plan::Plan;
 use results::ResultSet;
 use results::model::Accelerator;
 use run::{Earlier, ExperimentSource, LAB, Start};
@@ -158,7 +158,7 @@ pub fn execute_plan(
 }
 
 /// Says of modelled disks that they are not kept; refuses where no other is.
-fn keepable(plan: &experiment::Plan) -> Result<(), Failure> {
+fn keepable(plan: &plan::Plan) -> Result<(), Failure> {
     let empty = || plan.devices.iter().filter(|(_, device)| device.file.is_none());
     let modelled: Vec<&str> = empty()
         .filter(|(_, device)| device.model.is_some())

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex};
 
-use experiment::Plan;
+use plan::Plan;
 use results::model::Accelerator;
 use run::local::{self, LocalMachine};
 use run::{

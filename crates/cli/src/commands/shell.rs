@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 use std::sync::Mutex;
 
-use experiment::{Needs, Plan};
 use lab::{Ending, FrameKind, Vm};
+use plan::{Needs, Plan};
 use run::{ExperimentSource, KeptStack, LAB, Mission, NoVariant, RunRequest};
 
 use super::lab::with;

@@ -60,7 +60,7 @@ metric = "iops"
 operation = "randwrite"
 "#;
 
-fn plan(text: &str) -> Result<experiment::Plan, experiment::ExperimentError> {
+fn plan(text: &str) -> Result<plan::Plan, experiment::ExperimentError> {
     let choices = experiment::PlanOptions {
         seed: Seed(1),
         run_tag: "0badcafe".into(),

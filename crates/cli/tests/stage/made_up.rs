@@ -1,10 +1,10 @@
 //! A kind of stage that nobody has: all that there is of it stands here.
 
 use experiment::{
-    Around, Diagnostic, KindFacts, Needs, Planner, StageHead, StageKind, StagePlan, StageTask,
-    Table, WorksOn,
+    Around, Diagnostic, KindFacts, Planner, StageHead, StageKind, StageTask, Table, WorksOn,
 };
 use layers::step::{Action, Step};
+use plan::{Needs, StagePlan};
 use results::model::StageData;
 use units::{Key, Nanos};
 

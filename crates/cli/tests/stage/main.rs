@@ -9,7 +9,8 @@ mod named;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use experiment::{Explained, Plan};
+use experiment::Explained;
+use plan::Plan;
 use results::model::{Accelerator, MachineFacts};
 use run::local::{self, LocalMachine};
 use run::{Ledger, RunOutcome, Start};

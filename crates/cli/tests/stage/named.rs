@@ -83,7 +83,7 @@ fn a_kind_is_one_file_and_one_line() {
         named.join("\n")
     );
 
-    let table = texts.iter().find(|(file, _)| file.ends_with("stages/kinds.rs")).unwrap();
+    let table = texts.iter().find(|(file, _)| file.ends_with("experiment/src/kinds.rs")).unwrap();
     let lines = table.1.lines().skip_while(|line| !line.starts_with("const KINDS")).skip(1);
     let lines: Vec<_> = lines.take_while(|line| *line != "];").collect();
     assert_eq!(lines.len(), kinds.len(), "one line each: {lines:?}");

@@ -5,11 +5,11 @@ use results::model::{StageFacts, TargetFacts};
 use units::Nanos;
 use workload::LoadSpec;
 
-use crate::cache_bounds;
-use crate::devices::Devices;
-use crate::graph::StackPlan;
-use crate::plan::{AgeingPlan, Aim, CommandPlan, FillPlan, Rounds, StagePlan, Task};
-use crate::state;
+use crate::checked::cache_bounds;
+use crate::kinds::state;
+use crate::planned::devices::Devices;
+use crate::planned::graph::StackPlan;
+use plan::{AgeingPlan, Aim, CommandPlan, FillPlan, Rounds, StagePlan, Task};
 
 /// The stage as results keep it, of this stack on these devices.
 pub(crate) fn facts(stage: &StagePlan, stack: &StackPlan, devices: &Devices) -> StageFacts {

@@ -4,8 +4,8 @@ use results::model::{StageData, StageTraits};
 use toml::Value;
 use units::Nanos;
 
-use crate::document::{Named, Places};
-use crate::targets::WrittenTarget;
+use crate::kinds::targets::WrittenTarget;
+use crate::written::document::{Named, Places};
 
 /// Facts of a kind of stage.
 #[derive(Debug, Clone, Copy)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Stage;
-use crate::plan::{Corpus, Needs};
+use plan::{Corpus, Needs};
 
 /// Returns what all stages need.
 pub(crate) fn needs(stages: &[Stage], corpora: &BTreeMap<String, Corpus>) -> Needs {

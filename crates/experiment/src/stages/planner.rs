@@ -7,15 +7,15 @@ use units::{Bytes, Nanos};
 use workload::LoadSpec;
 
 use super::head::StageHead;
-use crate::change::RunningLayers;
-use crate::corpora::Corpora;
-use crate::devices::Devices;
-use crate::diagnostic::Diagnostic;
-use crate::estimate;
-use crate::graph::StackPlan;
-use crate::load::workload_mistake;
-use crate::plan::{Aim, StagePlan, Target, Task};
-use crate::targets;
+use crate::kinds::change::RunningLayers;
+use crate::kinds::targets;
+use crate::planned::devices::Devices;
+use crate::planned::estimate;
+use crate::planned::graph::StackPlan;
+use crate::written::corpora::Corpora;
+use crate::written::diagnostic::Diagnostic;
+use crate::written::load::workload_mistake;
+use plan::{Aim, StagePlan, Target, Task};
 
 /// Context in which the stages of one stack are planned.
 pub struct Planner<'a> {

@@ -6,11 +6,11 @@ use workload::LoadSpec;
 
 use super::head::{KindFacts, StageHead};
 use super::planner::Planner;
-use crate::diagnostic::Diagnostic;
-use crate::document::{Places, Table};
-use crate::load::operations;
-use crate::plan::{Needs, StagePlan};
-use crate::sweep::Point;
+use crate::written::diagnostic::Diagnostic;
+use crate::written::document::{Places, Table};
+use crate::written::load::operations;
+use crate::written::sweep::Point;
+use plan::{Needs, StagePlan};
 
 /// A kind of stage, and what reads the keys that are its own.
 #[derive(Clone, Copy)]

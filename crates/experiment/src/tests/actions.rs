@@ -3,7 +3,7 @@
 use super::plan;
 
 /// A volume of 1 GiB on a pool of 6 GiB, and stages before the measured one.
-fn staged(settings: &str, stages: &str) -> Result<crate::Plan, String> {
+fn staged(settings: &str, stages: &str) -> Result<plan::Plan, String> {
     let text = format!(
         "name = \"x\"\nabout = \"\"\nrepeat = 1\n[devices.data]\nsize = \"20G\"\n\
          [[stack]]\nlayer = \"vdo\"\nvia = \"table\"\non = \"data\"\nphysical_size = \"6G\"\n\

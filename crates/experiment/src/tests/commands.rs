@@ -3,7 +3,11 @@
 use units::{Bytes, Nanos};
 
 use super::{only_mistake, plan};
-use crate::{CommandPlan, Corpus, ExperimentError, Output, Plan};
+use crate::ExperimentError;
+use plan::CommandPlan;
+use plan::Corpus;
+use plan::Output;
+use plan::Plan;
 
 /// An experiment with a command in a file system; `stage` are the command's keys, `rest` comes before.
 fn text(rest: &str, stage: &str) -> String {
@@ -63,7 +67,7 @@ fn figures_are_picked_from_what_is_printed() {
     let plan = planned("", figures);
     let figures = &command(&plan).figures;
     assert_eq!((figures["files"].from, figures["shared"].from), (Output::Stdout, Output::Stderr));
-    let mut picker = crate::FigurePicker::of(figures);
+    let mut picker = plan::FigurePicker::of(figures);
     for line in ["3 files", "12 files"] {
         picker.see(Output::Stdout, Some(line));
     }
@@ -293,7 +297,7 @@ fn variants_factors_and_scales_bring_corpora_of_their_own() {
                     set.\"corpus.files.package\" = \"vim-runtime\"";
     let words = |plan: &Plan| -> Vec<String> {
         let cells = plan.cells.iter().filter(|cell| cell.repeat == 1);
-        let argv = |cell: &crate::CellPlan| cell.stages[0].command().unwrap().argv[2].clone();
+        let argv = |cell: &plan::CellPlan| cell.stages[0].command().unwrap().argv[2].clone();
         cells.map(argv).collect()
     };
     let both = planned(&format!("{corpus}{variants}"), reads);

@@ -37,7 +37,7 @@ fn what_is_asked_of_devices_and_machine_is_set_before_anything_else_and_put_back
     let facts = &plan.facts.variants[0];
     assert_eq!(facts.stack[0].settings["nomerges"], "2");
     assert_eq!(facts.machine["cpu_governor"], "performance");
-    let again: crate::Plan = serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap();
+    let again: plan::Plan = serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap();
     assert_eq!(again, plan);
 }
 

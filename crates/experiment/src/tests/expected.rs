@@ -5,7 +5,7 @@ use results::model::Bound;
 use super::plan;
 use crate::shipped;
 
-fn expecting(keys: &str) -> Result<crate::Plan, String> {
+fn expecting(keys: &str) -> Result<plan::Plan, String> {
     let text = shipped("cache-first-look").unwrap().text;
     plan(&format!("{text}\n[[expect]]\n{keys}\n")).map_err(|error| error.render(false))
 }
@@ -245,7 +245,7 @@ fn what_only_keeps_from_a_variant_is_neither_expected_of_it_nor_all_that_it_meas
 }
 
 /// An experiment that loads a tree, with more keys at its end.
-fn on_a_tree(more: &str) -> Result<crate::Plan, String> {
+fn on_a_tree(more: &str) -> Result<plan::Plan, String> {
     let text = "name = \"grown\"\nabout = \"x\"\nrepeat = 1\n[devices.data]\nsize = \"512M\"\n[[stack]]\nlayer = \"xfs\"\nname = \"fs\"\non = \"data\"\n\
                 [[stage]]\ndo = \"tree\"\nname = \"grow\"\nmeasure = true\nops = \"create=2,delete=1\"\nfiles = 300\nfile_size = \"8k\"\nfsync = \"5%\"\nios = 100\n";
     plan(&format!("{text}{more}\n")).map_err(|error| error.render(false))

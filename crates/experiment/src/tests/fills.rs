@@ -3,7 +3,10 @@
 use units::Nanos;
 
 use super::{only_mistake, plan};
-use crate::{FillPlan, Plan, Task, explain};
+use crate::explain;
+use plan::FillPlan;
+use plan::Plan;
+use plan::Task;
 
 const UNTIL: &str = "until = { layer = \"cache\", metric = \"used_percent\", at_least = 99 }";
 const BY: &str = "by = { ops = { randread = 100 }, pattern = \"zipf:1.2\", depth = 8 }";

@@ -5,7 +5,9 @@ use layers::probe::{Probe, Source};
 use layers::step::Action;
 
 use super::plan;
-use crate::{Plan, Task, shipped};
+use crate::shipped;
+use plan::Plan;
+use plan::Task;
 
 const CACHE: &str = "cache-first-look";
 

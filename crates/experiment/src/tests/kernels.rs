@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::plan;
-use crate::{Plan, with_kernels};
+use crate::with_kernels;
+use plan::Plan;
 
 const HEAD: &str = "name = \"x\"\nabout = \"x\"\nrepeat = 1\n[devices.data]\nsize = \"8G\"\n";
 const LOAD: &str = "[[stage]]\ndo = \"load\"\nname = \"m\"\nmeasure = true\nops = { randwrite = 100 }\nduration = \"1s\"\n";

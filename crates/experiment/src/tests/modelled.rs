@@ -19,7 +19,7 @@ fn a_device_is_modelled_as_it_says_and_the_plan_carries_it() {
     assert_eq!(model.faults, [disk::Fault::Slow { factor: 4.0 }]);
     let device = &plan.facts.variants[0].stack[0];
     assert_eq!(device.settings["like"], model.like.to_string());
-    let again: crate::Plan = serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap();
+    let again: plan::Plan = serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap();
     assert_eq!(again, plan);
 }
 
@@ -63,9 +63,9 @@ fn a_device_says_of_itself_what_it_is_asked_to_and_the_plan_carries_it() {
     );
     assert_eq!((asked.logical_block, asked.rotational), (Some(4096), Some(true)));
     assert_eq!((asked.write_cache, asked.discard), (Some(false), Some(false)));
-    let again: crate::Plan = serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap();
+    let again: plan::Plan = serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap();
     assert_eq!(again, plan);
-    let settings = |plan: &crate::Plan| plan.facts.variants[0].stack[0].settings.clone();
+    let settings = |plan: &plan::Plan| plan.facts.variants[0].stack[0].settings.clone();
     assert_eq!(settings(&plan)["limit"], "120 reads/s, 100 MiB/s of writes");
     assert_eq!(crate::explain(&plan).devices[0].attributes["logical_block"], "4 KiB");
     // A device of the host is as it is.

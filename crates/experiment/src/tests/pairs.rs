@@ -140,8 +140,9 @@ fn a_key_that_begins_as_another_is_meant_to_be_that() {
 fn a_mistake_that_the_command_line_makes_is_told_as_its_option() {
     let set = [("vdo.nokey", "3"), ("mixed.depth", "x")];
     let set = set.map(|(key, value)| (key.to_owned(), value.to_owned()));
-    let shown =
-        plan(&crate::scale::with_set(RIGHT.to_owned(), &set)).expect_err("both").render(false);
+    let shown = plan(&crate::written::scale::with_set(RIGHT.to_owned(), &set))
+        .expect_err("both")
+        .render(false);
     assert!(
         shown.contains("--> --set vdo.nokey=3\n") && shown.contains("--> --set mixed.depth=x\n"),
         "{shown}"

@@ -3,7 +3,8 @@
 use results::model::Show;
 
 use super::plan;
-use crate::{ExperimentError, Plan};
+use crate::ExperimentError;
+use plan::Plan;
 
 /// A load on a cache, a sweep and a command, and a factor of three levels.
 fn text(pictures: &str) -> String {

@@ -1,7 +1,8 @@
 //! Tests of `do = "restart"` and `do = "reboot"`: the stack is taken down from its top and brought up again from its bottom.
 
 use super::plan;
-use crate::{Plan, Task};
+use plan::Plan;
+use plan::Task;
 
 /// A stack of these entries on 20 GiB and 1 GiB, restarted after `stages`.
 fn restarted(stack: &str, stages: &str) -> Result<Plan, String> {

@@ -4,7 +4,10 @@ use layers::StateMethod;
 use results::model::{Requirement, StageData};
 
 use super::{only_mistake, plan};
-use crate::{Otherwise, Plan, Task, explain, shipped};
+use crate::{explain, shipped};
+use plan::Otherwise;
+use plan::Plan;
+use plan::Task;
 
 /// An experiment that brings a layer to a state before it writes; `keys` are those of the stage. The pool has 4 GiB for data.
 fn text(keys: &str) -> String {

@@ -10,7 +10,7 @@ const READS: &str = "measure = true\nops = { randread = 100 }\n";
 /// Names of the stages of each cell.
 fn stages(text: &str) -> Vec<Vec<String>> {
     let plan = plan(text).unwrap_or_else(|error| panic!("{}", error.render(false)));
-    let names = |cell: &crate::CellPlan| cell.stages.iter().map(|s| s.name.clone()).collect();
+    let names = |cell: &plan::CellPlan| cell.stages.iter().map(|s| s.name.clone()).collect();
     plan.cells.iter().map(names).collect()
 }
 

@@ -3,7 +3,11 @@
 use units::{Bytes, Nanos, Percent};
 
 use super::{only_mistake, plan};
-use crate::{Plan, Rounds, StagePlan, Task, explain};
+use crate::explain;
+use plan::Plan;
+use plan::Rounds;
+use plan::StagePlan;
+use plan::Task;
 
 const LAYOUT: &str = "[[stage]]\ndo = \"layout\"\nname = \"my files\"\nfiles = 3\nsize = \"64M\"\n";
 

@@ -3,7 +3,7 @@
 use super::*;
 use crate::{Trial, compose_trial, shipped};
 
-fn trial(of: &str, name: &str, set: &str) -> Result<crate::Plan, crate::ExperimentError> {
+fn trial(of: &str, name: &str, set: &str) -> Result<plan::Plan, crate::ExperimentError> {
     let trial =
         Trial { of: of.into(), name: name.into(), set: set.into(), stage: "random-write".into() };
     let choices = PlanOptions { only: vec![of.into(), name.into()], ..choices() };

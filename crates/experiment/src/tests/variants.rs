@@ -6,7 +6,9 @@ use units::Bytes;
 
 use super::choices;
 use super::plan;
-use crate::{CellPlan, Diagnostic, Plan, PlanOptions, Scale, compose};
+use crate::{Diagnostic, PlanOptions, Scale, compose};
+use plan::CellPlan;
+use plan::Plan;
 
 const HEAD: &str = "name = \"x\"\nabout = \"x\"\nrepeat = 1\n[devices.data]\nsize = \"8G\"\n";
 const STACK: &str = "[[stack]]\nlayer = \"vdo\"\non = \"data\"\nlogical_size = \"1G\"\n";
@@ -163,7 +165,7 @@ fn what_is_set_beside_a_file_comes_after_its_scale_is_kept_in_its_text_and_refus
     let with = |set: &[(&str, &str)]| {
         let set: Vec<_> = set.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
         let text = format!("{HEAD}{STACK}{LOAD}{TWO}{SCALES}");
-        let text = crate::scale::with_set(text, &set);
+        let text = crate::written::scale::with_set(text, &set);
         let choices = PlanOptions { scale: Scale::Usual("lab"), ..choices() };
         compose("x.toml", &text, &choices).map_err(|error| error.render(false))
     };

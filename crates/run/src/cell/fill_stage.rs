@@ -1,7 +1,7 @@
 //! The stage of a fill, on the stack of a cell.
 
-use experiment::FillPlan;
 use layers::ROUND_END;
+use plan::FillPlan;
 use results::model::LoadSummary;
 
 use super::Running;

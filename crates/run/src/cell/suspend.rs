@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use experiment::CellPlan;
 use host::Executor;
 use layers::step::{Action, MachineEnd, Step};
+use plan::CellPlan;
 use results::model::{CellState, StageEdge, StageRecord, StepRecord};
 
 use super::{Running, stopped};

@@ -1,8 +1,8 @@
 //! Tasks of the stages of a cell, and the check that a layer is then in the state that its stage is to bring it to.
 
-use experiment::{CommandPlan, FillPlan, Otherwise, StagePlan, Task};
 use layers::ROUND_END;
 use layers::step::{Action, Step};
+use plan::{CommandPlan, FillPlan, Otherwise, StagePlan, Task};
 use units::Nanos;
 
 use super::fill_stage::OnStack;

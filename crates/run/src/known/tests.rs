@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use experiment::Plan;
 use layers::Offer;
+use plan::Plan;
 use results::model::{CellRecord, CellState, VerifyFigures};
 use sys::clock::Clock;
 use sys::interrupt::Interrupt;

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use experiment::{Machine, Plan, Repeat};
+use experiment::Repeat;
+use plan::{Machine, Plan};
 use results::ResultSet;
 use results::model::{Accelerator, CellState, MachineFacts, StoppedFacts};
 use sys::interrupt::{Interrupt, Level};

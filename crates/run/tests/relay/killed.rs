@@ -6,12 +6,12 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, Once};
 
-use experiment::{CellPlan, Plan};
 use host::{
     CommandOutcome, CommandOutput, Executor, Listener, Machine, MeasuredCommand, SimulatedMachine,
 };
 use layers::probe::Source;
 use layers::step::Mark;
+use plan::{CellPlan, Plan};
 use results::model::Accelerator;
 use results::read::ResultSet;
 use results::sink::DirSink;

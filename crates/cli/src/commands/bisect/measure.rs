@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use experiment::{Plan, Repeat, Trial};
+use experiment::{Repeat, Trial};
+use plan::Plan;
 use results::ResultSet;
 use results::model::{AskedMetric, PlanFacts};
 use run::{Earlier, ExperimentSource, FULL, LAB, RunOutcome, RunRequest};

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use doctor::{Next, Suspect};
-use experiment::{Plan, Trial};
+use experiment::Trial;
+use plan::Plan;
 use results::ResultSet;
 use results::model::{Accelerator, Finding, Proof, ProofRound};
 use results::sink::DirSink;

@@ -1,8 +1,8 @@
 //! Tests of factors: of what they cross, of what is left out, and of what is said of wrong ones.
 
 use super::{DEDUPE, DUPLICATES, HEAD, LOAD, STACK, TWO, cells, mistake, names, planned, setting};
-use crate::Plan;
 use crate::tests::plan;
+use plan::Plan;
 
 const CONTENT: &str = "[[factor]]\nname = \"content\"\nlevels = [\n\
                        { name = \"random\" },\n\

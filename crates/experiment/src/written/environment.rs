@@ -1,0 +1,69 @@
+//! `[environment]`, and settings of the queue of a device: values of the kernel around a stack, which `layers::environment` lists.
+
+use std::collections::BTreeMap;
+
+use layers::environment::{AskedSetting, ENVIRONMENT, EnvironmentSetting, SETTINGS, SettingPlace};
+use toml::{Spanned, Value};
+use units::{Key, key};
+
+use crate::written::diagnostic::Diagnostic;
+use crate::written::document::Table;
+use plan::{Machine, Needs};
+
+/// `[environment]`.
+pub(crate) const KEY: Key = key(ENVIRONMENT, "a table", "{ cpu_governor = \"performance\" }");
+
+/// Reads the environment of a variant.
+pub(crate) fn read(table: &Table) -> Result<Vec<AskedSetting>, Diagnostic> {
+    let mut table = table.clone();
+    let asked = take(&mut table, None)?;
+    table.finish()?;
+    Ok(asked)
+}
+
+/// Takes the settings of the machine out of a table, or those of the device of a role.
+pub(crate) fn take(table: &mut Table, role: Option<&str>) -> Result<Vec<AskedSetting>, Diagnostic> {
+    let mut asked = Vec::new();
+    for known in SETTINGS.iter().filter(|known| known.is_of_device() == role.is_some()) {
+        let Some(value) = table.take::<Value>(&known.key)? else { continue };
+        let (setting, role) = (known.key.name.to_owned(), role.map(str::to_owned));
+        asked.push(AskedSetting { setting, role, value: valid(known, &value)? });
+    }
+    Ok(asked)
+}
+
+/// The value as the machine is to read it.
+fn valid(setting: &EnvironmentSetting, value: &Spanned<Value>) -> Result<String, Diagnostic> {
+    let text = match value.get_ref() {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    if setting.takes(&text) {
+        return Ok(text);
+    }
+    let message = format!("{} cannot be '{text}'", setting.key.name);
+    Err(Diagnostic::of_key(value.span(), message, &setting.key))
+}
+
+/// Returns what a machine must have to take these settings.
+pub(crate) fn needs(asked: &[AskedSetting]) -> Needs {
+    let mut needs = Needs::default();
+    for asked in asked {
+        let Some(setting) = layers::environment::setting(&asked.setting) else { continue };
+        let brought = setting.modules.iter().filter(|(value, _)| *value == asked.value);
+        // Of a kernel that has it built in there is no module.
+        needs.faster.extend(brought.map(|(_, module)| (*module).to_owned()));
+        if let SettingPlace::Program { set, package, .. } = setting.place {
+            needs.tools.extend(set.first().map(|program| (*program).to_owned()));
+            needs.packages.push(package.to_owned());
+        }
+    }
+    needs
+}
+
+/// Returns what is said of the machine of a variant, and of its environment, by key.
+pub(crate) fn of_machine(machine: &Machine, asked: &[AskedSetting]) -> BTreeMap<String, String> {
+    let own = asked.iter().filter(|asked| asked.role.is_none());
+    let own = own.map(|asked| (asked.setting.clone(), asked.value.clone()));
+    machine.shown().into_iter().chain(own).collect()
+}

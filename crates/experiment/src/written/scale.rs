@@ -1,0 +1,135 @@
+//! `[scale.NAME]`: another size of the same experiment: values that are set last of all. `lab` is what fits the lab, `full` what a
+//! host is given.
+
+use std::collections::BTreeMap;
+
+use toml::de::DeTable;
+
+use crate::written::diagnostic::{Diagnostic, among};
+use crate::written::document::{Named, Setting, Table};
+use crate::written::factors::Factor;
+use crate::written::given::BEHIND;
+use crate::written::keys::{SET, VARIANT};
+
+/// Scales that every experiment has: without a table of its own the file is as it stands.
+pub(crate) const USUAL: [&str; 2] = ["lab", "full"];
+
+/// At which scale an experiment is planned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scale {
+    /// The one for where it runs (`lab` or `full`), if the file has it.
+    Usual(&'static str),
+    /// The one that the user asked for.
+    Asked(String),
+}
+
+impl Scale {
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Usual(name) => name,
+            Self::Asked(name) => name,
+        }
+    }
+}
+
+/// `[scale.NAME]` as written.
+pub(crate) struct Scaled<'t> {
+    /// For all variants.
+    pub set: Vec<Setting<'t>>,
+    /// For single ones, by their names.
+    pub variants: Vec<Named<Vec<Setting<'t>>>>,
+}
+
+/// Returns the text of an experiment with a table `[set]` behind it. A value that is none of TOML's is a text; of a key that is given
+/// twice the last counts.
+pub fn with_set(mut text: String, set: &[(String, String)]) -> String {
+    let mut lines = BTreeMap::new();
+    for (key, value) in set {
+        let own = DeTable::parse(&format!("v = {value}")).is_ok() && !value.contains('\n');
+        lines.insert(key, if own { value.clone() } else { quoted(value) });
+    }
+    if !lines.is_empty() {
+        text.push_str(BEHIND);
+        text.push_str("[set]\n");
+    }
+    text.extend(lines.into_iter().map(|(key, value)| format!("{} = {value}\n", quoted(key))));
+    text
+}
+
+/// A text as TOML has it.
+pub(crate) fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+impl<'t> Scaled<'t> {
+    pub(crate) fn read(named: Named<Table<'t>>) -> Result<Named<Self>, Diagnostic> {
+        let Named { name, at, value: mut table } = named;
+        let set = table.table(&SET, "set")?.map(Table::settings).unwrap_or_default();
+        let variants = table.table(&VARIANT, "Variants of a scale")?;
+        table.finish()?;
+        let variants = variants.map(|table| table.named_tables(&VARIANT, "A variant of a scale"));
+        let own = |variant: Named<Table<'t>>| {
+            let Named { name, at, value: mut table } = variant;
+            let set = table.table(&SET, "set")?.map(Table::settings).unwrap_or_default();
+            table.finish()?;
+            Ok(Named { name, at, value: set })
+        };
+        let variants = variants
+            .transpose()?
+            .unwrap_or_default()
+            .into_iter()
+            .map(own)
+            .collect::<Result<_, _>>()?;
+        Ok(Named { name, at, value: Self { set, variants } })
+    }
+
+    /// Refuses to set what a factor varies: all its levels would be one.
+    pub(crate) fn check(&self, factors: &[Factor]) -> Vec<Diagnostic> {
+        let levels = |f: &Factor| {
+            f.levels.iter().flat_map(|l| l.set.iter().map(|s| s.path.clone())).collect::<Vec<_>>()
+        };
+        let varied: Vec<_> = factors.iter().map(|f| (f.name.get_ref(), levels(f))).collect();
+        let wrong = |setting: &Setting| {
+            let (factor, _) = varied.iter().find(|(_, paths)| paths.contains(&setting.path))?;
+            let message = format!("'{}' is what the factor '{factor}' varies", setting.path);
+            let help = "leave it out: it is set last, so all levels would be one";
+            Some(Diagnostic::at(setting.at(), message, help).without())
+        };
+        self.set.iter().filter_map(wrong).collect()
+    }
+}
+
+/// The scale that is planned, of those in the file.
+pub(crate) fn chosen<'a, 't>(
+    scales: &'a [Named<Scaled<'t>>],
+    asked: &Scale,
+) -> Result<Option<&'a Named<Scaled<'t>>>, Diagnostic> {
+    let name = asked.name();
+    let found = scales.iter().find(|scale| scale.name == name);
+    if found.is_some() || USUAL.contains(&name) {
+        return Ok(found);
+    }
+    let own = scales.iter().map(|scale| scale.name.as_str()).filter(|name| !USUAL.contains(name));
+    let known: Vec<_> = USUAL.into_iter().chain(own).collect();
+    Err(Diagnostic {
+        message: format!("The experiment has no scale '{name}'"),
+        span: None,
+        help: Some(among(name, known)),
+        ..Diagnostic::default()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_set_is_read_back_whatever_it_holds() {
+        for value in ["say \"it\"", "it's", "a\u{b}b\u{7f}", "two\nlines", "\\", "\u{feff}x"] {
+            let text = with_set(String::new(), &[("a \u{1b}'\"key".to_owned(), value.to_owned())]);
+            let read: toml::Table = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!(read["set"]["a \u{1b}'\"key"].as_str(), Some(value), "{text}");
+        }
+    }
+}
