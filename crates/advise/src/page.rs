@@ -1,4 +1,4 @@
-//! The page: the curve with the size where it stops paying and what it costs, chunks, the working set; HTML and SVG without a script.
+//! The advice page: hits by cache size with the knee and its price, chunk sizes, and the working set; HTML and SVG without scripts.
 
 use maud::{Markup, PreEscaped, html};
 use units::show::{bytes, significant};
@@ -7,40 +7,40 @@ use crate::advice::{Advice, CacheAdvice, Point, Verdict};
 use crate::analysis::Analysis;
 use crate::price::Price;
 
-/// One drawing for wide windows and paper, one for telephones: words keep their size.
+/// Shows one drawing in wide windows and on paper and another on phones, so that text keeps its size.
 const STYLE: &str = "svg.narrow{display:none}@media screen and (max-width:700px){svg.wide{display:none}svg.narrow{display:block}}\
     figure svg text{font-size:12.5px;fill:var(--soft)}figure svg .strong{fill:var(--ink);font-weight:600}";
 const WIDE: Room = Room { name: "wide", width: 1080.0, height: 300.0 };
 const NARROW: Room = Room { name: "narrow", width: 380.0, height: 230.0 };
-/// Room at the left for percent, at the right and at the top, and for a line of words.
+/// Margins at the left (for percent labels), right and top, and the height of a line of text, pixels.
 const LEFT: f64 = 46.0;
 const RIGHT: f64 = 12.0;
 const TOP: f64 = 22.0;
 const LINE: f64 = 18.0;
-/// The room that a size at the axis takes.
+/// Width of a label of the size axis, pixels.
 const TICK: f64 = 74.0;
 
-/// The room of a drawing, in pixels.
+/// Size of a drawing, in pixels.
 struct Room {
     name: &'static str,
     width: f64,
     height: f64,
 }
 
-/// The words of a page.
+/// Texts of a page.
 #[derive(Debug, Clone)]
 pub struct Words {
     /// The device, and what was recorded of it.
     pub what: String,
-    /// The answer.
+    /// The answer, as a headline.
     pub headline: String,
-    /// Everything that is known of VDO, a sentence each.
+    /// Facts that are known about VDO, one sentence each.
     pub vdo: Vec<String>,
-    /// The answers that the trace cannot give, a sentence each.
+    /// Questions that the trace cannot answer, one sentence each.
     pub not_known: Vec<String>,
 }
 
-/// Returns the body of the page; whoever has a frame puts it in.
+/// Returns the body of the page, without the HTML frame that the caller adds.
 pub fn page(words: &Words, advice: &Advice, analysis: &Analysis, prices: &[Price]) -> String {
     let markup = html! {
         style { (PreEscaped(STYLE)) }
@@ -75,7 +75,7 @@ fn curve(cache: &CacheAdvice, prices: &[Price]) -> Markup {
     html! {
         figure.chart {
             p.reading { "Hits of a cache that keeps what was used last, in chunks of " (chunk) ", empty at the start. The size doubles in even steps."
-                @if !prices.is_empty() { " Below a size: what it costs." } }
+                @if !prices.is_empty() { " Below each size: its price." } }
             (drawing(cache, prices, &WIDE))
             (drawing(cache, prices, &NARROW))
             details { summary { "Table" } div.scroll tabindex="0" role="region" aria-label="hits by size" { table {
@@ -134,7 +134,7 @@ fn drawing(cache: &CacheAdvice, prices: &[Price], room: &Room) -> Markup {
     }
 }
 
-/// The size where it stops paying.
+/// Draws the mark at the size above which a larger cache does not pay.
 fn knee(cache: &CacheAdvice, prices: &[Price], (x, y, ground): (f64, f64, f64)) -> Markup {
     let costs = prices.first().map(|price| {
         format!(", {} {}", price.medium, significant(price.of(cache.stops_paying_bytes), 3))
@@ -145,7 +145,7 @@ fn knee(cache: &CacheAdvice, prices: &[Price], (x, y, ground): (f64, f64, f64)) 
         percent(Some(cache.hits_there_percent)),
         costs.unwrap_or_default()
     );
-    // Below the line of the curve and before the mark, where the curve rises to; where that has no room, behind it.
+    // Left of the mark, below the rising curve; right of it if there is no room.
     let (anchor, at) = if x > LEFT + 170.0 { ("end", x - 8.0) } else { ("start", x + 8.0) };
     html! {
         line x1=(x) x2=(x) y1=(TOP) y2=(ground) style="stroke:var(--ink);stroke-dasharray:2 3" {}
@@ -171,8 +171,8 @@ fn tick(size: f64, prices: &[Price], (x, ground): (f64, f64), end: f64) -> Marku
 
 fn chunks(cache: &CacheAdvice) -> Markup {
     html! {
-        p.reading { "A cache of " (bytes(cache.stops_paying_bytes)) ". A miss brings in its chunk, but for a write of all of it. Chunks of "
-            (bytes(cache.best_chunk_bytes as f64)) " copy least of those that hit as much." }
+        p.reading { "A cache of " (bytes(cache.stops_paying_bytes)) ". A miss copies its chunk in, unless a write covers all of it. Chunks of "
+            (bytes(cache.best_chunk_bytes as f64)) " copy least among the sizes with as many hits." }
         div.scroll tabindex="0" role="region" aria-label="chunks" { table {
             thead { tr { th scope="col" { "chunk" } th scope="col" { (cache.decided_by) " hit" } th scope="col" { "copied in" } } }
             tbody { @for one in &cache.chunks { tr {
@@ -182,7 +182,7 @@ fn chunks(cache: &CacheAdvice) -> Markup {
     }
 }
 
-/// Bars of what was touched in each window, and of the part for the first time.
+/// Draws a bar for each window: the bytes touched, and the part touched for the first time.
 fn working_set(analysis: &Analysis) -> Markup {
     let (window_ns, windows) = analysis.working_set();
     let most = windows.iter().map(|(all, _)| *all).fold(0.0, f64::max);

@@ -11,7 +11,7 @@ use crate::comparisons::{asks, described, few_beyond, least_of};
 use crate::scope::Scope;
 use crate::variant::VariantFigures;
 
-/// Name of the file's own variants as a factor: no factor of a file may have it.
+/// Name of the factor whose levels are the variants in the file; reserved, so that no other factor has it.
 const VARIANT: &str = "variant";
 
 /// The effects of all factors in one metric.
@@ -23,34 +23,34 @@ pub struct FactorEffects {
     pub scope: Scope,
     /// The relative difference that does not matter.
     pub threshold: f64,
-    /// The effects of each factor, then of each two.
+    /// The effects of each factor, then of each pair of factors.
     pub effects: Vec<FactorEffect>,
-    /// Repeats behind them.
+    /// Repeats that the effects were computed from.
     pub repeats: usize,
-    /// Repeats that are left out: a combination has no value in them.
+    /// Repeats left out because a combination has no value in them.
     pub dropped: usize,
-    /// Levels that are left out, with their factor, as not all combinations with them were to run (`compression in vain`).
+    /// Levels left out because not every combination with them was planned, each after its factor (`compression in vain`).
     pub left_out: Vec<String>,
     /// Degrees of freedom of the residuals.
     pub freedom: usize,
-    /// Their spread, as a share of the value.
+    /// Standard deviation of the residuals, as a share of the value.
     pub spread: f64,
     /// Method of the computation, in words.
     pub method: String,
 }
 
-/// A factor that goes from one level to another.
+/// Change of a factor from one level to another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LevelChange {
-    /// Its name.
+    /// Name of the factor.
     pub factor: String,
-    /// The level that is held against.
+    /// The level that is compared with.
     pub from: String,
-    /// The other.
+    /// The level that is compared.
     pub to: String,
 }
 
-/// Effect of a change of level over all levels of the other factors, or the ratio of that effect after a second change to that before it.
+/// Effect of a level change over all levels of the other factors; with a second change, the ratio of that effect after it to that before it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FactorEffect {
     /// The change.
@@ -76,7 +76,7 @@ struct Varied {
     levels: Vec<String>,
 }
 
-/// The effects in one metric without their verdicts yet.
+/// The effects in one metric before verdicts are given.
 pub(crate) struct EffectsDraft {
     facts: FactorEffects,
     factors: Vec<Varied>,
@@ -84,7 +84,7 @@ pub(crate) struct EffectsDraft {
     pub better: Better,
 }
 
-/// The effects in everything that is asked; nothing where fewer than two things were varied.
+/// Computes the effects in every asked metric; none if fewer than two factors vary.
 pub(crate) fn effects(plan: &PlanFacts, variants: &[VariantFigures]) -> Vec<EffectsDraft> {
     let (factors, left_out) = full(varied(plan), plan);
     if factors.len() < 2 || plan.factors.is_empty() {
@@ -97,7 +97,7 @@ pub(crate) fn effects(plan: &PlanFacts, variants: &[VariantFigures]) -> Vec<Effe
             continue;
         }
         let trials = trials(plan, variants, &factors, (&asked.metric, &scope));
-        // An effect is a ratio, and to nearly nothing there is none.
+        // An effect is a ratio, and a ratio to a value near 0 means nothing.
         let least = least_of(&asked.metric);
         if trials.iter().any(|trial| trial.value < least) {
             continue;
@@ -122,7 +122,7 @@ pub(crate) fn effects(plan: &PlanFacts, variants: &[VariantFigures]) -> Vec<Effe
 }
 
 impl EffectsDraft {
-    /// The effects, judged in one family with the comparisons; `looked`: with their part of the error of the last look at these.
+    /// Returns the effects after `all` was judged together with the comparisons; `looked`: at the last look of a run that could stop early.
     pub(crate) fn finish(self, looked: bool) -> FactorEffects {
         let Self { mut facts, factors, all, .. } = self;
         facts.effects = all.effects.iter().map(|effect| named(effect, &factors)).collect();
@@ -134,13 +134,13 @@ impl EffectsDraft {
 fn method(all: &Effects, looked: bool) -> String {
     let family = match looked {
         true => {
-            "judged at the last look alone, p adjusted for all looks and for all effects and comparisons of variants together, of which any has a false \
-             word in at most 5 %"
+            "judged at the last look alone, p adjusted for all looks and for all effects and comparisons of variants together, so that at most 5 % of experiments have any \
+             false verdict"
         }
         false => "p adjusted after Holm over all effects and comparisons of variants together",
     };
     let alone = match all.blocks {
-        1 => "; one repeat decides nothing: what three factors do together stands for chance",
+        1 => "; one repeat decides nothing: the interaction of three factors is taken for noise",
         _ => "",
     };
     format!(
@@ -165,7 +165,7 @@ fn named(effect: &factorial::Effect, factors: &[Varied]) -> FactorEffect {
     }
 }
 
-/// Returns what is asked, with each scope that has it.
+/// Returns each asked metric with every scope that has it.
 fn asked_scopes<'a>(
     plan: &'a PlanFacts,
     variants: &[VariantFigures],
@@ -182,7 +182,7 @@ fn asked_scopes<'a>(
     all
 }
 
-/// Everything that was varied: the file's own variants, if there are several, and its factors.
+/// Returns everything that varies: the variants in the file, if there are several, and its factors.
 fn varied(plan: &PlanFacts) -> Vec<Varied> {
     let mut own: Vec<String> = Vec::new();
     for variant in &plan.variants {
@@ -197,7 +197,7 @@ fn varied(plan: &PlanFacts) -> Vec<Varied> {
     own.into_iter().chain(factors).collect()
 }
 
-/// The name that the file gives a variant: without its levels, which stand behind it.
+/// Returns the name that the file gives a variant, without the levels that follow it.
 pub fn own_name(plan: &PlanFacts, variant: &VariantFacts) -> String {
     let level = |name: &String| Some(format!("{name} {}", variant.levels.get(name)?));
     let levels: Vec<_> = plan.factors.iter().filter_map(|factor| level(&factor.name)).collect();
@@ -213,8 +213,8 @@ fn level(plan: &PlanFacts, variant: &VariantFacts, factor: &Varied) -> Option<us
     factor.levels.iter().position(|level| *level == own)
 }
 
-/// The factors with those levels of which every combination was to run, and the levels that are left out for it: again and again
-/// the one that lacks most combinations for the number of those that it should have.
+/// Returns the factors reduced to levels of which every combination was planned, and the levels dropped for that: repeatedly the one with the
+/// smallest share of its combinations.
 fn full(mut factors: Vec<Varied>, plan: &PlanFacts) -> (Vec<Varied>, Vec<String>) {
     let mut left_out = Vec::new();
     loop {
@@ -275,7 +275,7 @@ fn trials(
     trials
 }
 
-/// The number that a level begins with, its unit's multiple applied: `25 %`, `4k`, `128M`.
+/// Returns the number at the start of a level, multiplied by its unit: `25 %`, `4k`, `128M`.
 pub fn level_number(level: &str) -> Option<f64> {
     let level = level.trim();
     let digits =

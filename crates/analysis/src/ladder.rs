@@ -1,4 +1,4 @@
-//! Latency by layer: one ladder from the load to the disks, what each device adds to the 99th percentile, and which one made it.
+//! Latency by layer: a ladder from the load down to the disks, what each device adds to the 99th percentile, and which one adds most.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use units::show;
 
 /// The name of the uppermost rung: no device or layer has a space in its name.
 pub const LOAD: &str = "the load";
-/// I/Os below which nothing is said of a 99th percentile: of these ten lie beyond it.
+/// Fewest I/Os for a 99th percentile: ten of them lie beyond it.
 const ENOUGH: u64 = 1000;
-/// The part of a device's I/Os from which on the device below can have made its 99th percentile.
+/// Share of a device's I/Os that a device below must take to be able to have made its 99th percentile.
 const TOUCHED: f64 = 0.01;
-/// The part by which a device below may look slower than the one above it: two steps of 9 % lie between equal latencies at most.
+/// Share by which a device below may seem slower than the one above it: equal latencies lie at most two histogram steps of 9 % apart.
 const NEAR: f64 = 0.2;
-/// The part of the largest addition from which on another one is about as large.
+/// Share of the largest addition from which on another one counts as about as large.
 const ALIKE: f64 = 0.8;
 
 /// Latency of a set of I/Os.
@@ -34,7 +34,7 @@ pub struct RungLatency {
 pub struct Rung {
     /// Its name; `the load` for the load.
     pub name: String,
-    /// The rungs right under it, by name.
+    /// Names of the rungs directly below it.
     pub on: Vec<String>,
     /// The source of its figures; `None` for the load, and where there are none.
     pub by: Option<LatencySource>,
@@ -44,7 +44,7 @@ pub struct Rung {
     pub read: Option<RungLatency>,
     /// Its writes, where they are told apart.
     pub write: Option<RungLatency>,
-    /// The difference of its 99th percentile and that of the slowest device under it, nanoseconds: less than 0 where it answers before that.
+    /// Its 99th percentile less that of the slowest device below it, nanoseconds; negative if it replies before that device does.
     pub adds_ns: Option<f64>,
     /// Events that were lost.
     pub lost: u64,
@@ -52,7 +52,7 @@ pub struct Rung {
     pub absent: Option<String>,
 }
 
-/// The rung that made the 99th percentile.
+/// The rung that adds most to the 99th percentile.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MadeBy {
     /// Its name.
@@ -73,7 +73,7 @@ pub struct Ladder {
 }
 
 impl Ladder {
-    /// Returns which rung made the 99th percentile, or why none is named, as a sentence goes on.
+    /// Returns which rung made the 99th percentile, or why none is named, as a clause without a full stop.
     pub fn says(&self) -> String {
         match &self.made {
             Ok(MadeBy { name, adds_ns, of_ns }) => {
@@ -90,7 +90,7 @@ impl Ladder {
     }
 }
 
-/// Builds the ladder of a load, if there is one, over devices.
+/// Builds the ladder over `devices`, with the load on top if there is one.
 pub fn ladder(load: Option<&Histogram<u64>>, devices: &[DeviceLatency]) -> Ladder {
     let roots = devices.iter().filter(|own| !devices.iter().any(|d| d.on.contains(&own.name)));
     let roots: Vec<String> = roots.map(|own| own.name.clone()).collect();
@@ -141,7 +141,7 @@ fn rung(device: &DeviceLatency) -> Rung {
     }
 }
 
-/// The rungs under one that can have made its 99th percentile.
+/// Returns the rungs directly below one that took enough of its I/Os to have made its 99th percentile.
 fn below<'a>(rung: &Rung, all: &'a [Rung]) -> Vec<&'a Rung> {
     let touched = |own: &&Rung| {
         rung.on.contains(&own.name)
@@ -150,7 +150,7 @@ fn below<'a>(rung: &Rung, all: &'a [Rung]) -> Vec<&'a Rung> {
     all.iter().filter(touched).collect()
 }
 
-/// The slowest of the rungs under one; the error says of which nothing is known.
+/// Returns the slowest rung directly below one; the error names one whose latency is not known.
 fn slowest<'a>(rung: &Rung, all: &'a [Rung]) -> Result<Option<(&'a Rung, f64)>, String> {
     let mut slowest: Option<(&Rung, f64)> = None;
     for own in below(rung, all) {
@@ -190,7 +190,7 @@ fn maker(first: &str, all: &[Rung]) -> Result<MadeBy, String> {
     let of_ns = known(top)?;
     let mut added: Vec<(String, f64)> = Vec::new();
     let (mut at, mut p99) = (top, of_ns);
-    // A stack of devices has no circles; a wrong one has no more rungs than this.
+    // A stack of devices has no cycles; the bound ends the walk through a wrong one.
     for _ in 0..=all.len() {
         let Some((below, most)) = slowest(at, all)? else {
             added.push((at.name.clone(), p99));
@@ -222,8 +222,7 @@ fn maker(first: &str, all: &[Rung]) -> Result<MadeBy, String> {
     }
 }
 
-/// Puts ladders of the same load on the same stack, one of each repeat, together: the median of each figure, and the rung that more than half
-/// of them name.
+/// Joins the ladders of all repeats of a load on a stack: the median of each figure, and the rung that more than half of them name.
 pub fn joined(ladders: &[Ladder]) -> Option<Ladder> {
     let first = ladders.first()?;
     let rungs = first.rungs.iter().map(|rung| {

@@ -1,4 +1,4 @@
-//! Figures that a source reported, beside those that were found here.
+//! Compares the figures that a source reported with those of this result.
 
 use results::model::{FigureName, PlanFacts, ReportedFacts, ReportedSpread, ReportedValue};
 use stats::{Figure, Spread};
@@ -8,25 +8,25 @@ use crate::comparisons::asks;
 use crate::expectations::{asked, ran, ratio, unit_of, values};
 use crate::variant::VariantFigures;
 
-/// Figures of a source beside those found here.
+/// A table of figures of a source, each beside the one measured here.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reported {
-    /// Name that the source gives them.
+    /// Name that the source gives the figures.
     pub what: String,
-    /// Their unit, as the source writes it.
+    /// Unit of the figures, as the source writes it.
     pub source_unit: String,
-    /// The quantity here, where it is another one than the source's.
+    /// The quantity measured here, where it differs from the source's.
     pub here: Option<String>,
-    /// In the source's order; the others are compared with the first.
+    /// Rows in the source's order; ratios are to the first row.
     pub rows: Vec<ReportedRow>,
 }
 
-/// One of them.
+/// One figure of the source, and the one measured here.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReportedRow {
     /// The figure here.
     pub figure: FigureName,
-    /// Unit of what was found.
+    /// Unit of `found`.
     pub unit: Unit,
     /// The source's number, in the source's unit.
     pub source: f64,
@@ -38,13 +38,13 @@ pub struct ReportedRow {
     pub found: Figure,
     /// The source's spread within its run, in the source's unit.
     pub source_spread: Option<ReportedSpread>,
-    /// The spread within a run here, of the bandwidth of each I/O; `None` where the source tells none.
+    /// Spread of the bandwidth of each I/O within a run here; `None` where the source states none.
     pub spread: Option<Spread>,
     /// Ratio to the first figure found here, estimated as in comparisons; `None` for the first row.
     pub ratio: Option<Figure>,
 }
 
-/// All that the source of an experiment reported.
+/// Returns a table for each `[[reported]]` of the plan.
 pub(crate) fn beside(plan: &PlanFacts, variants: &[VariantFigures]) -> Vec<Reported> {
     plan.reported.iter().filter_map(|reported| table(plan, reported, variants)).collect()
 }
@@ -80,7 +80,7 @@ fn table(
     })
 }
 
-/// The spread of the bandwidth of each I/O that a figure is of, bytes per second.
+/// Returns the spread of the bandwidth of each I/O behind a figure, bytes per second.
 fn of_each_io(figure: &FigureName, variants: &[VariantFigures]) -> Option<Spread> {
     let variant = variants.iter().find(|variant| variant.name == figure.variant)?;
     let asked = asked(figure);

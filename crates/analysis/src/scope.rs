@@ -37,7 +37,7 @@ impl Scope {
         Of::Layer(name.to_owned()).alone()
     }
 
-    /// Returns what people call it: `randread`, `randread in cold`, `cache in warm`.
+    /// Returns its name for people: `randread`, `randread in cold`, `cache in warm`.
     pub fn name(&self) -> String {
         let name = match &self.of {
             Of::Operation(name) | Of::Layer(name) => name,
@@ -51,8 +51,8 @@ impl Scope {
         }
     }
 
-    /// Returns this as a variant with these devices calls it, which has each by the name that all variants have in common. `None` where it
-    /// has a device of that name at another place.
+    /// Returns this scope under the name that a variant uses; `devices` gives the variant's own name by the name shared by all variants. `None` if
+    /// the variant has a device of that name at another place.
     pub fn under(&self, devices: &BTreeMap<String, String>) -> Option<Self> {
         let Some(name) = self.as_layer() else { return Some(self.clone()) };
         match devices.get(name) {
@@ -74,7 +74,7 @@ impl Scope {
 }
 
 impl Of {
-    /// This in the only measured stage.
+    /// Returns this part as a scope of the only measured stage.
     pub fn alone(self) -> Scope {
         Scope { stage: None, of: self }
     }

@@ -5,17 +5,17 @@ use serde::{Deserialize, Serialize};
 use crate::fio::{FioJob, search};
 use crate::target::{Target, TargetKind};
 
-/// In what order blocks are touched.
+/// The order in which blocks are accessed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
     /// One after the other.
     Sequential,
-    /// Every block as likely as any other, each draw by itself (fio: `norandommap`).
+    /// Every block equally likely, drawn independently (fio: `norandommap`).
     Uniform,
     /// Every block once in a pass, in random order (fio: its random map).
     Permutation,
-    /// Normally distributed places, 5 % standard deviation (fio: `normal:5`).
+    /// Normally distributed offsets, 5 % standard deviation (fio: `normal:5`).
     Normal,
     /// Zipf of 1.2, popular blocks side by side (fio: `zipf:1.2`, which always scatters).
     Zipf,
@@ -46,7 +46,7 @@ pub struct Case {
     pub mix: Mix,
     /// I/Os in flight.
     pub depth: u32,
-    /// The CPU that every program is held on; `None` where the kernel places its threads.
+    /// The CPU that every program is pinned to; `None` leaves placement to the kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<usize>,
 }
@@ -58,7 +58,7 @@ impl Case {
         Self { target: target.name.clone(), access, mix, depth: 32, cpu: None }
     }
 
-    /// Tells whether the calls alone take part, the floor: they only read or only write, at random or in order.
+    /// Tells whether the floor (a bare loop of I/O calls) can run this case: it only reads or only writes, uniformly at random or in order.
     pub fn has_floor(&self, target: &Target) -> bool {
         let order = matches!(self.access, Access::Uniform | Access::Sequential);
         target.kind != TargetKind::Null && order && self.mix != Mix::Mixed
@@ -83,7 +83,7 @@ impl Case {
         format!("{} {access} {mix} depth {}{held}", self.target, self.depth)
     }
 
-    /// The same for fio.
+    /// Returns the fio job that does the same as this case.
     pub fn fio(&self, target: &Target, millis: Option<u64>) -> FioJob {
         let rw = match (self.mix, self.access) {
             (Mix::Reads, Access::Sequential) => "read",
@@ -103,7 +103,7 @@ impl Case {
         if self.mix == Mix::Mixed {
             more.push("--rwmixread=70".into());
         }
-        // Without it fio writes much the same page over and over, which costs nothing and tests nothing.
+        // Without `refill_buffers` fio writes nearly the same page over and over, which is cheap and tests nothing.
         if self.mix != Mix::Reads {
             more.push("--refill_buffers".into());
         }
@@ -112,8 +112,8 @@ impl Case {
     }
 }
 
-/// The cases of a comparison on these targets, at `depths` or, when there are none, at those that suit. A quick one keeps to
-/// uniform reads, the null target's chief patterns and, unless depths are named, to two depths.
+/// Returns the cases of a comparison on these targets, at `depths` or, if that is empty, at default depths. A quick comparison has only uniform
+/// reads, the main patterns of the null target and, unless depths are named, two depths.
 pub fn cases(targets: &[Target], quick: bool, depths: &[u32]) -> Vec<Case> {
     let mut all = Vec::new();
     for target in targets {
@@ -149,16 +149,16 @@ pub fn cases(targets: &[Target], quick: bool, depths: &[u32]) -> Vec<Case> {
     all
 }
 
-/// The same cases, those alone whose name holds `text` where one is given.
+/// Returns the same cases, only those whose name contains `text` if it is given.
 pub fn chosen(targets: &[Target], quick: bool, depths: &[u32], text: Option<&str>) -> Vec<Case> {
     let mut cases = cases(targets, quick, depths);
     cases.retain(|case| text.is_none_or(|text| case.name().contains(text)));
     cases
 }
 
-/// One read at a time with everything on one CPU. Where another thread does the I/O, as for a loop device, each read
-/// passes from one thread to the other and back: on one CPU that is two switches, on two it is two wake-ups of sleeping CPUs, which
-/// cost many times as much in a virtual machine. Which it is the kernel's scheduler decides; held on one CPU it is the same for all.
+/// Returns the case of one read at a time with everything pinned to one CPU; `None` without taskset. Where another thread does the I/O, as for a loop
+/// device, each read needs two context switches on one CPU, or two wake-ups of sleeping CPUs. Wake-ups cost many times as much in a virtual machine.
+/// Without pinning the kernel's scheduler decides which of these a program pays.
 fn held(target: &Target) -> Option<Case> {
     search("taskset")?;
     let cpu = first_cpu()?;
@@ -172,7 +172,7 @@ fn first_cpu() -> Option<usize> {
     (0..rustix::thread::CpuSet::MAX_CPU).find(|&cpu| allowed.is_set(cpu))
 }
 
-/// Adds the cases without a target: every pattern at one depth, two at others.
+/// Adds the cases of the null target: every pattern at depth 128, uniform and permutation at other depths too.
 fn of_null(quick: bool, add: &mut impl FnMut(Access, Mix, u32)) {
     add(Access::Uniform, Mix::Reads, 1);
     add(Access::Uniform, Mix::Reads, 128);

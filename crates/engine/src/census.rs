@@ -1,4 +1,4 @@
-//! The census thread: takes the sample of what workers write out of their queues and counts it.
+//! The census thread: takes the sampled blocks from the workers' queues and counts them.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use reduce::Census;
 use crate::error::{EngineError, ErrorKind};
 use crate::sample::{self, SampleReceiver, SharedSampling};
 
-/// Size of the sample: blocks, copies included, where the amount is known beforehand; distinct contents where it is not. It keeps the error
-/// of the duplicate share near 0.2 points.
+/// Size of the sample: in blocks (duplicates included) if the load's amount is known beforehand, else in distinct contents. It keeps the error of the
+/// duplicate share near 0.2 points.
 pub(crate) const SAMPLE: u64 = 32_768;
 
-/// Number of doublings by which the sample may be larger where shares are of live data (the contents that the addresses hold): after ten overwrites
-/// live data are a tenth of the contents written.
+/// Number of times that the sample is doubled if shares are of live data (what the addresses hold at the end): after ten overwrites live data are a
+/// tenth of the contents written.
 pub(crate) const AHEAD: u32 = 2;
 
-/// Capacity of all queues together: names (48 bytes each), and bytes of blocks whose size is to be taken; each worker gets at least one of
-/// both. The memory is touched when a load starts: each page costs as much as a few writes.
+/// Capacity of all queues together: names (48 bytes each), and bytes of blocks whose LZ4 size is measured; each worker gets a minimum of both. The
+/// memory is touched when a load starts: each page costs as much as a few writes.
 pub(crate) const QUEUED_NAMES: usize = 16_384;
 pub(crate) const QUEUED_BYTES: usize = 4 << 20;
 
@@ -26,14 +26,14 @@ const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const PAUSE: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(80);
 
-/// The results of the thread, when all workers have ended.
+/// Result of the thread, once all workers have ended.
 pub(crate) struct Taken {
     pub census: Census,
     /// CPU time that it took, as (user, kernel).
     pub cpu: (Duration, Duration),
 }
 
-/// Starts the thread that shows `census` what comes through the queues of all workers.
+/// Starts the thread that feeds `census` from the queues of all workers.
 pub(crate) fn start(
     mut receivers: Vec<SampleReceiver>,
     common: &SharedSampling,

@@ -1,32 +1,32 @@
 //! Times in which the program did not run: it was stopped (SIGSTOP, a debugger, a paused machine), or got no CPU.
 //!
-//! The thread that collects asks for short sleeps. One that lasts much longer says that nothing else of the program ran either, so that
-//! figures over the time of the load count time in which nobody asked anything of the target.
+//! The collecting thread asks for short sleeps. If one lasts much longer, the rest of the program did not run either: rates over the load's time then
+//! include time in which nothing was asked of the target.
 
 use std::time::Duration;
 
-/// The time by which a sleep may last too long without a word: far beyond what waiting for a CPU takes.
+/// Shortest oversleep that is reported: far longer than waiting for a CPU takes.
 const LATE: Duration = Duration::from_secs(1);
 
-/// The time that the program stood still within a sleep of at most `asked` that lasted from `from_ns` to `to_ns`; `None` where that is no
-/// more than waiting for a CPU.
+/// Returns how long the program did not run during a sleep of at most `asked` between `from_ns` and `to_ns`; `None` if it may only have waited for a
+/// CPU.
 pub(crate) fn within(asked: Duration, (from_ns, to_ns): (u64, u64)) -> Option<Duration> {
     let slept = Duration::from_nanos(to_ns.saturating_sub(from_ns));
-    // It stopped somewhere within the sleep: the middle of what is possible is told.
+    // The stop began at an unknown point of the sleep: return the middle of the possible range.
     let (least, most) = (slept.saturating_sub(asked), slept);
     (least >= LATE).then(|| (least + most) / 2)
 }
 
-/// The same in nanoseconds.
+/// Returns a duration in nanoseconds.
 pub(crate) fn nanos(still: Duration) -> u64 {
     u64::try_from(still.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// Returns what to say of that.
+/// Returns the notice that the program did not run for this long.
 pub(crate) fn notice(still: Duration) -> String {
     format!(
-        "Fathom itself did not run for {:.1} s: it was stopped, or got no CPU. That is no doing of the target, but rates are over the whole time \
-         of the load, and the latencies of I/Os that were in flight or due have it in them; run it again",
+        "Fathom itself did not run for {:.1} s: it was stopped, or got no CPU. The target did not cause this, but the load's rates and the latencies of I/Os \
+         that were in flight or due include this time; run it again",
         still.as_secs_f64()
     )
 }

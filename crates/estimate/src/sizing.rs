@@ -10,14 +10,14 @@ use crate::Error;
 
 /// The block map cache that lvm gives a volume by default.
 const CACHE: u64 = 128 << 20;
-/// The most that VDO can address: logical and physical.
+/// Largest logical and physical size that VDO supports, bytes.
 const MOST_LOGICAL: u64 = 4 << 50;
 const MOST_PHYSICAL: u64 = 256 << 40;
-/// lvm puts headers of 512 KiB before and behind the volume in a pool.
+/// Room for the headers that lvm puts before and behind the volume in a pool (512 KiB each), with as much to spare, bytes.
 const HEADERS: u64 = 2 << 20;
-/// Slabs that a volume should have at least, so that threads can share them and little is left over.
+/// Fewest slabs that a volume should have, so that threads can share them and little space is left over.
 const FEWEST_SLABS: u64 = 8;
-/// Slabs above which larger ones are taken: half of what is possible, so that the volume can grow.
+/// Number of slabs above which a larger slab size is chosen: half of the maximum, so that the volume can grow.
 const MANY_SLABS: u64 = space::MOST_SLABS / 2;
 
 /// Wishes for a volume.
@@ -38,11 +38,11 @@ impl Default for Wishes {
 pub struct Ask {
     /// Data to be written.
     pub data: Bytes,
-    /// The part of the data that is stored.
+    /// Data that is left after deduplication and compression.
     pub stored: Bytes,
     /// Files, when a file system is to be on the volume; `None` for a bare volume.
     pub files: Option<u64>,
-    /// The index, when it is known which is good; otherwise one that remembers all data.
+    /// The index to use; `None` takes the smallest one that remembers all data.
     pub index: Option<Geometry>,
     /// Wishes for the volume.
     pub wishes: Wishes,
@@ -53,7 +53,7 @@ pub struct Ask {
 pub struct Sizing {
     /// Data to be written.
     pub data_bytes: u64,
-    /// The part of the data that is stored, bytes.
+    /// Data that is left after deduplication and compression, bytes.
     pub stored_bytes: u64,
     /// Space that an XFS takes beside data, bytes: its log, inodes, directories. `null` for a bare volume.
     pub file_system_bytes: Option<u64>,
@@ -69,42 +69,42 @@ pub struct Sizing {
     pub physical_bytes: u64,
     /// Memory of the index.
     pub index_memory_bytes: u64,
-    /// Tells whether it is sparse.
+    /// Tells whether the index is sparse.
     pub index_sparse: bool,
     /// Space that the index takes on the device, bytes.
     pub index_disk_bytes: u64,
-    /// Data that it remembers.
+    /// Data that the index remembers, bytes.
     pub index_window_bytes: u64,
-    /// A slab.
+    /// Size of a slab, bytes.
     pub slab_bytes: u64,
     /// Number of slabs.
     pub slabs: u64,
-    /// Memory that the running volume takes, index and caches among it.
+    /// Memory of the running volume, with its index and caches, bytes.
     pub memory_bytes: u64,
     /// The lvm command that makes the volume.
     pub command: String,
 }
 
 impl Sizing {
-    /// Returns what a volume without VDO has to be for the same data, with the same share free.
+    /// Returns the size of a volume without VDO for the same data and the same share free.
     pub fn plain_bytes(&self) -> u64 {
         let used = (100.0 - self.headroom_percent).max(1.0) / 100.0;
         (self.logical_bytes as f64 / used).ceil() as u64
     }
 
-    /// Tells whether VDO takes less than a plain volume: what it takes of its own is much for little data.
+    /// Tells whether VDO needs less space than a plain volume; with little data its own overhead outweighs the saving.
     pub fn pays(&self) -> bool {
         self.physical_bytes < self.plain_bytes()
     }
 
-    /// Returns whether it pays, in words.
+    /// Returns a sentence that says whether VDO pays.
     pub fn verdict(&self) -> String {
         let pays = if self.pays() { "pays" } else { "does not pay" };
         let [own, plain] = [self.physical_bytes, self.plain_bytes()].map(Bytes);
         format!("VDO {pays} here: it needs {own}, a plain volume {plain}")
     }
 
-    /// Returns what both need for the part of the data that was read: it decides nothing about the whole.
+    /// Returns a sentence with the sizes for the part of the data that was read, which decides nothing about all of it.
     pub fn verdict_of_part(&self) -> String {
         let [own, plain] = [self.physical_bytes, self.plain_bytes()].map(Bytes);
         format!(
@@ -113,7 +113,7 @@ impl Sizing {
     }
 }
 
-/// The index with the least memory whose window takes `data`; dense where that needs no more than sparse.
+/// Returns the index with the least memory whose window covers `data` bytes; dense if a dense one of that memory suffices.
 pub fn index_for(data: u64) -> Option<Geometry> {
     let mut memory = Some(IndexMemory::SMALLEST);
     while let Some(size) = memory {
@@ -128,7 +128,7 @@ pub fn index_for(data: u64) -> Option<Geometry> {
     None
 }
 
-/// The slab for so much data: lvm's 2 GiB, smaller where there would be too few, larger where too many.
+/// Returns the slab size for `data_blocks`: lvm's 2 GiB, smaller if there would be too few slabs, larger if too many.
 fn slab_for(data_blocks: u64) -> SlabBits {
     let mut slab = SlabBits::SMALLEST_OF_LVM;
     let count = |slab: SlabBits| data_blocks.div_ceil(slab.data_blocks());
@@ -142,7 +142,7 @@ fn slab_for(data_blocks: u64) -> SlabBits {
     slab
 }
 
-/// Returns what an XFS takes beside data, by the defaults of mkfs.xfs: a log of 1/2048 of its size, 64 MiB to 2 GiB; inodes of 512
+/// Returns the bytes that an XFS takes beside data, by the defaults of mkfs.xfs: a log of 1/2048 of its size, 64 MiB to 2 GiB; inodes of 512
 /// bytes in chunks; about 100 bytes for a name and its place in a directory, and a block of extents for one file in 16.
 fn xfs_bytes(data: u64, files: u64) -> u64 {
     let log = (data / 2048).clamp(64 << 20, 2 << 30);

@@ -55,7 +55,7 @@ pub enum StepError {
         /// The processes.
         left: String,
     },
-    /// Something else that was done to the machine failed.
+    /// An action other than a command failed.
     #[error("Cannot {about}: {action} failed")]
     Action {
         /// The purpose of the step.
@@ -70,10 +70,10 @@ pub enum StepError {
     Replaced {
         /// The purpose of the step.
         about: String,
-        /// The thing that stands in its place, and the remedy.
+        /// The error that names what is there instead, and the remedy.
         source: std::io::Error,
     },
-    /// A text that was read has another form than its parser reads.
+    /// A text that was read is not in the form that its parser expects.
     #[error("Cannot {about}: what {from} says is not understood")]
     Parse {
         /// The purpose of the step.
@@ -83,7 +83,7 @@ pub enum StepError {
         /// Why.
         source: ParseError,
     },
-    /// It took longer than it may.
+    /// A command or a wait exceeded its deadline.
     #[error("Cannot {about}: {action} took longer than {seconds} s{last}")]
     Deadline {
         /// The purpose of the step.
@@ -104,7 +104,7 @@ pub enum StepError {
 }
 
 impl StepError {
-    /// Tells whether it was the user's wish and no failure.
+    /// Tells whether the user stopped the step, which is no failure.
     pub fn interrupted(&self) -> bool {
         matches!(self, Self::Interrupted { .. })
     }

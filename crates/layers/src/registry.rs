@@ -1,5 +1,5 @@
-//! Every kind of layer, one line each, and what is asked of all of them at once: metrics, parsers by id (so that a plan can name
-//! them and travel), objects that outlive a run, facts of a machine. So nobody else needs to know a layer.
+//! The registry of layer kinds, one line each, with the queries over all of them: metrics, parsers by id (so that a plan can name them on another
+//! machine), objects that outlive a run, facts of a machine. No other code needs to know a single kind.
 
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
@@ -37,7 +37,7 @@ pub fn kinds() -> &'static [Kind] {
     ALL.get_or_init(|| KINDS.to_vec())
 }
 
-/// Adds kinds that a program brings itself; false when kinds were asked for already, and none is added.
+/// Registers additional kinds; returns false, and adds none, if [`kinds`] was called before.
 pub fn register(more: impl IntoIterator<Item = Kind>) -> bool {
     ALL.set(KINDS.iter().copied().chain(more).collect()).is_ok()
 }
@@ -52,8 +52,8 @@ pub fn any_reduces<'a>(names: impl IntoIterator<Item = &'a str>) -> bool {
     names.into_iter().filter_map(kind).any(|kind| kind.reduces)
 }
 
-/// Every metric of the catalogue, each once: of loads, of commands, of devices and of every kind of layer; its counters are apart. Kinds that have a
-/// figure in common, as caches do, mean the same by its id.
+/// Returns every metric of the catalogue once: those of loads, commands, devices and kinds of layers, without the layers' counters. Kinds that share
+/// a metric id, as caches do, mean the same by it.
 pub fn metrics() -> impl Iterator<Item = &'static Metric> {
     let mut known = BTreeSet::new();
     every().filter(move |metric| known.insert(metric.id))
@@ -72,7 +72,7 @@ pub fn counters() -> impl Iterator<Item = &'static Metric> {
     kinds().iter().flat_map(Kind::counters)
 }
 
-/// The things that have a figure of a metric.
+/// Everything that can have a given metric.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MetricOwners {
     /// Each operation of a load, or the load.
@@ -83,7 +83,7 @@ pub struct MetricOwners {
     pub trees: bool,
     /// Commands.
     pub commands: bool,
-    /// A file system that is made old.
+    /// The ageing of a file system.
     pub ageings: bool,
     /// Block devices under a stack.
     pub devices: bool,
@@ -91,7 +91,7 @@ pub struct MetricOwners {
     pub kinds: Vec<&'static str>,
 }
 
-/// Returns what has a figure of the metric with this id; nothing where there is no such metric.
+/// Returns everything that can have the metric with this id: nothing if there is no such metric.
 pub fn measured(id: &str) -> MetricOwners {
     let among = |metrics: &[Metric]| metrics.iter().any(|metric| metric.id == id);
     let has = |kind: &&Kind| {
@@ -110,22 +110,22 @@ pub fn measured(id: &str) -> MetricOwners {
     }
 }
 
-/// Tells whether a metric is what a kind of layer is there for.
+/// Tells whether a metric measures the purpose of a kind of layer.
 pub fn is_headline(id: &str) -> bool {
     headlines().any(|headline| headline.metric == id)
 }
 
-/// Returns what follows the value of a metric in a sentence, where a kind of layer that is there for it says so.
+/// Returns the words that follow the value of a headline metric in a sentence, if its kind of layer has any.
 pub fn headline_words(id: &str) -> Option<&'static str> {
     headlines().find(|headline| headline.metric == id)?.words
 }
 
-/// Verb and object around the value of a headline metric, where its layer does it.
+/// Returns verb and object around the value of a headline metric (`saves` 75 % `of the space`), if its kind of layer has them.
 pub fn headline_does(id: &str) -> Option<(&'static str, &'static str)> {
     headlines().find(|headline| headline.metric == id)?.does
 }
 
-/// A thread of a layer with its work first: `looks for duplicates (hashQ0)`; the name alone where nobody told it.
+/// Returns a layer's thread with its work first: `looks for duplicates (hashQ0)`; the name alone if no kind knows it.
 pub fn thread(name: &str) -> String {
     kinds().iter().find_map(|kind| kind.threads.told(name)).unwrap_or_else(|| name.to_owned())
 }
@@ -142,7 +142,7 @@ pub fn metric(id: &str) -> Option<&'static Metric> {
 /// Reads `text` with the parser called `parser`.
 ///
 /// # Errors
-/// When there is no such parser, or the text is not what it reads.
+/// If there is no such parser, or it does not understand the text.
 pub fn parse(parser: &str, text: &str) -> Result<Parsed, ParseError> {
     let of_layers = kinds().iter().flat_map(|kind| kind.parsers);
     let found = machine::PARSERS.iter().chain(of_layers).find(|known| known.id == parser);

@@ -13,15 +13,15 @@ const ROOTS: u64 = 60;
 const JOURNAL: u64 = 32_768;
 /// The slab summary.
 const SUMMARY: u64 = 64;
-/// Blocks at the end of a pool that a journal on another device has to hold.
+/// Blocks at the end of a pool that must lie on the journal device, if there is one: recovery journal and slab summary.
 pub const TAIL: u64 = JOURNAL + SUMMARY;
 /// The journal of one slab.
 const SLAB_JOURNAL: u64 = 224;
-/// Reference counts on one block.
+/// Reference counts in one block.
 const COUNTS_PER_BLOCK: u64 = 4032;
 /// Entries on one page of the block map, 5 bytes each.
 pub const MAP_ENTRIES: u64 = 812;
-/// Slabs that a volume can have.
+/// Most slabs that a volume can have.
 pub const MOST_SLABS: u64 = 8192;
 
 /// log2 of a slab's blocks: 13 (32 MiB) to 23 (32 GiB).
@@ -56,7 +56,7 @@ impl SlabBits {
         self.blocks() * BLOCK as u64
     }
 
-    /// Blocks of a slab that take data or pages of the block map: less the slab's journal and its reference counts.
+    /// Returns the blocks of a slab for data and block map pages: all but its journal and reference counts.
     pub fn data_blocks(self) -> u64 {
         let left = self.blocks() - SLAB_JOURNAL;
         // ceil(data / 4032) blocks count the references of `data` blocks.
@@ -86,7 +86,7 @@ pub fn outside_slabs(index: Geometry) -> u64 {
     FIXED + index.disk_blocks() + ROOTS + JOURNAL + SUMMARY
 }
 
-/// Returns how a device is divided; `None` when it has not room for one slab.
+/// Returns how a device is divided; `None` if it has no room for a slab.
 pub fn layout(device_blocks: u64, index: Geometry, slab: SlabBits) -> Option<VolumeLayout> {
     let slabs = (device_blocks.checked_sub(outside_slabs(index))? / slab.blocks()).min(MOST_SLABS);
     let data_blocks = slabs * slab.data_blocks();
@@ -102,12 +102,12 @@ pub fn device_for(data_blocks: u64, index: Geometry, slab: SlabBits) -> Option<V
         .filter(|layout| layout.data_blocks >= data_blocks)
 }
 
-/// Leaf pages of the block map of so many logical blocks.
+/// Returns the leaf pages of the block map for `logical_blocks`.
 pub fn leaf_pages(logical_blocks: u64) -> u64 {
     logical_blocks.div_ceil(MAP_ENTRIES)
 }
 
-/// Returns the block map cache that holds so many pages, in whole MiB as it is set.
+/// Returns the block map cache that holds `pages`, in whole MiB.
 pub fn block_map_cache_mib(pages: u64) -> u64 {
     pages.div_ceil((1 << 20) / crate::BLOCK as u64)
 }
@@ -122,7 +122,7 @@ pub fn interior_pages(logical_blocks: u64) -> u64 {
     std::iter::repeat_with(above).take(3).sum()
 }
 
-/// Pages of the block map when `logical_blocks` have been written all over.
+/// Returns the pages of the block map once all of `logical_blocks` have been written.
 pub fn block_map_blocks(logical_blocks: u64) -> u64 {
     if logical_blocks == 0 {
         0

@@ -20,11 +20,11 @@ pub struct RecoveredStage {
     pub start_ns: Option<u64>,
     /// End, nanoseconds since the run's epoch; `None` when it never ended.
     pub end_ns: Option<u64>,
-    /// Per operation what its intervals sum to. `errors` are under the kind `unknown`: rows only count them.
+    /// Sums over the intervals of each operation. `errors` are of the kind `unknown`, since rows only count them.
     pub operations: BTreeMap<String, OperationSummary>,
 }
 
-/// The stages that `rows` tell of, in order.
+/// Returns the stages that `rows` describe, in order.
 pub fn recover(rows: &[Row]) -> Vec<RecoveredStage> {
     let mut stages: BTreeMap<usize, (RecoveredStage, BTreeMap<String, Sum>)> = BTreeMap::new();
     for row in rows {
@@ -40,7 +40,7 @@ pub fn recover(rows: &[Row]) -> Vec<RecoveredStage> {
                 let (_, sums) = stages.entry(row.stage).or_insert_with(|| blank(row.stage));
                 sums.entry(row.operation.clone()).or_default().add(row);
             }
-            // They are in the rows of all jobs.
+            // The interval rows contain the I/Os of single jobs; samples are not needed.
             Row::Job(_) | Row::Sample(_) => {}
         }
     }

@@ -1,8 +1,8 @@
-//! The stand of a run that still writes its result.
+//! Progress of a run that is still writing its result.
 
 use crate::model::{CellState, Manifest};
 
-/// Returns where a run stands whose cells are in these states: `cell 4 of 10 runs (vdo, repeat 2); begun 2026-11-27T04:36:54Z`.
+/// Returns the progress of a run, given the states of its cells: `cell 4 of 10 runs (vdo, repeat 2); begun 2026-11-27T04:36:54Z`.
 pub(crate) fn standing(manifest: &Manifest, states: &[CellState]) -> String {
     let all = states.iter().filter(|state| **state != CellState::Skipped).count();
     let each = || manifest.cells.iter().zip(states);

@@ -1,4 +1,4 @@
-//! Facts that a ledger writes down when a run begins.
+//! Facts that are recorded when a run begins.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ pub struct Start {
     pub command: Vec<String>,
     /// Version of the program.
     pub tool_version: String,
-    /// Accelerator that will execute it.
+    /// Accelerator that executes the guest.
     pub accelerator: Accelerator,
-    /// Why not a better one.
+    /// Reason why no better accelerator is used.
     pub accelerator_reason: Option<String>,
-    /// Tells whether layers and engine are twins.
+    /// Tells whether layers and engine are simulated.
     pub simulated: bool,
-    /// The machine it was started on.
+    /// The machine on which `fathom` was started.
     pub host: MachineFacts,
-    /// The device or file of each role, of a run on this machine.
+    /// The device or file bound to each role, for a run on this machine.
     pub devices: BTreeMap<String, DeviceFacts>,
-    /// The experiment's file.
+    /// Text of the experiment file.
     pub experiment_text: String,
 }

@@ -1,10 +1,10 @@
-//! One operation: what is to be done, what the books say will come of it, and what came of it.
+//! One operation on a file tree: what to do, the predicted outcome, and the actual outcome.
 
 use units::{Seed, SplitMix64};
 
 use crate::TreeOp;
 
-/// Numbers by which the kernel says why a call failed.
+/// Error numbers of the kernel (errno).
 pub mod errno {
     /// There is no such name.
     pub const NO_ENTRY: i32 = 2;
@@ -18,7 +18,7 @@ pub mod errno {
     pub const QUOTA: i32 = 122;
 }
 
-/// The outcome of an operation that the books foretell.
+/// Predicted outcome of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expectation {
     /// It is done.
@@ -34,9 +34,9 @@ pub enum Expectation {
 pub enum Skip {
     /// The file system is as full as it may be.
     Full,
-    /// No name has a file, or all have one (`pick = "live"`).
+    /// No name is left to pick: none has a file, or all have one (`pick = "live"`).
     NoName,
-    /// The file has as many names as it may have.
+    /// The file has reached the limit of hard links.
     Links,
 }
 
@@ -56,28 +56,28 @@ pub struct Step {
     pub number: u64,
     /// The call to be made.
     pub op: TreeOp,
-    /// The index of its name.
+    /// Index of the name that it works on.
     pub index: u64,
-    /// The index of its second name.
+    /// Index of the second name, for operations with two.
     pub second: Option<u64>,
-    /// The outcome that the books foretell.
+    /// The predicted outcome.
     pub expected: Expectation,
-    /// Size of the file before it, bytes.
+    /// Size of the file before the operation, bytes.
     pub size: u64,
-    /// Names that the file has before it: a file with another count is not ours.
+    /// Link count of the file before the operation; a file with another count was not made by this load.
     pub links: u32,
-    /// Bytes that it reads, writes, sets aside or punches out; of a truncation, the size afterwards.
+    /// Bytes to read, write, preallocate or punch out; for a truncation, the size afterwards.
     pub amount: u64,
-    /// Its first byte in the file.
+    /// Offset in the file, bytes.
     pub offset: u64,
-    /// Bytes of a request.
+    /// Size of a request, bytes.
     pub record: u64,
-    /// The call that follows it when it is done.
+    /// Sync call that follows if the operation succeeds.
     pub sync: Option<Sync>,
-    /// A soft link beside the name, which goes with it.
+    /// Tells whether a soft link beside the name is removed with it.
     pub soft: bool,
-    /// Names of the other file that loses one: that of the hard link beside the name, which goes with it, or that of the name that a rename takes
-    /// the place of. 0 where there is none.
+    /// Link count of another file that loses a name: the file of the hard link that is removed with this name, or the file that a rename replaces. 0
+    /// if there is none.
     pub other_links: u32,
     pub(crate) seed: Seed,
 }
@@ -92,7 +92,7 @@ pub struct Request {
 }
 
 impl Step {
-    /// The requests that it reads or writes by: one after the other, or at random among the file's whole records.
+    /// Returns the requests of a read or write: consecutive, or at random among the file's records.
     pub fn requests(&self) -> Requests {
         let moves = self.op.writes() || matches!(self.op, TreeOp::Read | TreeOp::Randread);
         let left = if moves { self.amount } else { 0 };
@@ -112,7 +112,7 @@ pub struct Requests {
     left: u64,
     next: u64,
     record: u64,
-    /// The size of a file whose records are drawn.
+    /// Size of the file, if its records are drawn at random.
     within: Option<u64>,
     rng: SplitMix64,
 }
@@ -140,19 +140,19 @@ impl Iterator for Requests {
     }
 }
 
-/// The outcome of an operation that was tried.
+/// Actual outcome of an operation that was attempted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Answer {
     /// Bytes that were read, written or copied.
     pub bytes: u64,
     /// The errno with which it failed in the end; 0 where it did not.
     pub errno: i32,
-    /// Tells, of an operation that makes a file, that it made it, even if it failed afterwards.
+    /// Tells whether the operation made a file, even if it failed afterwards.
     pub made: bool,
 }
 
 impl Answer {
-    /// The outcome of a step that the books foretell.
+    /// Returns the predicted outcome of a step.
     pub fn expected(step: &Step) -> Self {
         match step.expected {
             Expectation::Done => Self { bytes: step.moved(), errno: 0, made: true },
@@ -163,13 +163,13 @@ impl Answer {
 }
 
 impl Step {
-    /// Tells whether it takes away a name that is not there.
+    /// Tells whether the step removes or renames a name that does not exist.
     pub fn removes_nothing(&self) -> bool {
         let removes = matches!(self.op, TreeOp::Delete | TreeOp::Rename | TreeOp::Rmdir);
         removes && self.expected == Expectation::Errno(errno::NO_ENTRY)
     }
 
-    /// Bytes that it moves when it is done.
+    /// Returns the bytes that the step moves if it succeeds.
     pub fn moved(&self) -> u64 {
         let moves = self.op.writes() || self.op.copies();
         let reads = matches!(self.op, TreeOp::Read | TreeOp::Randread);
@@ -177,14 +177,14 @@ impl Step {
     }
 }
 
-/// The outcome of an operation.
+/// Verdict on an operation: its actual outcome held against the predicted one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
     /// It was done, all of it.
     Done,
     /// It failed as it had to: there was no such name, or it was there already, or no space was left.
     Expected,
-    /// It failed otherwise, came short, or did what it should not have been able to.
+    /// It failed in another way, moved too few bytes, or succeeded where it had to fail.
     Unexpected,
     /// It was not tried.
     Skipped,

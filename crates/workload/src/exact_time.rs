@@ -1,4 +1,4 @@
-//! Time in whole nanoseconds that does not drift when it is added up: the fraction that is cut off each time is kept.
+//! Time in nanoseconds with an exact fraction, so that sums do not drift.
 
 use crate::Rate;
 
@@ -11,12 +11,12 @@ pub(crate) struct ExactTime {
 }
 
 impl ExactTime {
-    /// Time 0, counted in nanoseconds / `denominator`.
+    /// Creates time 0, with fractions of 1/`denominator` nanoseconds.
     pub(crate) fn new(denominator: u64) -> Self {
         Self { ns: 0, rest: 0, denominator: denominator.max(1) }
     }
 
-    /// Goes on by what an I/O of `length` bytes costs.
+    /// Adds the cost of an I/O of `length` bytes.
     #[inline]
     pub(crate) fn pay(&mut self, cost: &Cost, length: u32) {
         let (mut whole, mut rest) = cost.io;
@@ -26,7 +26,7 @@ impl ExactTime {
         self.go_on(whole, rest);
     }
 
-    /// Goes on by `whole` nanoseconds and `rest` parts of one.
+    /// Adds `whole` nanoseconds and `rest` parts of one.
     #[inline]
     pub(crate) fn go_on(&mut self, whole: u64, rest: u64) {
         let sum = u128::from(self.rest) + u128::from(rest);
@@ -36,7 +36,7 @@ impl ExactTime {
         self.ns = self.ns.saturating_add(whole).saturating_add(u64::from(carry));
     }
 
-    /// Goes to a whole nanosecond.
+    /// Sets the time to a whole nanosecond.
     pub(crate) fn set(&mut self, ns: u64) {
         (self.ns, self.rest) = (ns, 0);
     }
@@ -54,7 +54,7 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
-    /// At the part of `rate` that is left to one of `jobs` jobs.
+    /// Computes the cost for one of `jobs` jobs that share `rate` equally.
     pub(crate) fn new(rate: Rate, jobs: u32) -> Self {
         let jobs = u128::from(jobs.max(1));
         let (io, byte, denominator) = match rate {
@@ -66,7 +66,7 @@ impl Cost {
         cost
     }
 
-    /// So many parts as whole nanoseconds and parts of one.
+    /// Splits `parts` into whole nanoseconds and the remaining parts.
     pub(crate) fn split(&self, parts: u128) -> (u64, u64) {
         let denominator = u128::from(self.denominator);
         // Division of 128 bits is slow, and seldom needed.
@@ -76,7 +76,7 @@ impl Cost {
         }
     }
 
-    /// Parts of a nanosecond that an I/O of `length` bytes costs.
+    /// Returns the cost of an I/O of `length` bytes in parts of a nanosecond.
     pub(crate) fn parts(&self, length: u32) -> u128 {
         let io = u128::from(self.io.0) * u128::from(self.denominator) + u128::from(self.io.1);
         io + self.byte * u128::from(length)

@@ -1,5 +1,5 @@
-//! Operations, mixes, patterns, arrivals and stop rules: what comes next. A [`LoadSpec`] says what is asked for, a
-//! [`Stream`] what one job of it does, I/O after I/O, from a seed alone.
+//! Operations, mixes, patterns, arrivals and stop rules. A [`LoadSpec`] describes a load; a [`Stream`] yields the I/Os of one of its jobs in order,
+//! computed from the seed alone.
 #![forbid(unsafe_code)]
 
 mod amount;
@@ -79,5 +79,5 @@ pub use stream::Stream;
 pub use zipf::Zipf;
 pub use zones::{Zone, ZoneSize, Zones};
 
-/// I/Os that are made at a time.
+/// I/Os that a stream generates at a time.
 pub const BATCH: usize = 64;

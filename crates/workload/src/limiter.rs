@@ -1,24 +1,24 @@
-//! Caps and pauses of a closed loop: when a job may start its next I/O. A cap is a token bucket that is kept as the time at which it
-//! has a token again.
+//! Rate caps and pauses of a closed loop: they decide when a job may start its next I/O. A cap is a token bucket, stored as the time at which its
+//! next token is available.
 
 use units::Nanos;
 
 use crate::exact_time::{Cost, ExactTime};
 use crate::{Limit, LoadSpec, Rate, Think};
 
-/// The most that a bucket holds, as time at its rate, nanoseconds. A job that was slower than its cap for a while may make up for this much.
+/// Capacity of a bucket as time at its rate, nanoseconds: a job that was slower than its cap may catch up by this much.
 const CATCH_UP_NS: u64 = 10_000_000;
 
-/// The cap of one job, of I/Os, of bytes, or of both: a token bucket for each. An I/O may start when those before it have been paid
-/// for. Each job has its part of the cap, and they begin one after the other, as one job with the whole cap would. A bucket holds 10 ms of
-/// its rate, so that no burst follows a stall.
+/// The cap of one job on I/Os, bytes or both, each a token bucket. An I/O may start when those before it have been paid for. Each job has its share
+/// of the cap, and the jobs' first I/Os are staggered as if one job with the whole cap made them. A bucket holds 10 ms of its rate, so that no burst
+/// follows a stall.
 #[derive(Debug, Clone)]
 pub struct Limiter {
     caps: Vec<(Cost, ExactTime)>,
 }
 
 impl Limiter {
-    /// The cap of job number `job` of `jobs`; I/Os before its first one are taken to have `length` bytes.
+    /// Creates the cap of job number `job` of `jobs`; its first I/O waits as if each job before it had started one of `length` bytes.
     pub fn new(limit: Limit, (job, jobs): (u32, u32), length: u32) -> Self {
         let rates = [limit.ios.map(Rate::Ios), limit.bytes.map(Rate::Bytes)];
         let cap = |rate| {
@@ -57,12 +57,12 @@ pub struct Pauses {
 }
 
 impl Pauses {
-    /// Those of a job that has just begun.
+    /// Creates the think times of a job that has just begun.
     pub fn new(think: Think) -> Self {
         Self { think, done: 0 }
     }
 
-    /// Counts one I/O that has ended; gives how long the job pauses now, if it does.
+    /// Counts one completed I/O; returns how long the job pauses now, if it does.
     #[inline]
     pub fn after_io(&mut self) -> Option<Nanos> {
         self.done += 1;
@@ -75,13 +75,13 @@ impl Pauses {
 }
 
 impl LoadSpec {
-    /// The cap of job number `job`; `None` without one.
+    /// Returns the cap of job number `job`; `None` if the load has none.
     pub fn limiter(&self, job: u32) -> Option<Limiter> {
         let longest = self.largest_io().0.try_into().unwrap_or(u32::MAX);
         self.limit.map(|limit| Limiter::new(limit, (job, self.jobs), longest))
     }
 
-    /// The pauses of each job; `None` without them.
+    /// Returns the pauses of each job; `None` if the load has none.
     pub fn pauses(&self) -> Option<Pauses> {
         self.think.map(Pauses::new)
     }

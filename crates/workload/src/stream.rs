@@ -8,8 +8,8 @@ use units::Seed;
 use crate::io_generator::IoGenerator;
 use crate::{BATCH, Io, LoadSpec, Range};
 
-/// The I/Os of one job, in order; ends with the passes, I/Os or bytes asked for, never by time. Deterministic from what
-/// it is made of (with [`crate::Share::Shared`], all jobs together are); takes no memory while it runs.
+/// The I/Os of one job, in order. It ends after the passes, I/Os or bytes asked for, never by time. The I/Os follow from its arguments alone (with
+/// [`crate::Share::Shared`] those of all jobs together do); it allocates nothing while it runs.
 #[derive(Debug, Clone)]
 pub struct Stream {
     generator: IoGenerator,
@@ -19,14 +19,14 @@ pub struct Stream {
 }
 
 impl Stream {
-    /// The I/Os of job number `job` of `jobs` (counted from 0). `range` comes from [`LoadSpec::check_target`]. Jobs of
+    /// Creates the stream of job number `job` of `jobs` (counted from 0). `range` comes from [`LoadSpec::check_target`]. Jobs of
     /// [`crate::Share::Shared`] have to be made together, by [`Stream::for_jobs`]: one alone does everything.
     pub fn new(spec: &LoadSpec, range: &Range, seed: Seed, job: u32, jobs: u32) -> Self {
         let generator = IoGenerator::new(spec, range, seed, job, jobs);
         Self { generator, ios: Box::new([Io::FLUSH; BATCH]), read: 0, filled: 0 }
     }
 
-    /// The I/Os of all jobs of a load. Jobs that work on one stream take chunks of it from one counter.
+    /// Creates the streams of all jobs of a load. Jobs that share one stream take chunks of it from a common counter.
     pub fn for_jobs(spec: &LoadSpec, range: &Range, seed: Seed) -> Vec<Self> {
         let cursor = Arc::new(AtomicU64::new(0));
         let job = |job| {
@@ -37,32 +37,32 @@ impl Stream {
         (0..spec.jobs.max(1)).map(job).collect()
     }
 
-    /// I/Os of the mix that are left, added flushes aside; `None` when only time ends it. Of a stream that jobs share,
-    /// what is left for all of them.
+    /// Returns the I/Os of the mix that are left, without added flushes; `None` if only time ends the stream. For a shared stream this is what is
+    /// left for all jobs.
     pub fn left(&self) -> Option<u64> {
         let unread = &self.ios[self.read..self.filled];
         let unread = unread.iter().filter(|io| !io.added).count() as u64;
         self.generator.left().map(|left| left + unread)
     }
 
-    /// I/Os of the mix in all; `None` when only time ends it.
+    /// Returns the total I/Os of the mix; `None` if only time ends the stream.
     pub fn total_ios(&self) -> Option<u64> {
         self.generator.total_ios()
     }
 
-    /// Bytes of all its I/Os; `None` when only time ends it.
+    /// Returns the bytes of all I/Os; `None` if only time ends the stream.
     pub fn total_bytes(&self) -> Option<u64> {
         self.generator.total_ios().map(|ios| self.generator.bytes(ios))
     }
 
-    /// Goes to I/O number `n` of the mix without making those before it. Without effect on jobs that share a stream.
+    /// Skips to I/O number `n` of the mix without generating those before it. Does nothing for jobs that share a stream.
     pub fn seek(&mut self, n: u64) {
         if self.generator.seek(n) {
             (self.read, self.filled) = (0, 0);
         }
     }
 
-    /// Puts the next I/Os into `out`; gives how many there were, fewer than asked for only at the end.
+    /// Fills `out` with the next I/Os; returns their number, less than the length of `out` only at the end.
     pub fn fill(&mut self, out: &mut [Io]) -> usize {
         let mut done = 0;
         while done < out.len() {
@@ -88,20 +88,19 @@ impl Stream {
         done
     }
 
-    /// Returns which I/O of this job, of those that its pattern makes in pass number `pass`, covers the byte at `offset` of the
-    /// target: known for one pattern with passes and one block size, `None` where another job or no I/O goes there.
+    /// Returns the number, within pass `pass`, of this job's I/O that covers the byte at `offset`; `None` if another job's I/O or none covers it.
+    /// Known only for a single pattern with passes and one block size.
     #[inline]
     pub fn index_in_pass(&self, pass: u32, offset: u64) -> Option<u64> {
         self.generator.only_offsets()?.index_of(pass, offset)
     }
 
-    /// Returns where its first I/O goes and how long each is, bytes, where every pass goes from there on without a gap: I/O number n of a
-    /// pass begins n lengths behind the first.
+    /// Returns offset and length of the first I/O, bytes, if every pass is contiguous: I/O number n of a pass then begins n lengths after the first.
     pub fn row(&self) -> Option<(u64, u64)> {
         self.generator.only_offsets()?.row()
     }
 
-    /// I/Os of this job in a pass; `None` without passes, and where several patterns leave it open.
+    /// Returns the I/Os of this job in a pass; `None` without passes or with several patterns.
     pub fn pass_ios(&self) -> Option<u64> {
         self.generator.only_offsets()?.share()
     }

@@ -237,7 +237,7 @@ pub(super) fn scan(path: &Path, count: &mut dyn FnMut()) -> Result<FileSummary> 
     if devices.len() > 1 {
         return Err(Error::Apart {
             why: format!("{} is of {}", path.display(), units::show::names(&named(&devices))),
-            help: "record one device at a time: a cache stands before one",
+            help: "record one device at a time: a cache serves one device",
         });
     }
     summary.of = named(&devices).pop();

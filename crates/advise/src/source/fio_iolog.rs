@@ -121,7 +121,7 @@ pub(super) fn scan(path: &Path, count: &mut dyn FnMut()) -> Result<FileSummary> 
                 if *first != file {
                     return Err(Error::Apart {
                         why: format!("{} is of {first} and {file}", path.display()),
-                        help: "record a job of one file or device: a cache stands before one",
+                        help: "record a job of one file or device: a cache serves one device",
                     });
                 }
             }

@@ -1,4 +1,4 @@
-//! Several streams of I/Os as one, in the order of their times.
+//! Merges several streams of I/Os into one, ordered by time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,11 +7,11 @@ use super::file::Accesses;
 use crate::access::Access;
 use crate::error::Result;
 
-/// I/Os that are kept back until none that came earlier can follow: many record an I/O when it ends.
+/// I/Os held back for reordering: many tracers record an I/O when it ends, so an earlier one may follow a later one.
 const KEPT: usize = 1 << 16;
 
-/// Hands out all I/Os of the streams, the earliest first; those that came at one instant as their streams have them. Of a stream that is
-/// out of order by more than [`KEPT`] I/Os some come late.
+/// Passes all I/Os of the streams to `take`, the earliest first; I/Os of the same instant keep the order of their streams. If a stream is out of
+/// order by more than [`KEPT`] I/Os, some come late.
 pub(super) fn merge(mut streams: Vec<Accesses>, mut take: impl FnMut(&Access)) -> Result<()> {
     let mut next = BinaryHeap::new();
     let mut heads: Vec<Option<Access>> = Vec::new();
@@ -35,7 +35,7 @@ pub(super) fn merge(mut streams: Vec<Accesses>, mut take: impl FnMut(&Access)) -
     Ok(())
 }
 
-/// I/Os that are kept back, with their number: those of one instant stay in order.
+/// I/Os that are held back, numbered so that those of the same instant stay in order.
 #[derive(Default)]
 struct Kept {
     order: BinaryHeap<Reverse<(u64, u64, [u64; 3])>>,
@@ -43,7 +43,7 @@ struct Kept {
 }
 
 impl Kept {
-    /// Keeps an I/O, and returns the earliest one where that are too many.
+    /// Keeps an I/O, and returns the earliest one if more than [`KEPT`] are held.
     fn exchange(&mut self, access: Access) -> Option<Access> {
         self.number += 1;
         let op = disk::Op::ALL.iter().position(|op| *op == access.op).unwrap_or(0) as u64;

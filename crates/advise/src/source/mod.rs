@@ -1,4 +1,4 @@
-//! Files with traces, read as one stream of I/Os in the order of their times.
+//! Trace files, read as one stream of I/Os ordered by time.
 
 mod blktrace;
 mod file;
@@ -16,20 +16,21 @@ use crate::error::{Error, Result};
 pub use file::{FileKind, FileSummary};
 use file::{failed, open, same};
 
-/// Records from one word about progress to the next.
+/// Records between two reports of progress.
 const TOLD: u64 = 1 << 16;
 
-/// One or several files, which are of one device.
+/// One or several trace files of the same device.
 #[derive(Debug)]
 pub struct Trace {
     files: Vec<FileSummary>,
 }
 
 impl Trace {
-    /// Looks through files: what they are, whether they are whole and go together. `tell` hears now and then how many records were read.
+    /// Scans the files: their kinds, whether they are complete, and whether they belong together. Now and then `tell` gets the number of records read
+    /// so far.
     ///
     /// # Errors
-    /// One cannot be read, is no trace or is damaged; they are of several devices or of no I/O.
+    /// If a file cannot be read, is no trace or is damaged, or if the files are of several devices or hold no I/O.
     pub fn open(paths: &[PathBuf], tell: &mut dyn FnMut(u64)) -> Result<Self> {
         let mut read = 0;
         let mut count = || {
@@ -54,12 +55,12 @@ impl Trace {
         Ok(trace)
     }
 
-    /// Returns what is in each file.
+    /// Returns a summary of each file.
     pub fn files(&self) -> &[FileSummary] {
         &self.files
     }
 
-    /// Returns files of blktrace that lie beside those that were named and are of the same recording: of other processors.
+    /// Returns the blktrace files of other CPUs of the same recording that lie beside the named files and were not named.
     pub fn not_named(&self) -> Vec<PathBuf> {
         let named = |path: &Path| self.files.iter().any(|file| file.path == path);
         let mut beside: Vec<_> =
@@ -70,17 +71,17 @@ impl Trace {
         beside
     }
 
-    /// Returns when the first and the last I/O came, nanoseconds.
+    /// Returns the times of the first and the last I/O, nanoseconds.
     pub fn times_ns(&self) -> (u64, u64) {
         let first = self.files.iter().map(|file| file.first_ns).min();
         let last = self.files.iter().map(|file| file.last_ns).max();
         (first.unwrap_or(0), last.unwrap_or(0))
     }
 
-    /// Hands out all I/Os in the order of their times.
+    /// Passes all I/Os to `take`, ordered by time.
     ///
     /// # Errors
-    /// A file cannot be read any more.
+    /// If a file can no longer be read.
     pub fn each(&self, mut take: impl FnMut(&Access)) -> Result<()> {
         let sources = self.files.iter().map(|file| match file.kind {
             FileKind::DiskTrace => own::disk_trace(&file.path),
@@ -106,7 +107,7 @@ impl Trace {
         if matches!(first.kind, FileKind::DiskTrace | FileKind::IoLog) && !others.is_empty() {
             return Err(Error::Apart {
                 why: format!("each of these {} files is a trace of its own", self.files.len()),
-                help: "name one of them: a cache stands before one device",
+                help: "name one of them: a cache serves one device",
             });
         }
         fio_log::one_kind(&self.files)?;
@@ -128,14 +129,14 @@ impl Trace {
         if devices.len() > 1 {
             return Err(Error::Apart {
                 why: format!("these files are of {}", units::show::names(&devices)),
-                help: "name the files of one device: a cache stands before one",
+                help: "name the files of one device: a cache serves one device",
             });
         }
         Ok(())
     }
 }
 
-/// Tells by its first bytes what a file is.
+/// Returns the kind of a file, by its first bytes.
 fn kind(path: &Path) -> Result<FileKind> {
     let mut start = Vec::new();
     open(path)?.take(256).read_to_end(&mut start).map_err(|source| failed(path, source))?;

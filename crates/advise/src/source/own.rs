@@ -1,4 +1,4 @@
-//! Traces that Fathom wrote: of modelled disks, and logs of I/Os of its own loads.
+//! Traces that Fathom wrote: traces of modelled disks, and I/O logs of its own loads.
 
 use std::io::BufRead;
 use std::path::Path;
@@ -20,7 +20,7 @@ fn of_record(record: &Record) -> Access {
     Access { at_ns: arrival_ns, op, offset, bytes: length.into() }
 }
 
-/// Looks through the trace of a modelled disk.
+/// Scans the trace of a modelled disk.
 pub(super) fn scan_disk_trace(path: &Path) -> Result<FileSummary> {
     let trace = whole(path)?;
     let mut summary = FileSummary::new(path, FileKind::DiskTrace);
@@ -51,7 +51,7 @@ fn log(path: &Path) -> Result<Reader<Box<dyn BufRead>>> {
     })
 }
 
-/// Returns the I/O of a record; `None` of an operation that touches no data.
+/// Returns the I/O of a record; `None` if its operation is unknown or its range impossible.
 fn of_log(record: &IoRecord, header: &Header) -> Option<Access> {
     let op = match header.operations.get(usize::from(record.operation))?.as_str() {
         "read" | "randread" => Op::Read,
@@ -64,14 +64,14 @@ fn of_log(record: &IoRecord, header: &Header) -> Option<Access> {
     Some(Access { at_ns: record.start_ns, op, offset, bytes }).filter(can_be)
 }
 
-/// Looks through a log of I/Os.
+/// Scans an I/O log.
 pub(super) fn scan_io_log(path: &Path, count: &mut dyn FnMut()) -> Result<FileSummary> {
     let mut reader = log(path)?;
     let header = reader.header().clone();
     if header.targets.len() > 1 {
         return Err(Error::Apart {
-            why: format!("{} is of {} targets", path.display(), header.targets.len()),
-            help: "log a load of one target: a cache stands before one",
+            why: format!("{} has the I/Os of {} targets", path.display(), header.targets.len()),
+            help: "log a load of one target: a cache serves one device",
         });
     }
     let mut summary = FileSummary::new(path, FileKind::IoLog);

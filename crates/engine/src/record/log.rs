@@ -1,6 +1,6 @@
 //! The log of every I/O: workers put records into bounded queues, a thread of its own writes them to disk.
 //!
-//! A worker never waits: what finds its queue full is dropped, and counted. A queue has one writer and one reader
+//! A worker never waits: a record that finds its queue full is dropped and counted. A queue has one writer and one reader
 //! and no lock.
 
 use std::cell::UnsafeCell;
@@ -40,13 +40,13 @@ struct Queue {
 // before the first by the other side. Each side exists once (`LogSender`, `LogReceiver`).
 unsafe impl Sync for Queue {}
 
-/// The worker's side.
+/// The worker's side of a queue.
 pub(crate) struct LogSender {
     queue: Arc<Queue>,
     job: u16,
 }
 
-/// The thread's side.
+/// The writing thread's side of a queue.
 struct LogReceiver(Arc<Queue>);
 
 fn queue(length: usize, job: u16) -> (LogSender, LogReceiver) {
@@ -64,7 +64,7 @@ fn queue(length: usize, job: u16) -> (LogSender, LogReceiver) {
 }
 
 impl LogSender {
-    /// Puts one I/O in, or counts it as dropped.
+    /// Queues one I/O, or counts it as dropped.
     #[inline]
     pub(crate) fn put(&mut self, io: &Completion) {
         let length = self.queue.places.len();
@@ -90,7 +90,7 @@ impl LogSender {
 }
 
 impl LogSender {
-    /// Puts one I/O in, and waits for room: in virtual time nothing is dropped.
+    /// Queues one I/O, waiting for room: in virtual time nothing is dropped.
     pub(crate) fn put_patiently(&mut self, io: &Completion) {
         while self.queue.put.load(Ordering::Relaxed) - self.queue.taken.load(Ordering::Acquire)
             == self.queue.places.len()
@@ -140,7 +140,7 @@ impl Write for Out {
 }
 
 impl Out {
-    /// Begins the log: what stands in the place of a file is replaced by a new one as soon as that has begun as a log.
+    /// Writes the header of the log. An existing file is replaced only once the new one has its header.
     fn begin(target: &IoLogTarget, header: &Header) -> io::Result<Self> {
         match target {
             IoLogTarget::File(path) => {
@@ -157,7 +157,7 @@ impl Out {
         }
     }
 
-    /// Records that it takes at most.
+    /// Returns the most records that fit in the log.
     fn most(&self) -> u64 {
         match self {
             Self::File(_) => u64::MAX,
@@ -166,25 +166,25 @@ impl Out {
     }
 }
 
-/// The results of the thread at its end.
+/// Result of the writing thread.
 struct Written {
     recorded: u64,
     lost: u64,
-    /// I/Os that ended when the log had reached its bound.
+    /// I/Os left out because the log had reached its bound.
     beyond: u64,
     error: Option<std::io::Error>,
     /// CPU time that it took, as (user, kernel).
     cpu: (Duration, Duration),
 }
 
-/// The thread that writes.
+/// Handle of the writing thread.
 pub(crate) struct IoLog {
     name: String,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Written>>,
 }
 
-/// Starts the log of `workers` workers of each of `jobs` jobs; gives the workers' sides, in their order.
+/// Starts the log of `jobs` jobs with `workers` workers each; returns the workers' senders in order.
 pub(crate) fn start(
     target: &IoLogTarget,
     header: &Header,
@@ -222,7 +222,7 @@ fn write(mut out: Out, mut receivers: Vec<LogReceiver>, stop: &AtomicBool) -> Wr
     let mut written =
         Written { recorded: 0, lost: 0, beyond: 0, error: None, cpu: Default::default() };
     loop {
-        // Looked at before the queues: what was put before the stop is found after it.
+        // Read before the queues, so that records queued before the stop are still found.
         let last = stop.load(Ordering::Acquire);
         let mut busy = false;
         for receiver in &mut receivers {
@@ -258,7 +258,7 @@ fn write(mut out: Out, mut receivers: Vec<LogReceiver>, stop: &AtomicBool) -> Wr
 }
 
 impl IoLog {
-    /// Ends the log when all workers have ended, or are given up; gives what became of it, and the CPU time it took.
+    /// Ends the log once all workers have ended or are given up; returns facts about the log and the CPU time it took.
     pub(crate) fn finish(mut self) -> (IoLogFacts, (Duration, Duration)) {
         self.stop.store(true, Ordering::Release);
         let path = std::mem::take(&mut self.name);

@@ -1,4 +1,4 @@
-//! The names that a load made: one that somebody else made in the directory is told apart, and left alone.
+//! Identities of the names that a load made, so that a name that somebody else made in the directory is recognised and left alone.
 
 use std::os::fd::AsFd;
 
@@ -24,7 +24,7 @@ impl From<Errno> for Failed {
     }
 }
 
-/// The identity of what a worker made under a name: a part of the inode's number, never 0.
+/// Identity of what a worker made under a name: the inode number folded to 32 bits, never 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Mark(u32);
 
@@ -35,18 +35,18 @@ impl Mark {
     }
 }
 
-/// The marks of everything that a worker made and has not taken away, by the index of its name.
+/// The marks of everything that a worker made and has not removed, by the index of its name.
 pub(crate) struct Made {
     worker: u64,
     workers: u64,
-    /// Of files, 0 where there is none, in the order of the worker's own indices.
+    /// Marks of files in the order of the worker's own indices; 0 where there is no file.
     files: Vec<u32>,
-    /// Of hard links and of soft links.
+    /// Marks of hard links, soft links and directories.
     links: FxHashMap<(NameKind, u64), Mark>,
 }
 
 impl Made {
-    /// Makes the marks of a worker that has made nothing yet, and owns `names` indices, every `workers`-th from its own number on.
+    /// Creates the marks of a worker that has made nothing yet and owns `names` indices: every `workers`-th, starting at its own number.
     pub(crate) fn new(worker: u32, workers: u32, names: u32) -> Self {
         let (worker, workers) = (worker.into(), u64::from(workers.max(1)));
         Self { worker, workers, files: vec![0; names as usize], links: FxHashMap::default() }
@@ -78,12 +78,12 @@ impl Made {
         }
     }
 
-    /// Notes what was just made under a name, as it was found.
+    /// Notes what was just made under a name; `found` is its status.
     pub(crate) fn made(&mut self, kind: NameKind, index: u64, found: &Stat) {
         self.set(kind, index, Some(Mark::of(found)));
     }
 
-    /// Looks at what was just made under a name, and notes it.
+    /// Reads the status of what was just made under a name, and notes it.
     pub(crate) fn note(&mut self, at: impl AsFd, name: &Name) -> Result<(), Failed> {
         self.made(name.kind(), name.index(), &look(at, name.as_str())?);
         Ok(())
@@ -107,7 +107,7 @@ impl Made {
         self.set(kind, index, None);
     }
 
-    /// Checks what was found under the name of a file: a regular file with as many names as the books say, and the very one that was made.
+    /// Checks that a name leads to the file that this worker made: a regular file with the noted inode and a link count of `links`.
     pub(crate) fn is_file(
         &self,
         (kind, index): (NameKind, u64),
@@ -115,7 +115,7 @@ impl Made {
         links: u32,
     ) -> Result<(), Failed> {
         let is_file = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
-        // The count has another type on other machines.
+        // `st_nlink` has another type on other architectures.
         let is_linked = u32::try_from(found.st_nlink).is_ok_and(|found| found == links);
         self.is_own(is_file && is_linked, (kind, index), found)
     }
@@ -130,12 +130,12 @@ impl Made {
         if fits && own { Ok(()) } else { Err(Failed::NOT_OURS) }
     }
 
-    /// Checks a name that is to be taken away.
+    /// Checks the name of a file before it is removed.
     pub(crate) fn file(&self, at: impl AsFd, name: &Name, links: u32) -> Result<(), Failed> {
         self.is_file((name.kind(), name.index()), &look(at, name.as_str())?, links)
     }
 
-    /// Checks a soft link or a directory that is to be taken away.
+    /// Checks a soft link or a directory before it is removed.
     pub(crate) fn other(&self, at: impl AsFd, name: &Name) -> Result<(), Failed> {
         let found = look(at, name.as_str())?;
         let kind = match name.kind() {
@@ -147,7 +147,7 @@ impl Made {
     }
 }
 
-/// Fails as a call does that takes away a name that is not there; a name that is there all the same is somebody else's.
+/// Returns the error of removing a name that this worker did not make: the kernel's, or [`Failed::NOT_OURS`] if somebody else made it.
 pub(crate) fn absent(at: impl AsFd, name: &str) -> Failed {
     look(at, name).map_or_else(Failed::from, |_| Failed::NOT_OURS)
 }

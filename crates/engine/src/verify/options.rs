@@ -10,10 +10,10 @@ use super::expected_blocks::Width;
 pub struct Options {
     /// A file that keeps what is known of the targets' contents: read at the start if it is there, replaced at the end.
     pub state: Option<PathBuf>,
-    /// Take the state file although it was written for other targets than these.
+    /// Accept the state file even if it was written for other targets.
     pub state_of_another: bool,
-    /// The targets in what loads of this process carry on, in place of a file.
+    /// Known contents of the targets, carried on between the loads of this process in place of a state file.
     pub carried: Option<CarriedTargets>,
-    /// Memory for each block.
+    /// Size of the tag that is kept in memory for each block.
     pub width: Width,
 }

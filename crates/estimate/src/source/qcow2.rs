@@ -1,7 +1,7 @@
 //! qcow2 images, read as their guest sees them: versions 2 and 3, compressed clusters, backing files.
 //!
-//! After the format's own description (docs/interop/qcow2.rst of QEMU). What is not understood is refused by name:
-//! encryption, external data files, extended L2 entries. So is what its own header calls corrupt, or still open.
+//! Follows the format's specification (docs/interop/qcow2.rst of QEMU). Unsupported features are refused by name: encryption, external data files,
+//! extended L2 entries. Images whose header says that they are corrupt or still open are refused too.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -17,7 +17,7 @@ const MAGIC: &[u8; 4] = b"QFI\xfb";
 /// Bits of an entry that are a host offset.
 const OFFSET: u64 = 0x00ff_ffff_ffff_fe00;
 const COMPRESSED: u64 = 1 << 62;
-/// Features of a version 3 image: it was opened to be written and never closed; something in it is known to be wrong.
+/// Incompatible features of a version 3 image: opened for writing and never closed; known to be corrupt.
 const DIRTY: u64 = 1;
 const CORRUPT: u64 = 1 << 1;
 /// In a version 3 image: the cluster reads as zeros.
@@ -39,7 +39,7 @@ pub struct Image {
     level1: Vec<u64>,
     zstd: bool,
     backing: Option<Box<Base>>,
-    /// The table that was used last: clusters are read in order.
+    /// The L2 table that was used last, with its offset: clusters are read in order.
     level2: Mutex<(u64, Arc<Vec<u64>>)>,
 }
 
@@ -52,7 +52,7 @@ enum Base {
 
 /// The content of a cluster.
 enum Cluster {
-    /// Nothing of its own: what the backing file has there, or zeros.
+    /// Not allocated: reads as the backing file, or as zeros.
     None,
     Zero,
     At(u64),
@@ -89,7 +89,7 @@ impl Image {
         head.starts_with(MAGIC)
     }
 
-    /// Opens an image and what it rests on.
+    /// Opens an image and its chain of backing files.
     pub fn open(path: &Path) -> Result<Self, Error> {
         Self::open_link(path, CHAIN)
     }
@@ -159,7 +159,7 @@ impl Image {
         Ok(Self { path: path.to_owned(), file, bits, size, length, level1, zstd, backing, level2 })
     }
 
-    /// Returns where it is.
+    /// Returns the path of the image.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -209,7 +209,7 @@ impl Image {
         })
     }
 
-    /// Reads what the guest sees, as far as the image reaches.
+    /// Reads the guest's data at `offset`; returns fewer bytes than asked for only at the end of the image.
     pub fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let length = (self.size.saturating_sub(offset)).min(buffer.len() as u64) as usize;
         let mut done = 0;
@@ -243,7 +243,7 @@ impl Image {
         Ok(length)
     }
 
-    /// Returns what of `part` has a place, in the image or in what it rests on, that was never written.
+    /// Returns the ranges of `part` that the image or a backing file maps to parts of its file that were never written.
     pub fn blanks(&self, part: Range<u64>) -> io::Result<Vec<Blank>> {
         let mut all = Vec::new();
         let mut at = part.start;
@@ -264,10 +264,10 @@ impl Image {
         Ok(all)
     }
 
-    /// Returns what of `part`, which lies at `place` of the file, was never written.
+    /// Returns the never written ranges of `part`, which is mapped to offset `place` of the file.
     fn blanks_of_cluster(&self, part: Range<u64>, place: u64) -> Vec<Blank> {
         let length = part.end - part.start;
-        // What is beyond the end of a file that was cut is lost, and was not set aside.
+        // Beyond the end of a truncated file data is lost, not preallocated.
         if length > self.length.saturating_sub(place) {
             return Vec::new();
         }
@@ -293,7 +293,7 @@ impl Image {
         Ok(cluster)
     }
 
-    /// The next bytes from `offset` on that may hold data, at most a cluster: all between is zero.
+    /// Returns offset and length of the next range from `offset` on that may hold data, at most a cluster; all before it is zero.
     pub fn next_data(&self, mut offset: u64) -> io::Result<Option<(u64, u64)>> {
         while offset < self.size {
             let start = offset - offset % self.cluster_bytes();
@@ -309,7 +309,7 @@ impl Image {
                             let length = length.min(end - at);
                             return Ok(Some((at, length)));
                         }
-                        // Up to where the base has data again, this image may have some of its own.
+                        // This image may have data of its own before the base has data again.
                         _ => offset = end,
                     },
                     None => offset = self.skip_table(offset, end),
@@ -319,7 +319,7 @@ impl Image {
         Ok(None)
     }
 
-    /// The end of what a missing table would have covered, or of this cluster.
+    /// Returns the end of the range that a missing L2 table would cover, else `end`, that of this cluster.
     fn skip_table(&self, offset: u64, end: u64) -> u64 {
         let covered = 1u64 << (2 * self.bits - 3);
         let at = (offset / covered) as usize;
@@ -351,7 +351,7 @@ impl Base {
     }
 }
 
-/// The backing file that a header names.
+/// Opens the backing file that a header names.
 fn backing(path: &Path, head: &[u8], version: u32, left: u32) -> Result<Option<Base>, Error> {
     let (at, length) = (big64(head, 8) as usize, big32(head, 16) as usize);
     if at == 0 {
@@ -393,7 +393,7 @@ fn backing(path: &Path, head: &[u8], version: u32, left: u32) -> Result<Option<B
     RawBase::new(file).map(|raw| Some(Base::Raw(raw))).map_err(lost)
 }
 
-/// The format of the backing file, where the header tells.
+/// Returns the format of the backing file, if the header states it.
 fn format(head: &[u8], version: u32) -> Option<&[u8]> {
     let mut at = if version == 3 { big32(head, 100) as usize } else { 72 };
     loop {

@@ -24,7 +24,7 @@ pub struct Planner<'a> {
     pub(crate) running: RunningLayers<'a>,
     pub(crate) devices: &'a Devices,
     pub(crate) corpora: &'a Corpora,
-    /// Files that were laid out so far, by the name of the stage.
+    /// Files laid out so far, by the name of their stage.
     pub(crate) layouts: BTreeMap<String, Aim>,
 }
 
@@ -41,7 +41,7 @@ impl Planner<'_> {
 }
 
 impl StageHead {
-    /// Returns the stage that does `steps` on `target`, none of which may take longer than the stage.
+    /// Returns the stage that does `steps` on `target`, the deadline of each step limited to that of the stage.
     pub fn doing(
         &self,
         mut steps: Vec<Step>,
@@ -81,7 +81,7 @@ impl StageHead {
             ios = sum(ios, amount.map(|amount| amount.ios));
             bytes = sum(bytes, amount.map(|amount| amount.bytes));
             let took = estimate::load(&part, Bytes(size)).0;
-            // Time is shared, amounts add up.
+            // Aims share a duration; times for amounts add up.
             about = Nanos(if spec.duration.is_some() {
                 about.0.max(took)
             } else {
@@ -117,7 +117,7 @@ impl StageHead {
         Err(Diagnostic::at(self.places.at("deadline"), message, help).without())
     }
 
-    /// Returns the stage that drives no load.
+    /// Returns a stage of this head with `task`, its load fields empty.
     pub(crate) fn planned(&self, task: Task, target: Target) -> StagePlan {
         StagePlan {
             kind: self.kind.name.to_owned(),

@@ -23,7 +23,7 @@ impl Executor {
         }
     }
 
-    /// Begins or ends to count an event of the kernel; gives why it cannot be counted.
+    /// Starts or stops counting a kernel event; returns the reason if it cannot be counted, else an empty string.
     pub(super) fn trace(&mut self, action: &Action) -> io::Result<String> {
         let resolve = |text: &str| self.resolve(text).map_err(io::Error::other);
         match action {

@@ -48,7 +48,7 @@ pub(crate) const KIND: Kind = Kind {
 
 /// A plain logical volume.
 struct Linear {
-    /// Size in bytes; the whole device when not written.
+    /// Size in bytes; `None` takes the whole device.
     size: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! The health of members, a letter for each in a status line of device-mapper.
+//! Health of RAID members: one letter for each in a status line of device-mapper.
 
 use units::{Basis, Better, Metric, Test, Unit};
 
@@ -12,10 +12,10 @@ pub(crate) const FAILED: Metric = Metric {
     better: Better::Lower,
     basis: Basis::Level,
     test: Test::Paired,
-    help: "Members of which the kernel knows a failed I/O, or that it uses no more.",
+    help: "Members with a failed I/O, or that the kernel no longer uses.",
 };
 
-/// Adds the numbers `members` and `failed_members` of a word such as `AAD`; false where a letter is unknown.
+/// Adds `members` and `failed_members`, counted in a word such as `AAD`; returns false if a letter is unknown.
 pub(crate) fn count_health(parsed: &mut Parsed, health: &str) -> bool {
     let failed = health.chars().filter(|letter| *letter == 'D').count();
     for (field, count) in [("members", health.len()), ("failed_members", failed)] {

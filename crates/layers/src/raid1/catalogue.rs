@@ -58,7 +58,7 @@ pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
 /// Every number of the status line.
 pub(super) const COUNTERS: &[&[Metric]] = &[counters! { "status":
     "members", Count, Level, "Devices that the volume lies on.";
-    "failed_members", Count, Level, "Those of which the kernel knows a failed I/O, or that it uses no more.";
+    "failed_members", Count, Level, "Members with a failed I/O, or that the kernel no longer uses.";
     "synced_sectors", Count, Level, "Sectors of 512 bytes that are in sync, of what is copied.";
     "sectors", Count, Level, "Sectors of 512 bytes that are to be in sync.";
     "mismatches", Count, Level, "Sectors that the last check found to differ.";

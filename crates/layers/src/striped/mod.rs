@@ -17,7 +17,7 @@ use crate::members::{CROWDED, FAILED, FAILED_MEMBER, INPUTS, SLOW};
 /// Every number of its lines.
 const COUNTERS: &[&[Metric]] = &[counters! { "status":
     "members", Count, Level, "Devices that the volume lies on.";
-    "failed_members", Count, Level, "Those of which the kernel knows a failed I/O, or that it uses no more.";
+    "failed_members", Count, Level, "Members with a failed I/O, or that the kernel no longer uses.";
 }];
 
 pub(crate) const KIND: Kind = Kind {

@@ -1,4 +1,4 @@
-//! Actions of a VDO volume while it stands: come up anew, grow, open, close or empty its index.
+//! Actions on a running VDO volume: restart, crash, grow; open, close, disable or replace its index.
 
 use super::names::STATUS;
 use super::setup::Setup;
@@ -11,7 +11,7 @@ use crate::probe::Source;
 use crate::settings::SettingError;
 use crate::step::{Action, Condition, Step};
 
-/// Settings that a volume takes up when it is brought up anew.
+/// Settings that a restart can change.
 const RESTART: &[Key] = &keys::named([
     "block_map_cache",
     "block_map_period",
@@ -26,7 +26,8 @@ const RESTART: &[Key] = &keys::named([
 ]);
 const GROW: &[Key] = &keys::named(["logical_size", "physical_size"]);
 
-/// The part that is away while the index is not asked. Whatever suspends the volume opens it again: a reload of its table, a restart.
+/// Name of the part that the index actions take away and bring back: the deduplication index. Suspending the volume opens the index again, as a
+/// reload of its table or a restart does.
 pub(super) const INDEX: &str = "index";
 
 const fn index(name: &'static str, part: PartEffect, about: &'static str) -> ActionKind {
@@ -80,7 +81,7 @@ pub(super) const ACTIONS: &[ActionKind] = &[
     ),
 ];
 
-/// The steps of an action.
+/// Returns the steps of an action.
 pub(super) fn act(setup: &Setup, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {
     let volume = Volume { setup, at };
     match asked.action {
@@ -111,22 +112,22 @@ pub(super) fn act(setup: &Setup, at: &Place, asked: &Asked) -> Result<ActionPlan
     }
 }
 
-/// Everything that takes the volume down, and brings it up until it is as ready as it was.
+/// Returns the steps that take the volume down, and those that bring it up until it is as ready as before.
 pub(super) fn whole(volume: &Volume) -> Restart {
     let whole = volume.whole();
     Restart { up: again(volume, whole.up).steps, renews: Some(INDEX), ..whole }
 }
 
-/// Steps that end with the volume up anew, until it is as ready as it was.
+/// Adds to the steps that bring the volume up those that wait until it is as ready as before.
 fn again(volume: &Volume, mut steps: Vec<Step>) -> ActionPlan {
     steps.push(volume.recovered());
-    // The instance has another number now, and its threads have other names.
+    // A restarted volume has a new instance number, and its threads have new names.
     steps.extend(raise::facts_anew(volume));
     steps.extend(volume.ready());
     ActionPlan { steps, bytes: None }
 }
 
-/// A message to the running volume, and the state of the index that it leads to.
+/// Returns the steps that send a message to the running volume and wait for the resulting state of its index.
 fn index_steps(action: &str, volume: &Volume) -> Vec<Step> {
     let node = volume.target();
     let (about, state) = match action {

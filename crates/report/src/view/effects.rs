@@ -33,7 +33,7 @@ impl EffectRow {
             percent => units::Unit::Percent.show(percent),
         };
         let repeats = match repeats {
-            1 => "One repeat, which decides nothing: what three factors do together is all that stands for chance".to_owned(),
+            1 => "One repeat, which decides nothing: the interaction of three factors is taken for noise".to_owned(),
             n => format!("{n} repeats"),
         };
         let dropped = match dropped {

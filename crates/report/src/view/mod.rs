@@ -79,7 +79,7 @@ pub struct View {
     pub accelerator: String,
     /// Tells whether layers and engine were simulated twins: no figure is real then.
     pub simulated: bool,
-    /// The stand of the run that still writes the result; `None` when none does.
+    /// Progress of the run that is still writing the result; `None` if there is none.
     pub going_on: Option<String>,
     /// Tells whether every cell of the plan ended and no row was lost.
     pub complete: bool,
@@ -87,9 +87,9 @@ pub struct View {
     pub seal: &'static str,
     /// Caveats that come before any figure, then the result and how sure it is, in sentences.
     pub summary: String,
-    /// The answer to what was asked, in at most [`HEADLINE_WORDS`] words; `None` where no figure is asked that it could tell of.
+    /// Answer to the experiment's question, in at most [`HEADLINE_WORDS`] words; `None` if no question has a figure for it.
     pub headline: Option<String>,
-    /// The reasons of a change that the counters give; `None` where there are none.
+    /// Explanation of a change by the layers' counters; `None` if there is none.
     pub why: Option<Why>,
     /// One sentence for each variant against the base, without intervals and p-values.
     pub verdicts: Vec<Sentence>,
@@ -119,11 +119,11 @@ pub struct View {
     pub variants: Vec<Variant>,
     /// Every figure of every operation and layer.
     pub figures: Vec<FigureRow>,
-    /// Rows that have many like them, in one table each: what is asked first.
+    /// Tables of rows of one kind (points of a sweep, levels, variants), asked figures first.
     pub grids: Vec<Grid>,
-    /// The effects of each factor, and of each two of them together.
+    /// The effects of each factor and each interaction of two.
     pub effects: Vec<EffectRow>,
-    /// The better way to have an amount of bytes in flight, of each sweep by outstanding bytes.
+    /// Answers to the question of few large or many small I/Os, for each sweep of `outstanding`.
     pub splits: Vec<SplitRow>,
     /// The course of throughput within the runs.
     pub courses: Vec<CourseRow>,
@@ -135,13 +135,13 @@ pub struct View {
     pub expectations: Vec<Expectation>,
     /// Figures that the experiment's source reported, beside those found here.
     pub reported: Vec<Reported>,
-    /// The thesis table: how throughput was spread over the intervals.
+    /// Spread of throughput over the intervals, as in the thesis on VDO.
     pub spread: Vec<SpreadRow>,
-    /// The same of the bandwidth of each I/O.
+    /// Spread of the bandwidth of each I/O.
     pub io_bandwidth: Vec<SpreadRow>,
     /// Each job by itself, where that was asked for.
     pub jobs: Vec<JobFigures>,
-    /// Ids of the charts that are seen first: the pictures of the experiment, else the one that shows what it asks about first.
+    /// Ids of the charts shown first: the experiment's pictures, else the chart of its first question.
     pub answers: Vec<String>,
     /// All charts.
     pub charts: Vec<Chart>,
@@ -149,9 +149,9 @@ pub struct View {
     pub threads: Vec<ThreadRow>,
     /// CPU of layers' threads by kind of thread.
     pub thread_kinds: Vec<ThreadKindRow>,
-    /// Threads of layers that cannot be multiplied, their work first.
+    /// Threads of which a layer has exactly one, each with its work before its name.
     pub single_threads: Vec<String>,
-    /// Percent of one CPU below which there are more threads of a kind than it takes, and above which a kind wants one more.
+    /// CPU use of a thread, percent of one CPU, below which its kind has more threads than needed, and above which it needs one more.
     pub thread_marks: Option<(f64, f64)>,
     /// The cost of the samplers.
     pub samplers: Vec<SamplerRow>,
@@ -170,30 +170,29 @@ pub struct View {
 /// The decision on the number of repeats of a run that could stop early.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sequential {
-    /// After which repeats there were to be looks.
+    /// Repeats after which looks were planned.
     pub planned: SequentialFacts,
-    /// After which there were.
+    /// Repeats after which the run was looked at.
     pub looks: Vec<u32>,
     /// The look at which the run stopped, and the reason; `None` where it was cut off before.
     pub stopped: Option<StoppedFacts>,
-    /// The same in a sentence.
+    /// The decision in a sentence.
     pub text: String,
 }
 
 impl View {
-    /// The rows that stand in no table of many, with their indexes.
+    /// Returns the rows that are in no [`Grid`].
     pub fn rows_alone(&self) -> impl Iterator<Item = &FigureRow> {
         let rows = self.figures.iter().enumerate();
         rows.filter(|(index, _)| !self.gridded(*index)).map(|(_, row)| row)
     }
 
-    /// Tells whether the row of this index stands in a table of many.
+    /// Tells whether the row with this index is in a [`Grid`].
     fn gridded(&self, row: usize) -> bool {
         self.grids.iter().any(|grid| grid.rows().any(|of| of == row))
     }
 
-    /// The variants in which a device is called otherwise than in the first that has it: `ssd: sata, nvme: pcie`; `None` where it is
-    /// called alike in all.
+    /// Returns the variants that use another name for a device, with that name: `ssd: sata, nvme: pcie`; `None` if all use the same.
     pub fn called_otherwise(&self, scope: &Scope) -> Option<String> {
         let name = scope.as_layer()?;
         let own = self.variants.iter().filter_map(|v| Some((&v.name, v.devices.get(name)?)));
@@ -202,18 +201,18 @@ impl View {
         (!told.is_empty()).then(|| told.join(", "))
     }
 
-    /// A fact of its run by name: `started`, `run`.
+    /// Returns a fact about the run by its name: `started`, `run`.
     pub fn run_fact(&self, name: &str) -> Option<&str> {
         self.run.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_str())
     }
 
-    /// Tells whether there are so many variants that a page names them where it is opened, not on its first screen.
+    /// Tells whether there are too many variants to name each on the first screen.
     pub fn crowded(&self) -> bool {
         self.variants.len() > CROWD
     }
 }
 
-/// More variants than this are not told one by one on the first screen.
+/// Most variants that the first screen names one by one.
 pub(crate) const CROWD: usize = 5;
 
 /// A sentence with its verdict.
@@ -256,7 +255,7 @@ pub struct Variant {
     pub repeats: usize,
     /// Its layers from bottom to top.
     pub stack: Vec<LayerFacts>,
-    /// Its devices: by the name that those at one place of all variants' stacks have in common, its own name.
+    /// The variant's own name of each device, by the name shared by the devices at that place in all variants' stacks.
     pub devices: BTreeMap<String, String>,
     /// Its stages in words.
     pub stages: Vec<String>,
@@ -264,7 +263,7 @@ pub struct Variant {
     pub targets: BTreeMap<String, Vec<TargetFacts>>,
     /// The points of its sweeps, each with the name of the stage that measured it.
     pub points: Vec<(String, SweepFacts)>,
-    /// Content of what its measured stages wrote; of one stage it may stand alone without a name.
+    /// Content that its measured stages wrote; if there is one stage only, it may have no name.
     pub content: Vec<Content>,
     /// The findings of verification in all its cells, failed ones included; `None` when no cell was verified.
     pub verified: Option<VerifyFigures>,
@@ -277,7 +276,7 @@ pub struct Content {
     pub stage: Option<String>,
     /// The content that was asked for.
     pub asked: Option<AskedContent>,
-    /// The content that was achieved: of each figure the median over the repeats, with its interval.
+    /// The content that was achieved: the median of each figure over the repeats, with its interval.
     pub achieved: BTreeMap<String, Figure>,
 }
 
@@ -295,7 +294,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// Tells whether the intervals of two figures have a value in common; a single run has none.
+    /// Tells whether the intervals of two figures overlap; false if one of them has no interval.
     pub fn meets(self, other: Self) -> bool {
         let below = |a: Self, b: Self| a.high.zip(b.low).is_none_or(|(a, b)| a < b);
         !below(self, other) && !below(other, self)
@@ -317,23 +316,23 @@ pub struct FigureRow {
     pub better: Better,
     /// Tells whether the experiment asks about it, so that it gets a verdict.
     pub asked: bool,
-    /// Tells whether it is what such a layer is there for (the space saved, the hits of a cache).
+    /// Tells whether it measures the purpose of a layer (the space saved, the hits of a cache).
     pub purpose: bool,
-    /// Tells whether it is a part of a figure that the experiment asks about, and stands beside it.
+    /// Tells whether it is a part of an asked figure and is shown beside it.
     pub part: bool,
     /// One per variant; `None` where the variant has no such figure.
     pub values: Vec<Option<Figure>>,
-    /// One per variant: it against the base; `None` for the base and where nothing can be compared.
+    /// One per variant: its comparison with the base; `None` for the base and where nothing can be compared.
     pub comparisons: Vec<Option<MetricComparison>>,
 }
 
 impl FigureRow {
-    /// Tells whether it belongs on the first screen: what the experiment asks about, and what a layer is there for.
+    /// Tells whether it belongs on the first screen: asked figures, and those that measure a layer's purpose.
     pub fn headline(&self) -> bool {
         self.asked || self.purpose
     }
 
-    /// Tells whether the variant of this index has a value, which is 0.
+    /// Tells whether the value of the variant with this index is 0.
     pub fn is_zero(&self, variant: usize) -> bool {
         self.values.get(variant).copied().flatten().is_some_and(|figure| figure.median == 0.0)
     }
@@ -344,14 +343,14 @@ impl FigureRow {
     }
 }
 
-/// Throughput of a run's intervals, or bandwidth of its I/Os, bytes per second; of each figure the median over a variant's runs.
+/// Spread of throughput over intervals, or of bandwidth over I/Os, bytes per second; each figure is the median over a variant's runs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SpreadRow {
     /// Index of the variant.
     pub variant: usize,
     /// The operation, with its stage where there are several.
     pub operation: String,
-    /// Intervals, or I/Os, of a run: the fewest and the most.
+    /// Fewest and most intervals, or I/Os, that a run had.
     pub values: (usize, usize),
     /// Least, lower quartile, median, upper quartile, greatest, standard deviation.
     pub figures: [Option<f64>; 6],
@@ -405,7 +404,7 @@ pub struct Cell {
     pub state: String,
     /// Disturbances while it ran, each in a few words.
     pub disturbed: Vec<String>,
-    /// CPU time taken by others, and pressure, on the machine that ran it (in the lab: the guest) meanwhile.
+    /// CPU time of other programs, and pressure, on the machine that ran the cell (in the lab the guest).
     pub machine: Option<MachineLoad>,
     /// The same on the lab's host.
     pub host: Option<MachineLoad>,

@@ -1,14 +1,14 @@
-//! Bytes in flight as so many I/Os.
+//! Wording of splits: an amount of bytes in flight as a number of I/Os.
 
 use analysis::Split;
 use units::show;
 
-/// `8 of 64 KiB`: the fastest split.
+/// Returns the fastest split in words: `8 of 64 KiB`.
 pub fn split_parts(split: &Split) -> String {
     parts(split, split.best.depth)
 }
 
-/// `one`, or `4 of 128 KiB` where one I/O was not swept: the whole that splits are held against.
+/// Returns the fewest I/Os that were swept, with which splits are compared: `one`, or `4 of 128 KiB`.
 pub fn split_whole(split: &Split) -> String {
     match split.whole.depth {
         1 => "one".to_owned(),

@@ -2,31 +2,31 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A file tree at the end of a load, by the load's own books.
+/// State of a file tree at the end of a load, as the load recorded it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TreeFacts {
-    /// Names that have a file, links apart.
+    /// Names that have a file, not counting hard and soft links.
     pub files: u64,
-    /// Directories that the load made and that are there: those of the tree, and those of `mkdir`.
+    /// Directories that the load made and that still exist: those of the tree, and those of `mkdir`.
     pub directories: u64,
     /// Sizes of all files together, each counted once.
     pub bytes: u64,
-    /// The rest that the load comes to, by formula and as it was seen.
+    /// Equilibrium that the load approaches, by formula and as observed.
     pub equilibrium: EquilibriumFacts,
 }
 
-/// The outcomes of operations on a file tree that other loads do not have.
+/// Counts of outcomes that only operations on file trees have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Outcomes {
-    /// Operations that were tried, whatever came of them.
+    /// Operations that were attempted, successful or not.
     pub attempted: u64,
-    /// Those of them that failed as they had to.
+    /// Attempted operations that failed as predicted.
     pub expected: u64,
-    /// Operations that were not tried.
+    /// Operations that were not attempted.
     pub skipped: u64,
 }
 
-/// A file tree at one moment of a load, by the load's own books.
+/// State of a file tree at one moment of a load, as the load recorded it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Population {
     /// Names that have a file, links apart.
@@ -38,15 +38,15 @@ pub struct Population {
 /// The equilibrium of a load of a file tree.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct EquilibriumFacts {
-    /// Files that it comes to; `None` where it never comes to rest.
+    /// Number of files in equilibrium; `None` if it never settles.
     pub predicted_files: Option<f64>,
-    /// Bytes of all files that it comes to; `None` where they never come to rest.
+    /// Bytes of all files in equilibrium; `None` if they never settle.
     pub predicted_bytes: Option<f64>,
-    /// Operations of all workers until both are reached; `None` where one never is.
+    /// Operations of all workers until files and bytes are in equilibrium; `None` if one never is.
     pub predicted_operations: Option<u64>,
-    /// The reason why it never comes to rest, in words.
+    /// Reason why there is no equilibrium, in words.
     pub never: Option<String>,
-    /// Operations of all workers after which files, and their bytes, were seen at rest; `None` where they were not.
+    /// Operations of all workers after which the number of files was observed to be stable; `None` if it was not.
     pub files_at_rest_after: Option<u64>,
     /// The same of the bytes of all files.
     pub bytes_at_rest_after: Option<u64>,

@@ -1,6 +1,6 @@
-//! Integers in and out of bytes.
+//! Reads and writes little-endian integers in a byte buffer.
 
-/// `N` bytes of `bytes` from `at` on; zeros where there are none.
+/// Returns the `N` bytes of `bytes` from `at` on; zeros if the buffer is too short.
 pub(super) fn array<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     bytes.get(at..at + N).and_then(|part| part.try_into().ok()).unwrap_or([0; N])
 }

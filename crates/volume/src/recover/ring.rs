@@ -1,4 +1,4 @@
-//! The journal as it is on the device.
+//! Reads the journal from the device.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use crate::core::{Rule, Rules};
 use crate::device::{Device, DeviceError};
 use crate::format::{JournalBlock, Superblock};
 
-/// The journal blocks that count, from the tail on without a gap.
+/// The valid journal blocks, from the tail up to the first gap.
 pub(crate) struct Ring {
-    /// To replay, in order.
+    /// Blocks to replay, in order.
     pub blocks: Vec<JournalBlock>,
-    /// Greater than every number ever used.
+    /// Sequence number above all that were ever used.
     pub beyond: u64,
-    /// Blocks of the volume in use before the first of them.
+    /// Logical blocks that were mapped before the first of these journal blocks.
     pub logical_used: u64,
-    /// Blocks that were durable once, and are gone.
+    /// Addresses of journal blocks that were durable once and are missing.
     pub lost: Vec<Pbn>,
 }
 

@@ -188,7 +188,7 @@ fn chunks(cache: &CacheAdvice) -> Text {
         .collect();
     let best = bytes(cache.best_chunk_bytes as f64);
     let mut text = Text::from(format!(
-        "  Chunks of {best} copy least of those that hit as much (within {NEAR_POINTS} points). With other chunks, where a miss brings in its chunk, but for a write of all of it:"
+        "  Chunks of {best} copy least among the sizes with as many hits (within {NEAR_POINTS} points). A miss copies its chunk in, unless a write covers all of it. Other sizes:"
     ));
     text.append(&table::table(&["chunk", cache.decided_by, "copied in"], &rows));
     text

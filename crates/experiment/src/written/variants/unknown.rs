@@ -1,4 +1,4 @@
-//! Settings of what there is not, in words.
+//! Diagnostics for settings of things that do not exist.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use layers::Kind;
 use crate::written::diagnostic::{Diagnostic, among, nearest, with_article};
 use crate::written::document::Setting;
 
-/// Names of what settings can be for.
+/// Names of everything that a setting can address.
 #[derive(Default)]
 pub(super) struct Names {
     pub layers: Vec<String>,
@@ -24,7 +24,7 @@ impl Names {
     }
 }
 
-/// A setting for what has none of these names; `of` says whose they are.
+/// Returns the diagnostic for a setting that addresses none of `names`; `of` says whose names they are (`of any variant`).
 pub(super) fn nothing(setting: &Setting, names: &Names, of: &str) -> Diagnostic {
     let near = meant(&setting.path, names.all());
     let [layers, stages, devices, corpora] =
@@ -39,7 +39,7 @@ pub(super) fn nothing(setting: &Setting, names: &Names, of: &str) -> Diagnostic 
     Diagnostic::at(setting.at(), message, help).without().naming(name)
 }
 
-/// Returns which of `names` the name in `path`, whatever of it that is, was meant to be.
+/// Returns the hint which of `names` a leading part of `path` was meant to be; empty if none is near.
 pub(crate) fn meant<'a>(path: &str, names: impl Iterator<Item = &'a String> + Clone) -> String {
     let all = names.map(String::as_str);
     let ends = path.rmatch_indices('.').map(|(end, _)| &path[..end]);
@@ -47,7 +47,7 @@ pub(crate) fn meant<'a>(path: &str, names: impl Iterator<Item = &'a String> + Cl
     near.map_or_else(String::new, |near| format!("did you mean '{near}'? "))
 }
 
-/// A factor that varies `path`, whose part `key` is to be a setting of this kind of layer.
+/// Returns the diagnostic for a factor whose `path` ends in `key`, if that is no setting of this kind of layer.
 pub(super) fn no_setting(
     at: Range<usize>,
     path: &str,

@@ -9,7 +9,7 @@ use crate::rule::{
     Check, LayerRule, MeasuredStage, Observation, RuleFacts, Threshold, ThresholdTest, figure,
 };
 
-/// Blocks that the discards of a load covered; `None` where it had none.
+/// Returns the blocks that a load discarded; `None` for less than one block.
 fn discarded(load: &LoadSummary) -> Option<f64> {
     let operations = load.operations.iter().filter(|(name, _)| name.ends_with("discard"));
     let bytes: u64 = operations.map(|(_, operation)| operation.bytes).sum();
@@ -19,9 +19,9 @@ fn discarded(load: &LoadSummary) -> Option<f64> {
 pub(super) const IN_VAIN: LayerRule = LayerRule {
     id: "discards_in_vain",
     text: "Discards met space that held nothing.",
-    reads: "the fall of logicalBlocksUsed, of the blocks that a load without writes discarded",
+    reads: "the fall of logicalBlocksUsed as a share of the blocks discarded, for loads without writes",
     threshold: Threshold::below(50.0, Unit::Percent),
-    remedy: "Write what is discarded before, and stop before all is empty: discards of what was never written cost nothing.",
+    remedy: "Write the range before discarding it, and stop before it is empty: discards of blocks that were never written cost nothing.",
     source: "thesis 5.4",
     check: Check::Stage(in_vain),
 };
@@ -49,10 +49,10 @@ fn in_vain(
 
 pub(super) const JOURNAL: LayerRule = LayerRule {
     id: "discard_journal",
-    text: "Discards went through the journal block by block: a large max_discard makes them one after the other.",
-    reads: "biosJournalCompleted.write for each block that a load without writes discarded",
+    text: "Discards went through the journal block by block: with a large max_discard VDO handles them one after the other.",
+    reads: "biosJournalCompleted.write per discarded block, for loads without writes",
     threshold: Threshold::above(10.0, Unit::Percent),
-    remedy: "Set max_discard = \"4k\": small discards go side by side, and share journal blocks.",
+    remedy: "Set max_discard = \"4k\": small discards run in parallel and share journal blocks.",
     source: "thesis 5.4; .007 to 1 journal writes a block from 4 KiB to 1 MiB",
     check: Check::Stage(journal),
 };
