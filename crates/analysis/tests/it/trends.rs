@@ -49,6 +49,10 @@ fn results_of_kernels_that_were_asked_for_are_one_series_and_say_what_their_cell
         set.manifest.run_id = format!("{at:08x}");
         set.experiment_toml = Some(match kernel {
             "" => "name = \"x\"\n".into(),
+            "7.3" => {
+                let given = "# Given on the command line:\n[given]\n\"machine.kernel\" = \"7.3\"";
+                format!("name = \"x\"\n\n{given}\n")
+            }
             kernel => format!("name = \"x\"\n\n[set]\n\"machine.kernel\" = \"{kernel}\"\n"),
         });
         for record in set.cells.iter_mut().filter_map(|cell| cell.record.as_mut()) {

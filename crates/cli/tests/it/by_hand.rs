@@ -14,7 +14,7 @@ fn what_is_set_beside_a_file_counts_and_is_kept_with_the_result() {
     let run = ["run", "vdo-vs-plain", "--simulate", "--repeat", "1", "--out", text(&result)];
     expect(0, &[&run[..], &set].concat());
     let kept = fs::read_to_string(result.join("experiment.toml")).unwrap();
-    let end = "\n[set]\n\"random-write.depth\" = 7\n\"vdo.block_map_cache\" = \"256M\"\n";
+    let end = "\n[given]\n\"random-write.depth\" = 7\n\"vdo.block_map_cache\" = \"256M\"\n";
     assert!(kept.ends_with(end), "{kept}");
     let plan = expect(0, &[&["explain", "vdo-vs-plain"][..], &set].concat()).out;
     assert!(plan.contains("vdo.block_map_cache = \"256M\"") && plan.contains("depth 7"), "{plan}");

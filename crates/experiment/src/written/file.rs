@@ -13,7 +13,7 @@ use crate::written::document::{Named, Setting, Table};
 use crate::written::environment;
 use crate::written::expectations::Expectation;
 use crate::written::factors::{Exclude, Factor};
-use crate::written::keys::{SCALE, SET, VARIANT};
+use crate::written::keys::{GIVEN, SCALE, SET, VARIANT};
 use crate::written::machine::MACHINE;
 use crate::written::names;
 use crate::written::pictures::Picture;
@@ -173,6 +173,7 @@ impl<'t> File<'t> {
         let scale = scale.map(|table| table.named_tables(&SCALE, "A scale")).transpose();
         let scale = each(keep(scale, m).unwrap_or_default(), Scaled::read, m);
         let set = keep(root.table(&SET, "set"), m).map(Table::settings).unwrap_or_default();
+        let given = keep(root.table(&GIVEN, "given"), m).map(Table::settings).unwrap_or_default();
         let stage = keep(root.tables(&STAGE, "A stage"), m);
         let question = each(keep(root.tables(&QUESTION, "A question"), m), Question::read, m);
         let expect = each(keep(root.tables(&EXPECT, "An expectation"), m), Expectation::read, m);
@@ -203,7 +204,7 @@ impl<'t> File<'t> {
             factor,
             exclude,
             scale,
-            set: Scaled { set, variants: Vec::new() },
+            set: Scaled { set: last_of(set, given), variants: Vec::new() },
             stage,
             question,
             expect,
@@ -276,4 +277,11 @@ impl<'t> WrittenVariant<'t> {
         table.finish()?;
         Ok(Self { name, stack, set })
     }
+}
+
+/// Returns the settings of the file that nothing on the command line replaces, and those of the command line.
+fn last_of<'t>(mut set: Vec<Setting<'t>>, given: Vec<Setting<'t>>) -> Vec<Setting<'t>> {
+    set.retain(|own| given.iter().all(|last| last.path != own.path));
+    set.extend(given);
+    set
 }

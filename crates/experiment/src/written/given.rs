@@ -30,12 +30,13 @@ mod tests {
     #[test]
     fn what_the_command_line_gives_is_told_as_its_option() {
         let file = "name = \"x\"\n";
-        let text = format!("{file}{BEHIND}[set]\n\"vdo.dedupe\" = true\n\"a.b\" = \"two words\"\n");
+        let text =
+            format!("{file}{BEHIND}[given]\n\"vdo.dedupe\" = true\n\"a.b\" = \"two words\"\n");
         let of = |word: &str| option(&text, text.find(word).unwrap());
         assert_eq!(of("name"), None);
         assert_eq!(of("\"vdo.dedupe").as_deref(), Some("--set vdo.dedupe=true"));
         assert_eq!(of("true").as_deref(), Some("--set vdo.dedupe=true"));
         assert_eq!(of("two words").as_deref(), Some("--set a.b=two words"));
-        assert_eq!(of("[set]").as_deref(), Some("--set KEY=VALUE"));
+        assert_eq!(of("[given]").as_deref(), Some("--set KEY=VALUE"));
     }
 }

@@ -10,6 +10,9 @@ pub(crate) const SCALE: Key = key(
     "tables, each under its name",
     "{ lab = { set = { \"vdo.slab_size\" = \"128M\" } } }",
 );
+/// `[given]`: what the command line gave, which has the last word over `[set]`.
+pub(crate) const GIVEN: Key =
+    key("given", "values of keys, by \"NAME.key\"", "{ \"vdo.dedupe\" = false }");
 /// `set` of a variant or stage.
 pub(crate) const SET: Key =
     key("set", "values of keys, by \"NAME.key\"", "{ \"vdo.dedupe\" = false }");

@@ -41,19 +41,26 @@ pub(crate) struct Scaled<'t> {
     pub variants: Vec<Named<Vec<Setting<'t>>>>,
 }
 
-/// Returns the text of an experiment with a table `[set]` behind it. A value that is none of TOML's is a text; of a key that is given
-/// twice the last counts.
+/// Returns the text of an experiment with a table `[given]` behind it. A value that is none of TOML's is a text; of a key that is given twice the
+/// last counts, also where `text` is one that was made so.
 pub fn with_set(mut text: String, set: &[(String, String)]) -> String {
     let mut lines = BTreeMap::new();
+    if let Some(at) = text.find(BEHIND) {
+        let header = |line: &&str| !line.is_empty() && !line.starts_with('[');
+        let before = text[at + BEHIND.len()..].lines().filter(header);
+        let before = before.filter_map(|line| line.split_once(" = "));
+        lines.extend(before.map(|(key, value)| (key.to_owned(), value.to_owned())));
+        text.truncate(at);
+    }
     for (key, value) in set {
         let own = DeTable::parse(&format!("v = {value}")).is_ok() && !value.contains('\n');
-        lines.insert(key, if own { value.clone() } else { quoted(value) });
+        lines.insert(quoted(key), if own { value.clone() } else { quoted(value) });
     }
     if !lines.is_empty() {
         text.push_str(BEHIND);
-        text.push_str("[set]\n");
+        text.push_str("[given]\n");
     }
-    text.extend(lines.into_iter().map(|(key, value)| format!("{} = {value}\n", quoted(key))));
+    text.extend(lines.into_iter().map(|(key, value)| format!("{key} = {value}\n")));
     text
 }
 
@@ -125,11 +132,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_is_given_again_replaces_what_was_given_before() {
+        let given = |text: &str, key: &str, value: &str| {
+            with_set(text.to_owned(), &[(key.to_owned(), value.to_owned())])
+        };
+        let once = given("name = \"x\"\n[set]\n\"a.b\" = 1\n", "a.b", "2");
+        let again = given(&given(&once, "a.c", "two words"), "a.b", "3");
+        assert!(once.ends_with("[given]\n\"a.b\" = 2\n"), "{once}");
+        assert!(again.ends_with("[given]\n\"a.b\" = 3\n\"a.c\" = \"two words\"\n"), "{again}");
+        assert_eq!(again.matches("[given]").count(), 1);
+        assert!(DeTable::parse(&again).is_ok());
+    }
+
+    #[test]
     fn what_is_set_is_read_back_whatever_it_holds() {
         for value in ["say \"it\"", "it's", "a\u{b}b\u{7f}", "two\nlines", "\\", "\u{feff}x"] {
             let text = with_set(String::new(), &[("a \u{1b}'\"key".to_owned(), value.to_owned())]);
             let read: toml::Table = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
-            assert_eq!(read["set"]["a \u{1b}'\"key"].as_str(), Some(value), "{text}");
+            assert_eq!(read["given"]["a \u{1b}'\"key"].as_str(), Some(value), "{text}");
         }
     }
 }
