@@ -88,15 +88,29 @@ fn is_tar(head: &[u8]) -> bool {
     told.is_ok_and(|digits| u32::from_str_radix(&digits, 8) == Ok(summed))
 }
 
-/// Tells whether this is the head of a cpio archive: its magic, and the digits of what all of its headers hold next.
+/// Tells whether this is the head of a cpio archive: its magic, and the digits of what all of its headers hold next, or in the binary form a name
+/// that ends where it is told to, of a file of some type.
 fn is_cpio(head: &[u8]) -> bool {
+    const END: &[u8] = b"TRAILER!!!\0";
     let digits = |hexadecimal: bool| {
         let is = |byte: &u8| {
             if hexadecimal { byte.is_ascii_hexdigit() } else { matches!(byte, b'0'..=b'7') }
         };
         head.get(6..54).is_some_and(|fields| fields.iter().all(is))
     };
-    has(head, 0, b"070707") && digits(false)
+    let binary = |read: fn([u8; 2]) -> u16| {
+        let field = |offset| at(head, offset).map_or(0, read);
+        let (mode, length) = (field(6), usize::from(field(20)));
+        let name = head.get(26..26 + length).filter(|name| name.last() == Some(&0));
+        field(0) == 0o070_707
+            && name.is_some_and(|name| {
+                !name[..length - 1].contains(&0)
+                    && (matches!(mode >> 12, 1 | 2 | 4 | 6 | 8 | 10 | 12) || name == END)
+            })
+    };
+    binary(u16::from_le_bytes)
+        || binary(u16::from_be_bytes)
+        || has(head, 0, b"070707") && digits(false)
         || (has(head, 0, b"070701") || has(head, 0, b"070702")) && digits(true)
 }
 
@@ -142,11 +156,12 @@ fn power(head: &[u8], offset: usize, from: u32, to: u32) -> bool {
 type Known = (bool, &'static str, Reader);
 
 /// The formats of images of disks.
-fn images(head: &[u8], tail: &[u8]) -> [Known; 13] {
+fn images(head: &[u8], tail: &[u8]) -> [Known; 14] {
     use Reader::{Qemu, Way};
     [
         (is_vhd(head) || is_vhd(tail), "VHD image", Qemu("vpc")),
         (has(head, 0, b"KDMV") && within(head, 4, 1, 3), "VMDK image", Qemu("vmdk")),
+        (has(head, 0, b"COWD") && within(head, 4, 1, 1), "VMDK image", Qemu("vmdk")),
         (has(head, 0, b"# Disk DescriptorFile"), "description of a VMDK image", Qemu("vmdk")),
         (has(head, 0, b"vhdxfile"), "VHDX image", Qemu("vhdx")),
         (
@@ -179,15 +194,47 @@ fn images(head: &[u8], tail: &[u8]) -> [Known; 13] {
             Way("ewfmount {file} DIR, then fathom estimate DIR/ewf1"),
         ),
         (
+            has(head, 0, b"rbd image v2\n"),
+            "export of an RBD image in format 2",
+            Way(
+                "rbd import --export-format 2 {file} POOL/COPY, then rbd export POOL/COPY - | fathom estimate -",
+            ),
+        ),
+    ]
+}
+
+/// The formats of backups of disks.
+fn backups(head: &[u8]) -> [Known; 4] {
+    use Reader::Way;
+    [
+        (
             has(head, 0, b"partclone-image"),
             "partclone image",
             Way("partclone.restore -C -W -s {file} -o COPY.img, then fathom estimate COPY.img"),
+        ),
+        (
+            has(head, 0, b"\0ntfsclone-image"),
+            "ntfsclone image",
+            Way("ntfsclone -r -O COPY.img {file}, then fathom estimate COPY.img"),
+        ),
+        (
+            has(head, 0, b"VMA\0\0\0\0\x01"),
+            "VMA archive of Proxmox",
+            Way("vma extract {file} DIR, which makes DIR, then fathom estimate DIR"),
+        ),
+        (
+            has(head, 0, b"rbd diff v1\n") || has(head, 0, b"rbd diff v2\n"),
+            "difference of two states of an RBD image",
+            Way(
+                "rbd export POOL/IMAGE@SNAPSHOT - | fathom estimate -, of the state that it leads to; where that is gone, rbd import-diff {file} POOL/COPY \
+                 makes it of a copy of the earlier one",
+            ),
         ),
     ]
 }
 
 /// The formats that pack or encrypt, and archives.
-fn packed(head: &[u8]) -> [Known; 15] {
+fn packed(head: &[u8]) -> [Known; 20] {
     use Reader::{Luks, Mount, Unpacked, Unpacker, Way};
     let byte = |offset: usize| head.get(offset).copied().unwrap_or(0);
     [
@@ -211,6 +258,26 @@ fn packed(head: &[u8]) -> [Known; 15] {
         (has(head, 0, PACKAGE), "result that Fathom packed", Unpacked("fathom unpack")),
         (has(head, 0, b"\xfd7zXZ\0\0") && byte(7) < 0x10, "xz file", Unpacker("xz")),
         (is_lzma(head), "lzma file", Unpacker("xz")),
+        (has(head, 0, b"\x89LZO\0\r\n\x1a\n"), "lzop file", Unpacker("lzop")),
+        (
+            has(head, 0, b"LZIP") && byte(4) <= 1 && (12..=29).contains(&(byte(5) & 0x1f)),
+            "lzip file",
+            Unpacker("lzip"),
+        ),
+        (has(head, 0, b"LRZI\0") && byte(5) < 16, "lrzip file", Unpacker("lrzip")),
+        // The longest code, and no bit that has no meaning.
+        (
+            has(head, 0, &[0x1f, 0x9d])
+                && byte(2) & 0x60 == 0
+                && (9..=16).contains(&(byte(2) & 0x1f)),
+            "compress file",
+            Unpacker("gzip"),
+        ),
+        (
+            has(head, 0, &[0x02, 0x21, 0x4c, 0x18]) && within(head, 4, 1, 9 << 20),
+            "lz4 file",
+            Unpacker("lz4"),
+        ),
         (
             has(head, 0, b"BZh") && (b'1'..=b'9').contains(&byte(3)) && has(head, 4, b"1AY&SY"),
             "bzip2 file",
@@ -227,7 +294,7 @@ fn packed(head: &[u8]) -> [Known; 15] {
             Mount,
         ),
         (is_tar(head), "tar archive", Unpacked("tar -x -C DIR -f")),
-        (is_cpio(head), "cpio archive", Unpacked("cpio -i -D DIR -F")),
+        (is_cpio(head), "cpio archive", Unpacked("cpio -id -D DIR -F")),
         (has(head, 0, b"btrfs-stream\0"), "stream of btrfs send", Unpacked("btrfs receive DIR -f")),
         (
             has(head, 8, &0x2_f5ba_cbac_u64.to_le_bytes()),
@@ -240,7 +307,11 @@ fn packed(head: &[u8]) -> [Known; 15] {
 /// The format of what begins with `head` and whose last 512 bytes are `tail` (nothing where they are not known). More than the magic is
 /// looked at: data that begins like a format by chance is data.
 pub fn recognise(head: &[u8], tail: &[u8]) -> Option<Format> {
-    let found = images(head, tail).into_iter().chain(packed(head)).find(|(is, ..)| *is);
+    let found = images(head, tail)
+        .into_iter()
+        .chain(backups(head))
+        .chain(packed(head))
+        .find(|(is, ..)| *is);
     found.map(|(_, name, reader)| Format { name, reader }).or_else(|| {
         let body = behind_frames(|place| at(head, usize::try_from(place).ok()?));
         in_frames(head.get(usize::try_from(body).ok()?..)?)
@@ -258,6 +329,7 @@ impl Format {
             Reader::Qemu(name) => format!(
                 "qemu-img convert -f {name} -O qcow2 {file} COPY.qcow2, then fathom estimate COPY.qcow2"
             ),
+            Reader::Unpacker("lrzip") => format!("lrzcat {file} | fathom estimate -"),
             Reader::Unpacker("unzip") => format!("unzip -p {file} | fathom estimate -"),
             Reader::Unpacker(program) => format!("{program} -dc {file} | fathom estimate -"),
             Reader::Mount => format!("mount -o ro {file} DIR, then fathom estimate DIR"),
@@ -270,7 +342,13 @@ impl Format {
             Reader::Unpacked(command) => format!("{command} {file}, then fathom estimate DIR"),
             Reader::Way(way) => way.replace("{file}", &file),
         };
-        format!("read what it holds: {way}; or --format raw, to take its bytes as they lie")
+        // What is piped has no name, and a pipe gives it once.
+        let from = if piped && way.contains("FILE") {
+            " (FILE: what was piped, written to one)"
+        } else {
+            ""
+        };
+        format!("read what it holds{from}: {way}; or --format raw, to take its bytes as they lie")
     }
 }
 
@@ -280,7 +358,7 @@ pub fn ends_as_image(tail: &[u8]) -> bool {
 }
 
 /// A name as a shell takes it, and no program for an option.
-fn quoted(name: &OsStr) -> String {
+pub fn quoted(name: &OsStr) -> String {
     let name = name.to_string_lossy();
     let name = if name.starts_with('-') { format!("./{name}").into() } else { name };
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@".contains(c);

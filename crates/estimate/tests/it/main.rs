@@ -3,6 +3,7 @@
 
 mod blank;
 mod comparison;
+mod formats;
 mod images;
 mod mounted;
 mod naive;
