@@ -1,7 +1,10 @@
 //! qcow2 images, read as their guest sees them: versions 2 and 3, compressed clusters, backing files.
 //!
 //! Follows the format's specification (docs/interop/qcow2.rst of QEMU). Unsupported features are refused by name: encryption, external data files,
-//! extended L2 entries. Images whose header says that they are corrupt or still open are refused too.
+//! extended L2 entries. Images whose header says that they are corrupt or still open are refused too. Clusters that a damaged table or
+//! entry tells wrongly are lost, each of them; all others are read.
+
+mod header;
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -10,22 +13,21 @@ use std::sync::{Arc, Mutex};
 
 use super::blank::{Blank, blanks};
 use super::raw_base::{RawBase, file_bytes};
+use super::tally::Beneath;
 use super::uncached_file::UncachedFile;
 use crate::Error;
+use header::{Header, Link, MAGIC, big64};
 
-const MAGIC: &[u8; 4] = b"QFI\xfb";
 /// Bits of an entry that are a host offset.
 const OFFSET: u64 = 0x00ff_ffff_ffff_fe00;
 const COMPRESSED: u64 = 1 << 62;
-/// Incompatible features of a version 3 image: opened for writing and never closed; known to be corrupt.
-const DIRTY: u64 = 1;
-const CORRUPT: u64 = 1 << 1;
 /// In a version 3 image: the cluster reads as zeros.
 const ZERO: u64 = 1;
 /// The longest chain of backing files that is followed.
-const CHAIN: u32 = 64;
-/// The header extension that names the format of the backing file.
-const BACKING_FORMAT: u32 = 0xe279_2aca;
+const CHAIN: usize = 64;
+/// Bits that are 0 in every entry of the first table, and in every one of a second table whose cluster is not compressed.
+const RESERVED_FIRST: u64 = 0x7f00_0000_0000_01ff;
+const RESERVED: u64 = 0x3f00_0000_0000_01fe;
 
 /// An open image.
 #[derive(Debug)]
@@ -37,6 +39,8 @@ pub struct Image {
     /// Bytes of the file itself.
     length: u64,
     level1: Vec<u64>,
+    /// Bits that are 0 in an entry of a second table.
+    reserved: u64,
     zstd: bool,
     backing: Option<Box<Base>>,
     /// The L2 table that was used last, with its offset: clusters are read in order.
@@ -62,16 +66,25 @@ enum Cluster {
     },
 }
 
-fn big32(bytes: &[u8], at: usize) -> u32 {
-    bytes.get(at..at + 4).map_or(0, |b| u32::from_be_bytes([b[0], b[1], b[2], b[3]]))
+/// A part of an image, bytes that the guest sees.
+#[derive(Debug)]
+pub enum Next {
+    /// It may hold data.
+    Data(Range<u64>),
+    /// Nobody knows what it holds: the table that tells is damaged or cannot be read.
+    Lost(Range<u64>, io::Error),
 }
 
-fn big64(bytes: &[u8], at: usize) -> u64 {
-    u64::from(big32(bytes, at)) << 32 | u64::from(big32(bytes, at + 4))
+impl Next {
+    /// Returns the part, as far as it reaches before `end`; `None` if it begins there or later.
+    fn before(self, end: u64) -> Option<Self> {
+        let cut = |part: Range<u64>| (part.start < end).then(|| part.start..part.end.min(end));
+        match self {
+            Self::Data(part) => cut(part).map(Self::Data),
+            Self::Lost(part, error) => cut(part).map(|part| Self::Lost(part, error)),
+        }
+    }
 }
-
-/// The remedy for an image of the format's first version.
-const FIRST: &str = "convert it: qemu-img convert -f qcow -O qcow2 IMAGE COPY.qcow2, then fathom estimate COPY.qcow2; --format raw takes its bytes as they lie";
 
 fn damaged(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("damaged image: {what}"))
@@ -91,72 +104,23 @@ impl Image {
 
     /// Opens an image and its chain of backing files.
     pub fn open(path: &Path) -> Result<Self, Error> {
-        Self::open_link(path, CHAIN)
+        Self::open_link(path, Link { top: path, depth: 0 })
     }
 
-    fn open_link(path: &Path, left: u32) -> Result<Self, Error> {
+    fn open_link(path: &Path, link: Link) -> Result<Self, Error> {
         let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
-        let refused = |what: &str, help: &str| Error::Image {
-            path: path.to_owned(),
-            what: what.to_owned(),
-            help: help.to_owned(),
-        };
-        let check = "see what qemu-img check says of it; --format raw takes its bytes as they lie";
-        let mend = "see what qemu-img check -r all IMAGE mends of a copy; --format raw takes its bytes as they lie";
-        let convert = "convert it: qemu-img convert -O raw IMAGE FILE.raw; --format raw takes its bytes as they lie";
         let file = UncachedFile::open(path).map_err(unreadable)?;
-        let mut head = vec![0; 4096];
-        let length = file.read(&mut head, 0).map_err(unreadable)?;
-        head.truncate(length);
-        let version = big32(&head, 4);
-        if length < 72 || !head.starts_with(MAGIC) || !(2..=3).contains(&version) {
-            return Err(match head.starts_with(MAGIC) && version == 1 {
-                true => refused("a qcow image of version 1, which is not read", FIRST),
-                false => refused("not a qcow2 image of version 2 or 3", check),
-            });
-        }
-        let (bits, size) = (big32(&head, 20), big64(&head, 24));
-        let (entries, table) = (big32(&head, 36) as usize, big64(&head, 40));
-        let features = if version == 3 { big64(&head, 72) } else { 0 };
-        // AES, or LUKS.
-        if (1..=2).contains(&big32(&head, 32)) {
-            return Err(refused(
-                "the image is encrypted: its guest's data cannot be read",
-                convert,
-            ));
-        }
-        if big32(&head, 32) != 0 {
-            return Err(refused("its header is not that of a qcow2 image", check));
-        }
-        if features & CORRUPT != 0 {
-            return Err(refused(
-                "the image is marked as corrupt: what it says of its clusters may be wrong",
-                mend,
-            ));
-        }
-        if features & DIRTY != 0 {
-            return Err(refused(
-                "the image was not closed: a machine still runs on it, or ended without closing it",
-                "shut the machine down; after a crash, see what qemu-img check -r all IMAGE mends of a copy",
-            ));
-        }
-        if features & (1 << 2) != 0 || features & (1 << 4) != 0 || features >> 5 != 0 {
-            return Err(refused("the image keeps data in a way that is not supported", convert));
-        }
-        let covered = (entries as u64).saturating_mul(1 << (2 * bits.min(21) - 3));
-        if !(9..=21).contains(&bits) || entries > 1 << 22 || covered < size {
-            return Err(refused("damaged image: its header contradicts itself", check));
-        }
-        let mut bytes = vec![0; entries * 8];
-        if file.read(&mut bytes, table).map_err(unreadable)? < bytes.len() {
-            return Err(refused("damaged image: its first table is cut off", check));
-        }
-        let level1 = (0..entries).map(|at| big64(&bytes, at * 8)).collect();
-        let zstd = features & (1 << 3) != 0 && head.get(104) == Some(&1);
-        let backing = backing(path, &head, version, left)?.map(Box::new);
+        let header = Header::read(path, &file, link)?;
+        let mut bytes = vec![0; header.entries * 8];
+        file.read(&mut bytes, header.table).map_err(unreadable)?;
+        let level1 = (0..header.entries).map(|at| big64(&bytes, at * 8)).collect();
+        let backing = backing(path, &header, link)?.map(Box::new);
+        let Header { bits, size, zstd, .. } = header;
+        let reserved = if header.zeros { RESERVED } else { RESERVED | ZERO };
         let level2 = Mutex::new((0, Arc::new(Vec::new())));
         let length = file_bytes(&file).map_err(unreadable)?;
-        Ok(Self { path: path.to_owned(), file, bits, size, length, level1, zstd, backing, level2 })
+        let path = path.to_owned();
+        Ok(Self { path, file, bits, size, length, level1, reserved, zstd, backing, level2 })
     }
 
     /// Returns the path of the image.
@@ -169,8 +133,14 @@ impl Image {
         self.size
     }
 
-    fn cluster_bytes(&self) -> u64 {
+    /// Bytes of a cluster.
+    pub fn cluster_bytes(&self) -> u64 {
         1 << self.bits
+    }
+
+    /// Bytes of the guest that a second table tells of.
+    fn table_bytes(&self) -> u64 {
+        1 << (2 * self.bits - 3)
     }
 
     fn table(&self, at: u64) -> io::Result<Arc<Vec<u64>>> {
@@ -178,7 +148,7 @@ impl Image {
         if last.0 != at {
             let mut bytes = vec![0; 1 << self.bits];
             if self.file.read(&mut bytes, at)? < bytes.len() {
-                return Err(damaged("a table is cut off"));
+                return Err(damaged("it is cut off: a table of clusters lies beyond its end"));
             }
             let entries = (0..bytes.len() / 8).map(|entry| big64(&bytes, entry * 8)).collect();
             *last = (at, Arc::new(entries));
@@ -186,26 +156,47 @@ impl Image {
         Ok(Arc::clone(&last.1))
     }
 
-    fn cluster(&self, offset: u64) -> io::Result<Cluster> {
-        let number = offset >> self.bits;
-        let per_table = self.bits - 3;
-        let first = usize::try_from(number >> per_table).ok().and_then(|at| self.level1.get(at));
-        let table = first.copied().unwrap_or(0) & OFFSET;
-        if table == 0 {
-            return Ok(Cluster::None);
+    /// Returns the table that tells of the cluster at `offset`, if there is one.
+    fn table_of(&self, offset: u64) -> io::Result<Option<Arc<Vec<u64>>>> {
+        let first = usize::try_from(offset / self.table_bytes()).ok();
+        let entry = first.and_then(|at| self.level1.get(at)).copied().unwrap_or(0);
+        let table = entry & OFFSET;
+        if entry & RESERVED_FIRST != 0 {
+            return Err(damaged(&format!("the entry {entry:#x} of its first table is none")));
         }
-        let entry = self.table(table)?[(number & ((1 << per_table) - 1)) as usize];
-        Ok(if entry & COMPRESSED != 0 {
+        if table % self.cluster_bytes() != 0 {
+            return Err(damaged(&format!(
+                "a table of clusters at {table:#x}, where no cluster begins"
+            )));
+        }
+        if table == 0 { Ok(None) } else { self.table(table).map(Some) }
+    }
+
+    fn cluster(&self, offset: u64) -> io::Result<Cluster> {
+        self.table_of(offset)?.map_or(Ok(Cluster::None), |table| self.entry(&table, offset))
+    }
+
+    /// The cluster at `offset` as this table tells of it.
+    fn entry(&self, table: &[u64], offset: u64) -> io::Result<Cluster> {
+        let entry = table[(offset >> self.bits) as usize & (table.len() - 1)];
+        if entry & COMPRESSED != 0 {
             let split = 62 - (self.bits - 8);
             let at = entry & ((1 << split) - 1);
             let sectors = 1 + (entry >> split & ((1 << (self.bits - 8)) - 1));
-            Cluster::Compressed { at, length: (sectors * 512 - at % 512) as usize }
-        } else if entry & ZERO != 0 {
-            Cluster::Zero
-        } else if entry & OFFSET == 0 {
-            Cluster::None
-        } else {
-            Cluster::At(entry & OFFSET)
+            let length = (sectors * 512 - at % 512) as usize;
+            return Ok(Cluster::Compressed { at, length });
+        }
+        let place = entry & OFFSET;
+        if entry & self.reserved != 0 {
+            return Err(damaged(&format!("the entry {entry:#x} of a table of clusters is none")));
+        }
+        if place % self.cluster_bytes() != 0 {
+            return Err(damaged(&format!("a cluster at {place:#x}, where none begins")));
+        }
+        Ok(match place {
+            _ if entry & ZERO != 0 => Cluster::Zero,
+            0 => Cluster::None,
+            place => Cluster::At(place),
         })
     }
 
@@ -293,38 +284,37 @@ impl Image {
         Ok(cluster)
     }
 
-    /// Returns offset and length of the next range from `offset` on that may hold data, at most a cluster; all before it is zero.
-    pub fn next_data(&self, mut offset: u64) -> io::Result<Option<(u64, u64)>> {
+    /// The next part from `offset` on that may hold data, at most a cluster, or that is lost: all between is zero.
+    pub fn next(&self, mut offset: u64) -> Option<Next> {
         while offset < self.size {
             let start = offset - offset % self.cluster_bytes();
             let end = (start + self.cluster_bytes()).min(self.size);
-            match self.cluster(offset)? {
-                Cluster::At(_) | Cluster::Compressed { .. } => {
-                    return Ok(Some((offset, end - offset)));
+            let told = offset - offset % self.table_bytes() + self.table_bytes();
+            let table = match self.table_of(offset) {
+                Err(error) => return Some(Next::Lost(offset..told.min(self.size), error)),
+                Ok(None) if self.backing.is_none() => {
+                    offset = told;
+                    continue;
                 }
-                Cluster::Zero => offset = end,
-                Cluster::None => match &self.backing {
-                    Some(base) => match base.next_data(offset)? {
-                        Some((at, length)) if at < end => {
-                            let length = length.min(end - at);
-                            return Ok(Some((at, length)));
-                        }
-                        // This image may have data of its own before the base has data again.
-                        _ => offset = end,
-                    },
-                    None => offset = self.skip_table(offset, end),
-                },
+                Ok(table) => table,
+            };
+            match table.map_or(Ok(Cluster::None), |table| self.entry(&table, offset)) {
+                // What is wrong is told when it is read.
+                Ok(Cluster::At(_) | Cluster::Compressed { .. }) | Err(_) => {
+                    return Some(Next::Data(offset..end));
+                }
+                Ok(Cluster::Zero) => {}
+                // This image may have data of its own before the base has data again.
+                Ok(Cluster::None) => {
+                    let base = self.backing.as_ref().and_then(|base| base.next(offset));
+                    if let Some(next) = base.and_then(|next| next.before(end)) {
+                        return Some(next);
+                    }
+                }
             }
+            offset = end;
         }
-        Ok(None)
-    }
-
-    /// Returns the end of the range that a missing L2 table would cover, else `end`, that of this cluster.
-    fn skip_table(&self, offset: u64, end: u64) -> u64 {
-        let covered = 1u64 << (2 * self.bits - 3);
-        let at = (offset / covered) as usize;
-        let missing = self.level1.get(at).is_none_or(|entry| entry & OFFSET == 0);
-        if missing { (offset / covered + 1) * covered } else { end }
+        None
     }
 }
 
@@ -333,6 +323,14 @@ impl Base {
         match self {
             Self::Raw(raw) => raw.read(buffer, offset),
             Self::Qcow2(image) => image.read(buffer, offset),
+        }
+        .map_err(|error| Beneath::name(self.path(), error))
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Self::Raw(raw) => raw.path(),
+            Self::Qcow2(image) => image.path(),
         }
     }
 
@@ -343,29 +341,26 @@ impl Base {
         }
     }
 
-    fn next_data(&self, offset: u64) -> io::Result<Option<(u64, u64)>> {
-        match self {
-            Self::Raw(raw) => Ok(raw.next_data(offset)),
-            Self::Qcow2(image) => image.next_data(offset),
-        }
+    fn next(&self, offset: u64) -> Option<Next> {
+        Some(match self {
+            Self::Raw(raw) => Next::Data(raw.next_data(offset)?),
+            Self::Qcow2(image) => match image.next(offset)? {
+                Next::Lost(part, error) => Next::Lost(part, Beneath::name(self.path(), error)),
+                data => data,
+            },
+        })
     }
 }
 
 /// Opens the backing file that a header names.
-fn backing(path: &Path, head: &[u8], version: u32, left: u32) -> Result<Option<Base>, Error> {
-    let (at, length) = (big64(head, 8) as usize, big32(head, 16) as usize);
-    if at == 0 {
-        return Ok(None);
-    }
+fn backing(path: &Path, header: &Header, link: Link) -> Result<Option<Base>, Error> {
+    let Some(name) = &header.backing else { return Ok(None) };
     let refused = |what: &str| Error::Image {
         path: path.to_owned(),
         what: what.to_owned(),
         help: "see what qemu-img info --backing-chain says of it".into(),
     };
-    let name = head.get(at..at.saturating_add(length)).filter(|_| length <= 1023);
-    let name = name.ok_or_else(|| refused("damaged image: no name of its backing file"))?;
-    let name = String::from_utf8_lossy(name).into_owned();
-    let name = name.strip_prefix("file:").unwrap_or(&name);
+    let name = name.strip_prefix("file:").unwrap_or(name);
     let protocol = name.split_once(':').map_or("", |(before, _)| before);
     if !protocol.is_empty() && !protocol.contains('/') {
         return Err(Error::Image {
@@ -375,34 +370,21 @@ fn backing(path: &Path, head: &[u8], version: u32, left: u32) -> Result<Option<B
                 .into(),
         });
     }
-    if left == 0 {
+    if link.depth >= CHAIN {
         return Err(refused("its chain of backing files has no end"));
     }
     let base = path.parent().unwrap_or(Path::new("")).join(name);
     let lost = |source| Error::Backing { path: path.to_owned(), backing: base.clone(), source };
     let file = UncachedFile::open(&base).map_err(lost)?;
-    let raw = match format(head, version) {
-        Some(format) if format == b"raw" => true,
-        Some(format) if format == b"qcow2" => false,
+    let raw = match header.backing_format.as_deref() {
+        Some(b"raw") => true,
+        Some(b"qcow2") => false,
         Some(_) => return Err(refused("its backing file is neither raw nor qcow2")),
         None => !Image::is_one(&file),
     };
     if !raw {
-        return Image::open_link(&base, left - 1).map(|image| Some(Base::Qcow2(image)));
+        let link = Link { depth: link.depth + 1, ..link };
+        return Image::open_link(&base, link).map(|image| Some(Base::Qcow2(image)));
     }
-    RawBase::new(file).map(|raw| Some(Base::Raw(raw))).map_err(lost)
-}
-
-/// Returns the format of the backing file, if the header states it.
-fn format(head: &[u8], version: u32) -> Option<&[u8]> {
-    let mut at = if version == 3 { big32(head, 100) as usize } else { 72 };
-    loop {
-        let (kind, length) = (big32(head, at), big32(head, at + 4) as usize);
-        let value = head.get(at + 8..at.checked_add(8 + length)?)?;
-        match kind {
-            0 => return None,
-            BACKING_FORMAT => return Some(value),
-            _ => at += 8 + length.next_multiple_of(8),
-        }
-    }
+    RawBase::new(&base, file).map(|raw| Some(Base::Raw(raw))).map_err(lost)
 }

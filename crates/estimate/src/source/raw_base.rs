@@ -3,6 +3,7 @@
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
@@ -13,6 +14,7 @@ use super::uncached_file::UncachedFile;
 /// A raw file or device under an image.
 #[derive(Debug)]
 pub struct RawBase {
+    path: PathBuf,
     file: UncachedFile,
     size: u64,
     /// It is a file, of which it can be asked what was never written; and it has space for all its bytes.
@@ -21,12 +23,17 @@ pub struct RawBase {
 }
 
 impl RawBase {
-    /// A base of an open file or device.
-    pub fn new(file: UncachedFile) -> io::Result<Self> {
+    /// A base of a file or device that is open.
+    pub fn new(path: &Path, file: UncachedFile) -> io::Result<Self> {
         let size = file_bytes(&file)?;
         let found = file.file().metadata()?;
         let (is_file, full) = (found.is_file(), found.blocks() * 512 >= size);
-        Ok(Self { file, size, is_file, full })
+        Ok(Self { path: path.to_owned(), file, size, is_file, full })
+    }
+
+    /// Returns where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Reads into the whole buffer, as far as there are bytes; gives how many there were.
@@ -41,14 +48,14 @@ impl RawBase {
     }
 
     /// Returns the next bytes from `offset` on that may hold data.
-    pub fn next_data(&self, offset: u64) -> Option<(u64, u64)> {
+    pub fn next_data(&self, offset: u64) -> Option<Range<u64>> {
         if offset >= self.size {
             return None;
         }
         match seek(self.file.file(), SeekFrom::Data(offset)) {
-            Ok(at) => Some((at, self.size - at)),
+            Ok(at) => Some(at..self.size),
             Err(Errno::NXIO) => None,
-            Err(_) => Some((offset, self.size - offset)),
+            Err(_) => Some(offset..self.size),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Tally of the sources that a scan met: counts, and the first few troubles by name.
 
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -76,6 +77,24 @@ pub struct Sources {
     pub troubles: Vec<Trouble>,
 }
 
+/// An error in a file that lies beneath the one that is read.
+#[derive(Debug, thiserror::Error)]
+#[error("{error}")]
+pub struct Beneath {
+    path: PathBuf,
+    error: io::Error,
+}
+
+impl Beneath {
+    /// Names the file of an error, if none is named yet.
+    pub fn name(path: &Path, error: io::Error) -> io::Error {
+        if error.get_ref().is_some_and(|error| error.is::<Self>()) {
+            return error;
+        }
+        io::Error::new(error.kind(), Self { path: path.to_owned(), error })
+    }
+}
+
 /// [`Sources`], counted by many threads, and what one of them found out for all.
 #[derive(Debug, Default)]
 pub struct Tally {
@@ -93,9 +112,16 @@ impl Tally {
     }
 
     /// Counts something that could not be read.
-    pub fn unreadable(&self, path: &Path, error: &std::io::Error) {
+    pub fn unreadable(&self, path: &Path, error: &io::Error) {
+        self.lost(path, error, 1);
+    }
+
+    /// Counts so many parts that could not be read, for one reason.
+    pub fn lost(&self, path: &Path, error: &io::Error, parts: u64) {
+        let beneath = error.get_ref().and_then(|error| error.downcast_ref::<Beneath>());
+        let path = beneath.map_or(path, |beneath| &beneath.path);
         self.note(|sources| {
-            sources.unreadable += 1;
+            sources.unreadable += parts;
             name(&mut sources.troubles, path, error.to_string());
         });
     }

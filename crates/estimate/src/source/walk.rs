@@ -23,7 +23,7 @@ use super::blank::preallocated;
 use super::file::{OpenDirectory, SharedDirectory, Tracked, open_quietly, space};
 use super::file_systems::FileSystems;
 use super::partitions::off_blocks;
-use super::qcow2::Image;
+use super::qcow2::{Image, Next};
 use super::recognise::HEAD;
 use super::shared::Shared;
 use super::{JOB, Job, Piece, Source, Tally};
@@ -137,6 +137,15 @@ impl<'a> Walk<'a> {
             fs::read_dir(&real).map_err(unreadable)?;
             self.tree(real, &found, directory);
         } else if kind.is_block_device() || kind.is_file() {
+            // A device has many names, none of which is a link.
+            let identity = match kind.is_file() {
+                true => (found.st_dev, found.st_ino),
+                false => (u64::MAX, found.st_rdev),
+            };
+            if !self.seen.insert(identity) {
+                self.tally.note(|sources| sources.hard_links += 1);
+                return Ok(());
+            }
             let qcow2 = self.is_qcow2(path, &real)?;
             if (qcow2 || kind.is_block_device())
                 && let Ok(file) = sys::input::open_or_device(&real)
@@ -153,13 +162,11 @@ impl<'a> Walk<'a> {
                 if let Some(off) = off_blocks(&head[..read]) {
                     self.tally.off_blocks(path, off);
                 }
-                self.image(image, directory).map_err(unreadable)?;
+                self.image(image, directory);
             } else if kind.is_block_device() {
                 self.device(&real, directory).map_err(unreadable)?;
-            } else if self.seen.insert((found.st_dev, found.st_ino)) {
-                self.file(real, None, &found, directory);
             } else {
-                self.tally.note(|sources| sources.hard_links += 1);
+                self.file(real, None, &found, directory);
             }
         } else {
             return Err(Error::Kind { path: path.to_owned() });
@@ -371,23 +378,32 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn image(&mut self, image: Image, directory: u32) -> io::Result<()> {
+    fn image(&mut self, image: Image, directory: u32) {
         self.tally.note(|sources| sources.volumes += 1);
         let source = Arc::new(Source::Image(image));
-        let Source::Image(image) = &*source else { return Ok(()) };
+        let Source::Image(image) = &*source else { return };
         let (mut at, mut data) = (0, 0);
         while !self.stop()
-            && let Some((start, length)) = image.next_data(at)?
+            && let Some(next) = image.next(at)
         {
-            let start = (start - start % BLOCK as u64).max(at);
-            let end = (start + length).next_multiple_of(BLOCK as u64).min(image.size());
-            self.range(&source, start, end - start, directory);
+            let (part, lost) = match next {
+                Next::Data(part) => (part, None),
+                Next::Lost(part, error) => (part, Some(error)),
+            };
+            let start = (part.start - part.start % BLOCK as u64).max(at);
+            let end = part.end.next_multiple_of(BLOCK as u64).min(image.size());
+            match lost {
+                None => self.range(&source, start, end - start, directory),
+                Some(error) => {
+                    let clusters = (end - start).div_ceil(image.cluster_bytes());
+                    self.tally.lost(image.path(), &error, clusters);
+                }
+            }
             data += end - start;
             at = end;
         }
         let size = image.size();
         self.tally.note(|sources| sources.hole_bytes += size - data);
-        Ok(())
     }
 
     fn range(&mut self, source: &Arc<Source>, offset: u64, length: u64, directory: u32) {

@@ -3,6 +3,7 @@
 
 mod blank;
 mod comparison;
+mod damaged;
 mod formats;
 mod images;
 mod mounted;

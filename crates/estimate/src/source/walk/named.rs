@@ -12,7 +12,7 @@ use super::Walk;
 use crate::source::file::Tracked;
 use crate::source::file_systems::kernel_of_input;
 use crate::source::partitions::off_blocks;
-use crate::source::qcow2::Image;
+use crate::source::qcow2::{Image, Next};
 use crate::source::recognise::{
     self, HEAD, TAIL, behind_frames, ends_as_image, in_frames, recognise,
 };
@@ -76,38 +76,40 @@ impl Walk<'_> {
         let (source, cuts) = (Arc::new(source), self.cuts.to_vec());
         let mut begin = 0;
         for end in cuts.into_iter().chain([size]) {
-            self.stretch(&source, begin..end.min(size), directory).map_err(unreadable)?;
+            self.stretch(&source, begin..end.min(size), directory);
             begin = end;
         }
         Ok(())
     }
 
     /// Reads a stretch of what is named, cut into blocks from its beginning; what an image has no place for is left out.
-    fn stretch(
-        &mut self,
-        whole: &Arc<Source>,
-        stretch: Range<u64>,
-        directory: u32,
-    ) -> io::Result<()> {
+    fn stretch(&mut self, whole: &Arc<Source>, stretch: Range<u64>, directory: u32) {
         let length = stretch.end.saturating_sub(stretch.start);
         let source = Arc::new(Source::From(Arc::clone(whole), stretch.start));
         let Source::Image(image) = &**whole else {
-            self.range(&source, 0, length, directory);
-            return Ok(());
+            return self.range(&source, 0, length, directory);
         };
         let mut at = 0;
         while at < length
             && !self.stop()
-            && let Some((data, bytes)) = image.next_data(stretch.start + at)?
-            && data < stretch.end
+            && let Some(next) = image.next(stretch.start + at)
         {
-            let from = data - stretch.start;
+            // What is lost was told when it was read as it lies.
+            let (part, lost) = match next {
+                Next::Data(part) => (part, false),
+                Next::Lost(part, _) => (part, true),
+            };
+            if part.start >= stretch.end {
+                break;
+            }
+            let from = part.start - stretch.start;
             let start = (from - from % BLOCK as u64).max(at);
-            let end = (from + bytes).next_multiple_of(BLOCK as u64).min(length);
-            self.range(&source, start, end - start, directory);
+            let end = (part.end - stretch.start).next_multiple_of(BLOCK as u64).min(length);
+            if !lost {
+                self.range(&source, start, end - start, directory);
+            }
             at = end;
         }
-        Ok(())
     }
 
     /// Reads standard input to its end.
