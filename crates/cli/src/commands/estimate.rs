@@ -1,5 +1,6 @@
 //! `fathom estimate`: what a volume would save on data, and how large it has to be.
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use estimate::{Ask, Format, Request, Wishes};
@@ -14,6 +15,9 @@ use crate::failure::Failure;
 use crate::outputs::{self, Input, Output, OutputKind};
 use crate::render::estimate::{EstimateView, sizing_text, summary};
 use crate::terminal::{Text, answer, json, json_line, say_text};
+
+/// Bytes that the smallest table of contents takes: 4096 slots, each with its share of an entry.
+const LEAST_MEMORY: u64 = 192 << 10;
 
 pub fn run(args: &EstimateArgs) -> Result<ExitCode, Failure> {
     match (args.size, args.saving) {
@@ -46,6 +50,7 @@ fn sizing(args: &EstimateArgs, size: Bytes, saving: f64) -> Result<ExitCode, Fai
 
 fn data(args: &EstimateArgs) -> Result<ExitCode, Failure> {
     let request = request(args)?;
+    check_memory_and_stream(args)?;
     check_trees(args)?;
     let profile_file = args.profile.as_ref().map(|path| Output {
         option: "--profile",
@@ -95,6 +100,21 @@ fn data(args: &EstimateArgs) -> Result<ExitCode, Failure> {
         (Level::None, true) => 0,
         _ => 130,
     }))
+}
+
+/// Refuses memory in which no table fits, and a standard input that is to be read twice.
+fn check_memory_and_stream(args: &EstimateArgs) -> Result<(), Failure> {
+    if args.memory.0 < LEAST_MEMORY {
+        let message = format!("--memory {} is too little: no table of contents fits", args.memory);
+        return Err(
+            Failure::usage(message).with_help("give at least --memory 192K; 1G is the default")
+        );
+    }
+    if args.paths.iter().filter(|path| *path == Path::new("-")).count() > 1 {
+        return Err(Failure::usage("standard input (-) is named twice, and can be read once")
+            .with_help("name - once; a file that is called - is ./-"));
+    }
+    Ok(())
 }
 
 /// Refuses what is asked of files where there are trees alone, and of trees where there is none.

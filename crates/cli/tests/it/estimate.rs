@@ -146,6 +146,11 @@ fn a_device_and_a_pipe_are_recognised_and_counted_like_a_file() {
         ("LUKS", b"LUKS\xba\xbe\0\x02"),
         ("VMDK", b"KDMV\x01\0\0\0"),
         ("VHDX", b"vhdxfile"),
+        ("lzop", b"\x89LZO\0\r\n\x1a\n"),
+        ("VMA", b"VMA\0\0\0\0\x01"),
+        ("ntfsclone", b"\0ntfsclone-image"),
+        ("RBD", b"rbd diff v1\n"),
+        ("cpio", b"\xc7\x71\0\0\0\0\xa4\x81\0\0\0\0\0\0\0\0\0\0\0\0\x02\0\0\0\0\0a\0"),
     ] {
         let mut bytes = raw.clone();
         bytes[..head.len()].copy_from_slice(head);
@@ -201,6 +206,34 @@ fn an_image_is_read_through_a_device_as_through_its_file_and_not_through_a_pipe(
     let pipe = piped(&image);
     assert_eq!(pipe.code, Some(3));
     assert!(pipe.err.contains("cannot be read in order"), "{}", pipe.err);
+}
+
+#[test]
+fn a_damaged_image_is_told_with_the_file_that_is_damaged_and_the_exit_code_says_so() {
+    let (dir, _) = data();
+    let qemu = |args: &[&str]| {
+        std::process::Command::new("qemu-img").args(args).current_dir(dir.path()).output()
+    };
+    let made = qemu(&["convert", "-f", "raw", "-O", "qcow2", "data", "base.qcow2"]);
+    let rest = ["create", "-f", "qcow2", "-F", "qcow2", "-b", "base.qcow2", "top.qcow2"];
+    if ![made, qemu(&rest)].into_iter().all(|made| made.is_ok_and(|made| made.status.success())) {
+        return skip("a_damaged_image_is_told", "qemu-img is not there");
+    }
+    assert_eq!(fathom_in(dir.path(), &["estimate", "top.qcow2"]).code, Some(0));
+    let base = dir.path().join("base.qcow2");
+    let mut bytes = fs::read(&base).unwrap();
+    let first = u64::from_be_bytes(bytes[40..48].try_into().unwrap()) as usize;
+    bytes[first + 6] |= 2;
+    fs::write(&base, bytes).unwrap();
+    for name in ["base.qcow2", "top.qcow2"] {
+        let told = fathom_in(dir.path(), &["estimate", name, "--json"]);
+        let found: serde_json::Value = serde_json::from_str(&told.out).unwrap();
+        assert_eq!((told.code, &found["complete"]), (Some(5), &serde_json::json!(false)));
+        // 300 blocks lie in 19 clusters, the first six of which are all zero.
+        assert_eq!(found["sources"]["unreadable"], 19, "{}", told.err);
+        let line = told.err.lines().find(|line| line.contains("no cluster begins")).unwrap();
+        assert!(line.contains("base.qcow2"), "{line}");
+    }
 }
 
 #[test]

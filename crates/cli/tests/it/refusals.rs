@@ -263,6 +263,10 @@ fn what_cannot_be_sized_or_indexed_is_refused_and_not_rounded() {
     );
     refused(2, &["estimate", ".", "--index-memory", "300M"], &phrases);
     refused(2, &["estimate", "--size", "0", "--saving", "50%"], &["--size 10T"]);
+    for memory in ["0", "191K"] {
+        refused(2, &["estimate", ".", "--memory", memory], &["too little", "--memory 192K"]);
+    }
+    refused(2, &["estimate", "-", "-"], &["named twice", "./-"]);
 }
 
 #[test]

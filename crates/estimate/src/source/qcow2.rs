@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex};
 
 use super::blank::{Blank, blanks};
 use super::raw_base::{RawBase, file_bytes};
+use super::recognise::{HEAD, quoted, recognise};
 use super::tally::Beneath;
 use super::uncached_file::UncachedFile;
 use crate::Error;
@@ -164,7 +165,7 @@ impl Image {
         if entry & RESERVED_FIRST != 0 {
             return Err(damaged(&format!("the entry {entry:#x} of its first table is none")));
         }
-        if table % self.cluster_bytes() != 0 {
+        if !table.is_multiple_of(self.cluster_bytes()) {
             return Err(damaged(&format!(
                 "a table of clusters at {table:#x}, where no cluster begins"
             )));
@@ -190,7 +191,7 @@ impl Image {
         if entry & self.reserved != 0 {
             return Err(damaged(&format!("the entry {entry:#x} of a table of clusters is none")));
         }
-        if place % self.cluster_bytes() != 0 {
+        if !place.is_multiple_of(self.cluster_bytes()) {
             return Err(damaged(&format!("a cluster at {place:#x}, where none begins")));
         }
         Ok(match place {
@@ -355,23 +356,26 @@ impl Base {
 /// Opens the backing file that a header names.
 fn backing(path: &Path, header: &Header, link: Link) -> Result<Option<Base>, Error> {
     let Some(name) = &header.backing else { return Ok(None) };
-    let refused = |what: &str| Error::Image {
-        path: path.to_owned(),
-        what: what.to_owned(),
-        help: "see what qemu-img info --backing-chain says of it".into(),
+    let refused = |what: String, help: String| Error::Image { path: path.to_owned(), what, help };
+    let top = quoted(link.top.as_os_str());
+    let convert = || {
+        format!(
+            "copy it through QEMU: qemu-img convert -O qcow2 {top} COPY.qcow2, then fathom estimate COPY.qcow2"
+        )
     };
     let name = name.strip_prefix("file:").unwrap_or(name);
     let protocol = name.split_once(':').map_or("", |(before, _)| before);
     if !protocol.is_empty() && !protocol.contains('/') {
-        return Err(Error::Image {
-            path: path.to_owned(),
-            what: format!("its backing file has a name of the kind \"{protocol}:\", which is not supported"),
-            help: "copy it through QEMU: qemu-img convert -O qcow2 IMAGE COPY.qcow2, then fathom estimate COPY.qcow2"
-                .into(),
-        });
+        let what = format!(
+            "its backing file has a name of the kind \"{protocol}:\", which is not supported"
+        );
+        return Err(refused(what, convert()));
     }
     if link.depth >= CHAIN {
-        return Err(refused("its chain of backing files has no end"));
+        return Err(refused(
+            "its chain of backing files has no end".into(),
+            "see what qemu-img info says of each of them".into(),
+        ));
     }
     let base = path.parent().unwrap_or(Path::new("")).join(name);
     let lost = |source| Error::Backing { path: path.to_owned(), backing: base.clone(), source };
@@ -379,12 +383,28 @@ fn backing(path: &Path, header: &Header, link: Link) -> Result<Option<Base>, Err
     let raw = match header.backing_format.as_deref() {
         Some(b"raw") => true,
         Some(b"qcow2") => false,
-        Some(_) => return Err(refused("its backing file is neither raw nor qcow2")),
+        Some(_) => {
+            return Err(refused("its backing file is neither raw nor qcow2".into(), convert()));
+        }
         None => !Image::is_one(&file),
     };
     if !raw {
         let link = Link { depth: link.depth + 1, ..link };
         return Image::open_link(&base, link).map(|image| Some(Base::Qcow2(image)));
+    }
+    if header.backing_format.is_none() {
+        let mut head = vec![0; HEAD];
+        let length = file.read(&mut head, 0).map_err(lost)?;
+        if let Some(format) = recognise(&head[..length], &[]) {
+            let what =
+                format!("its backing file is a {}, and no format is told for it", format.name);
+            let image = quoted(path.as_os_str());
+            let base = quoted(name.as_ref());
+            let help = format!(
+                "tell it, raw for plain bytes: qemu-img rebase -u -F FORMAT -b {base} {image}"
+            );
+            return Err(refused(what, help));
+        }
     }
     RawBase::new(&base, file).map(|raw| Some(Base::Raw(raw))).map_err(lost)
 }

@@ -99,19 +99,19 @@ fn what_a_damaged_entry_tells_of_is_lost_and_all_else_is_read() {
     let path = dir.path().join("disk.qcow2");
     let copied = 1u64 << 63;
     for (at, entry, clusters, why) in [
-        (FIRST, SECOND + 0x1000 | copied, [4, 0], "0x21000, where no cluster begins"),
+        (FIRST, (SECOND + 0x1000) | copied, [4, 0], "0x21000, where no cluster begins"),
         (FIRST, SECOND + 0x200, [4, 0], "where no cluster begins"),
         (FIRST, SECOND | 1 | copied, [4, 0], "is none"),
         (FIRST, SECOND | 1 << 56, [4, 0], "is none"),
         (FIRST, 1, [4, 0], "is none"),
         (FIRST, 99 * CLUSTER, [4, 0], "cut off"),
-        (SECOND + 8, 4 * CLUSTER + 0x4000 | copied, [1, 3], "0x44000, where none begins"),
+        (SECOND + 8, (4 * CLUSTER + 0x4000) | copied, [1, 3], "0x44000, where none begins"),
         (SECOND + 8, 4 * CLUSTER + 0x200, [1, 3], "where none begins"),
-        (SECOND + 8, 4 * CLUSTER + 0x200 | 1, [1, 3], "where none begins"),
-        (SECOND + 8, 4 * CLUSTER | 2, [1, 3], "is none"),
+        (SECOND + 8, (4 * CLUSTER + 0x200) | 1, [1, 3], "where none begins"),
+        (SECOND + 8, (4 * CLUSTER) | 2, [1, 3], "is none"),
         (SECOND + 8, 2, [1, 3], "is none"),
-        (SECOND + 8, 4 * CLUSTER | 1 << 61, [1, 3], "is none"),
-        (SECOND + 8, 99 * CLUSTER | copied, [1, 3], "cut off"),
+        (SECOND + 8, (4 * CLUSTER) | (1 << 61), [1, 3], "is none"),
+        (SECOND + 8, (99 * CLUSTER) | copied, [1, 3], "cut off"),
     ] {
         image(&path, &[data(0), data(1), data(2), data(3)], None);
         assert!(of(&path).complete);
@@ -196,4 +196,29 @@ fn an_image_that_is_named_twice_counts_once() {
     let got = estimate(&request(&[&path, &path])).unwrap();
     assert_eq!((got.blocks.unique, got.blocks.duplicate), (16, 0));
     assert_eq!((got.sources.volumes, got.sources.hard_links), (1, 1));
+}
+
+#[test]
+fn a_base_of_another_format_is_not_read_as_plain_bytes() {
+    let dir = tempfile::tempdir().unwrap();
+    let top = dir.path().join("top");
+    let create = ["create", "-q", "-f", "vmdk", "base", "1M"];
+    if run(dir.path(), "qemu-img", &create) != Some(true) {
+        return println!("SKIP a_base_of_another_format_is_not_read_as_plain_bytes: no qemu-img");
+    }
+    image(&top, &[Cluster::None, data(0)], Some("base"));
+    let refused = estimate(&request(&[&top])).unwrap_err();
+    assert!(refused.to_string().contains("backing file is a VMDK image"), "{refused}");
+    // The remedy, and that of what it leads to.
+    let tell = |format: &str| {
+        let create =
+            ["create", "-q", "-u", "-f", "qcow2", "-F", format, "-b", "base", "top", "128k"];
+        assert_eq!(run(dir.path(), "qemu-img", &create), Some(true));
+    };
+    tell("vmdk");
+    let refused = estimate(&request(&[&top])).unwrap_err();
+    assert!(refused.to_string().contains("neither raw nor qcow2"), "{refused}");
+    assert!(refused.help().contains("qemu-img convert -O qcow2 /"), "{}", refused.help());
+    tell("raw");
+    assert!(of(&top).complete);
 }

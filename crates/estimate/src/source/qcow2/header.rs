@@ -184,7 +184,7 @@ fn decrypt(link: Link) -> String {
 /// Refuses what no image can say, in a file of so many bytes.
 fn sound(head: &[u8], bits: u32, bytes: u64) -> Result<(), &'static str> {
     let (cluster, length) = (1u64 << bits, length(head));
-    let off = |at: usize| big64(head, at) % cluster != 0;
+    let off = |at: usize| !big64(head, at).is_multiple_of(cluster);
     let (size, entries) = (big64(head, 24), big32(head, 36) as usize);
     let covered = (entries as u64).saturating_mul(1 << (2 * bits - 3));
     let references = u64::from(big32(head, 56));
