@@ -60,6 +60,14 @@ fn verdict(answer: &Answer, sizing: &Sizing) -> Line {
     if answer.complete && sizing.pays() { style.good(&words) } else { style.note(&words) }
 }
 
+/// The line that says why there are no figures.
+fn nothing(answer: &Answer) -> &'static str {
+    if answer.sources.unreadable > 0 {
+        return "No block could be read, so there is nothing to say.";
+    }
+    "No block was read, so there is nothing to say: holes, space that was never written and empty files hold nothing."
+}
+
 /// The whole answer, for a terminal.
 pub fn summary(answer: &Answer) -> Text {
     let mut text = Text::new();
@@ -77,7 +85,7 @@ pub fn summary(answer: &Answer) -> Text {
     };
     if answer.blocks.total == 0 {
         text += "";
-        text += "No block was read, so there is nothing to say: holes, space that was never written and empty files hold nothing.";
+        text += nothing(answer);
         troubles(&mut text, answer);
         return text;
     }

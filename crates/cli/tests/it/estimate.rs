@@ -233,6 +233,7 @@ fn a_damaged_image_is_told_with_the_file_that_is_damaged_and_the_exit_code_says_
         assert_eq!(found["sources"]["unreadable"], 19, "{}", told.err);
         let line = told.err.lines().find(|line| line.contains("no cluster begins")).unwrap();
         assert!(line.contains("base.qcow2"), "{line}");
+        assert!(told.err.contains("No block could be read"), "{}", told.err);
     }
 }
 
