@@ -176,8 +176,13 @@ fn a_stream_says_that_its_zeros_may_be_holes_and_that_it_ends_as_an_image() {
     footer[..8].copy_from_slice(b"conectix");
     let sum: u32 = footer.iter().map(|&byte: &u8| u32::from(byte)).sum();
     footer[64..68].copy_from_slice(&(!sum).to_be_bytes());
-    let told = piped(&[plain, footer].concat());
+    let told = piped(&[plain.clone(), footer].concat());
     assert!(told.err.contains("ends as a VHD image of fixed size"), "{}", told.err);
+    // One that packs its data is none that can be read so.
+    plain.extend_from_slice(b"koly\0\0\0\x04\0\0\x02\0");
+    plain.resize(plain.len() + 500, 0);
+    let told = piped(&plain);
+    assert!(told.code == Some(3) && told.err.contains("DMG image"), "{}", told.err);
 }
 
 #[test]

@@ -352,9 +352,9 @@ impl Format {
     }
 }
 
-/// Tells whether a stream that ends with these bytes was an image that only its end shows.
-pub fn ends_as_image(tail: &[u8]) -> bool {
-    is_vhd(tail) || is_dmg(tail)
+/// Tells whether a stream that ends with these bytes was an image that holds its data as it is before them.
+pub fn ends_as_plain_image(tail: &[u8]) -> bool {
+    is_vhd(tail)
 }
 
 /// A name as a shell takes it, and no program for an option.

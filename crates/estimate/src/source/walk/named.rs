@@ -14,7 +14,7 @@ use crate::source::file_systems::kernel_of_input;
 use crate::source::partitions::off_blocks;
 use crate::source::qcow2::{Image, Next};
 use crate::source::recognise::{
-    self, HEAD, TAIL, behind_frames, ends_as_image, in_frames, recognise,
+    self, HEAD, TAIL, behind_frames, ends_as_plain_image, in_frames, recognise,
 };
 use crate::source::uncached_file::UncachedFile;
 use crate::source::{JOB, Source};
@@ -149,8 +149,13 @@ impl Walk<'_> {
             let read =
                 input.by_ref().take(JOB as u64).read_to_end(&mut bytes).map_err(unreadable)?;
             if read == 0 {
-                if self.request.format == Format::Recognised && ends_as_image(&tail) {
-                    self.tally.note(|sources| sources.image_ends += 1);
+                match self.request.format {
+                    Format::Recognised if ends_as_plain_image(&tail) => {
+                        self.tally.note(|sources| sources.image_ends += 1);
+                    }
+                    // Only its end may show what it was.
+                    Format::Recognised => refuse_packed(path, &[], &tail)?,
+                    Format::Raw | Format::Qcow2 => {}
                 }
                 break;
             }
