@@ -50,7 +50,16 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
             .with_help("name results of one experiment; --all shows what they have"));
     }
     let mut verdicts = found.rows.iter().filter_map(|row| row.comparison.verdict);
-    Ok(ExitCode::from(match verdicts.any(|verdict| args.fail_on.contains(&verdict)) {
+    let fails = verdicts.any(|verdict| args.fail_on.contains(&verdict));
+    let lone = [&found.only_old[..], &found.only_new[..]].concat();
+    if good && !fails && !args.fail_on.is_empty() && !lone.is_empty() {
+        let names = units::show::names(&lone);
+        let said = format!("Only one of the results has {names}: --fail-on judged nothing of it");
+        return Err(Failure::data(said).with_help(
+            "run all variants in both (--only leaves some out), or compare two results that have the same",
+        ));
+    }
+    Ok(ExitCode::from(match fails {
         _ if !good => 5,
         true => 1,
         false => 0,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use plan::Plan;
 use results::ResultSet;
-use results::model::CellState;
+use results::model::{CellState, LoadSummary};
 use run::RunOutcome;
 use sys::interrupt::{Interrupt, Level};
 
@@ -103,7 +103,7 @@ pub fn conclude(outcome: RunOutcome, out: &Path, args: &Common) -> Result<ExitCo
     let view = super::report::view(&result);
     let silent = silent(&result);
     let code = match outcome {
-        RunOutcome::Complete if !silent.is_empty() => 5,
+        RunOutcome::Complete if counts(&result, &silent) => 5,
         other => other.exit_code(),
     };
     if args.json {
@@ -134,16 +134,26 @@ pub fn conclude(outcome: RunOutcome, out: &Path, args: &Common) -> Result<ExitCo
     }
 }
 
+/// Tells whether loads that measured nothing make a run one that measured nothing. A simulated target may be so fast that a load is over within its
+/// ramp which takes long on the disk that is meant: there only a run that measured nothing at all is one.
+fn counts(result: &ResultSet, silent: &[String]) -> bool {
+    let records = result.cells.iter().filter_map(|cell| cell.record.as_ref());
+    let mut stages = records.flat_map(|record| &record.stages).filter(|stage| stage.measured);
+    let mut any = || stages.any(|stage| stage.load.as_ref().is_some_and(|load| !did_nothing(load)));
+    !silent.is_empty() && (!result.manifest.simulated || !any())
+}
+
+fn did_nothing(load: &LoadSummary) -> bool {
+    !load.operations.is_empty() && load.operations.values().all(|op| op.ios == 0)
+}
+
 /// Names the measured loads of cells that ended well which measured nothing: `Nothing was measured by stage 'L' of variant 'a', repeats 1 and 2`.
 fn silent(result: &ResultSet) -> Vec<String> {
     let mut repeats: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
     let records = result.cells.iter().filter_map(|cell| cell.record.as_ref());
     for record in records.filter(|record| record.state == CellState::Done) {
         for stage in record.stages.iter().filter(|stage| stage.measured) {
-            let load = stage.load.as_ref();
-            if load.is_some_and(|load| {
-                !load.operations.is_empty() && load.operations.values().all(|op| op.ios == 0)
-            }) {
+            if stage.load.as_ref().is_some_and(did_nothing) {
                 let of = (record.variant.as_str(), stage.name.as_str());
                 repeats.entry(of).or_default().push(record.repeat.to_string());
             }

@@ -56,6 +56,20 @@ fn gates_that_have_nothing_to_judge_are_refused_as_compare_refuses_them() {
 }
 
 #[test]
+fn a_variant_that_only_one_of_two_results_has_passes_no_gate() {
+    let (dir, whole) = fresh();
+    let file = three(dir.path(), 2000, ASKED);
+    let part = dir.path().join("part");
+    let run = ["run", text(&file), "--simulate", "--out"];
+    expect(0, &[&run[..], &[text(&whole)]].concat());
+    expect(0, &[&run[..], &[text(&part), "--only", "a"]].concat());
+    let compare = ["compare", text(&whole), text(&part)];
+    expect(0, &compare);
+    let gated = expect(5, &[&compare[..], &["--fail-on", "worse"]].concat());
+    assert!(gated.err.contains("has b, c: --fail-on judged nothing of it"), "{}", gated.err);
+}
+
+#[test]
 fn another_base_than_the_first_of_the_file_is_told() {
     let (dir, out) = fresh();
     let file = three(dir.path(), 2000, ASKED);

@@ -172,8 +172,7 @@ impl<'t> File<'t> {
         let scale = keep(root.table(&SCALE, "A list of scales"), m);
         let scale = scale.map(|table| table.named_tables(&SCALE, "A scale")).transpose();
         let scale = each(keep(scale, m).unwrap_or_default(), Scaled::read, m);
-        let set = keep(root.table(&SET, "set"), m).map(Table::settings).unwrap_or_default();
-        let given = keep(root.table(&GIVEN, "given"), m).map(Table::settings).unwrap_or_default();
+        let set = settings(&mut root, m);
         let stage = keep(root.tables(&STAGE, "A stage"), m);
         let question = each(keep(root.tables(&QUESTION, "A question"), m), Question::read, m);
         let expect = each(keep(root.tables(&EXPECT, "An expectation"), m), Expectation::read, m);
@@ -204,7 +203,7 @@ impl<'t> File<'t> {
             factor,
             exclude,
             scale,
-            set: Scaled { set: last_of(set, given), variants: Vec::new() },
+            set: Scaled { set, variants: Vec::new() },
             stage,
             question,
             expect,
@@ -279,8 +278,13 @@ impl<'t> WrittenVariant<'t> {
     }
 }
 
-/// Returns the settings of the file that nothing on the command line replaces, and those of the command line.
-fn last_of<'t>(mut set: Vec<Setting<'t>>, given: Vec<Setting<'t>>) -> Vec<Setting<'t>> {
+/// Takes out the settings of the file that nothing on the command line replaces, and those of the command line.
+fn settings<'t>(root: &mut Table<'t>, mistakes: &mut Vec<Diagnostic>) -> Vec<Setting<'t>> {
+    let mut take = |key: &'static Key, what: &'static str| {
+        let table = keep(root.table(key, what), mistakes);
+        table.map(Table::settings).unwrap_or_default()
+    };
+    let (mut set, given) = (take(&SET, "set"), take(&GIVEN, "given"));
     set.retain(|own| given.iter().all(|last| last.path != own.path));
     set.extend(given);
     set

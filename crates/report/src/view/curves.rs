@@ -9,6 +9,7 @@ use results::model::{FactorFacts, PictureFacts, PlanFacts, SweepFacts, VariantFa
 use units::Unit;
 
 use super::chart::scale as scale_of_values;
+use super::grids::level;
 use super::{Axis, Chart, FigureRow, Of, Part, Scale, Series, Shape};
 use crate::wording;
 
@@ -92,11 +93,6 @@ fn over_factor(plan: &PlanFacts, rows: &[FigureRow], wanted: &Wanted) -> Vec<Cha
         chart(row, &row.scope.name(), &axis, points)
     };
     rows.iter().filter(|row| (wanted.rows)(row)).map(of_row).collect()
-}
-
-/// The level of a factor that a variant was crossed with.
-pub(super) fn level<'a>(factor: &FactorFacts, variant: &'a VariantFacts) -> Option<&'a str> {
-    variant.levels.get(&factor.name).map(String::as_str)
 }
 
 /// The levels of all other factors: `dedupe on, compression off`; `None` where there are no others.

@@ -1,11 +1,15 @@
 //! Figures that are alike in one table: points of a sweep by variants, levels of factors against each other, or many variants by their
 //! figures.
 
-use results::model::{PlanFacts, SweepFacts};
+use results::model::{FactorFacts, PlanFacts, SweepFacts, VariantFacts};
 
-use super::curves::level;
 use super::{CROWD, FigureRow, Scope};
 use analysis::own_name;
+
+/// The level of a factor that a variant was crossed with.
+pub(super) fn level<'a>(factor: &FactorFacts, variant: &'a VariantFacts) -> Option<&'a str> {
+    variant.levels.get(&factor.name).map(String::as_str)
+}
 
 /// The metrics that are told first of stages about which nothing is asked.
 const MAIN: [&str; 3] = ["iops", "throughput_bytes_per_s", "latency_p99_ns"];
