@@ -295,7 +295,7 @@ pub(crate) fn least_of(metric: &str) -> f64 {
 }
 
 /// Tells whether a metric is a rate of I/Os, of which all count.
-fn is_rate(metric: &str) -> bool {
+pub fn is_rate(metric: &str) -> bool {
     SHARES.iter().any(|(id, share)| *id == metric && *share == 1.0)
 }
 

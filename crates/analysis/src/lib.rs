@@ -36,7 +36,7 @@ pub use across::{Across, AcrossRow, Fact, across};
 pub use beside::{Unmoved, beside, few_ios_of, scopes, unmoved};
 pub use cache_courses::{CacheCourse, CacheMoment, CacheSpell, CacheWord, spells};
 pub use columns::{Columns, ColumnsError, Point as ColumnPoint, Series as ColumnSeries, columns};
-pub use comparisons::{MetricComparison, RunApart, asks};
+pub use comparisons::{MetricComparison, RunApart, asks, is_rate};
 pub use courses::{Change, EndGrowth, RunCourse, Turn};
 use effects::EffectsDraft;
 pub use effects::{FactorEffect, FactorEffects, LevelChange, level_number, own_name};

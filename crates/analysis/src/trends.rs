@@ -195,13 +195,9 @@ fn kernels(result: &ResultSet) -> Option<String> {
 fn without_kernel(text: &str) -> String {
     let is_kernel = |line: &&str| line.starts_with("\"machine.kernel\" = ");
     let kept = text.lines().filter(|line| !is_kernel(line)).collect::<Vec<_>>().join("\n");
-    // The heads of the table that it stood in alone; of an earlier version the last.
-    let heads = ["[given]", "# Given on the command line:", "[set]"];
-    let bare = |text: &str, head: &str| {
-        let text = text.trim_end();
-        text.strip_suffix(head).unwrap_or(text).trim_end().to_owned()
-    };
-    heads.iter().fold(kept, |kept, head| bare(&kept, head))
+    // The table of what the command line gave as earlier versions had it.
+    let kept = kept.replace("# Given on the command line:\n[given]", "[set]");
+    kept.trim_end().strip_suffix("[set]").unwrap_or(&kept).trim_end().to_owned()
 }
 
 fn kind(result: &ResultSet) -> TrendKind {

@@ -32,9 +32,11 @@ pub fn fit(line: &str, command: Option<usize>, width: usize) -> String {
             used += columns(put);
             continue;
         }
-        for (index, (atom, quote)) in atoms(put).into_iter().enumerate() {
+        // A path in a sentence stays whole, so that it can be copied.
+        let mut may_break = false;
+        for (atom, quote) in atoms(put) {
             let end = if quote.is_some() { "'" } else { "" };
-            if index > 0 && used + columns(atom) + end.len() > room {
+            if may_break && used + columns(atom) + end.len() > room {
                 used = if of_command { end.len() } else { indent.len() };
                 let next =
                     if of_command { format!("{end}\\\n{end}") } else { format!("\n{indent}") };
@@ -42,6 +44,7 @@ pub fn fit(line: &str, command: Option<usize>, width: usize) -> String {
             }
             out.push_str(atom);
             used += columns(atom);
+            may_break = of_command || atom.ends_with(',');
         }
     }
     out

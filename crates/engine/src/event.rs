@@ -8,7 +8,7 @@ use units::Bytes;
 pub enum Event {
     /// The target is open, every worker is ready, the first I/O follows.
     Started(Started),
-    /// The ramp is over, and the figures begin. Told of loads with a ramp alone, unless they end within it.
+    /// The ramp is over, and the figures begin. Told of loads with a ramp alone, unless they end within it or as it ends.
     RampOver,
     /// An interval is over: one row for each operation, in the order of the load's operations.
     Intervals {

@@ -1,4 +1,4 @@
-//! Checks that need more than one table, or every scale.
+//! Checks that need more than one table, or every scale, with the bounds of a file and what follows from all of it.
 
 pub(crate) mod bounds;
 pub(crate) mod cache_bounds;

@@ -1,4 +1,4 @@
-//! Every kind of stage: a file below, and one line here. No other place names one, but what reads results of earlier versions.
+//! Every kind of stage: a file below, and one line here; two files beside them are of several kinds (targets, and changes of layers). No other place names one, but what reads results of earlier versions.
 
 pub(crate) mod action;
 pub(crate) mod ageing;

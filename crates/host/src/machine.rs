@@ -292,7 +292,9 @@ impl Machine for RealMachine {
     }
 
     fn identity(&self, device: &str) -> io::Result<Option<Identity>> {
-        Identity::of(&File::open(device)?).map(Some)
+        // Whatever it is by now, nothing is waited for: a drive without a disk, a FIFO.
+        let opened = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(device)?;
+        Identity::of(&opened).map(Some)
     }
 
     fn owns(&mut self, device: &str) {

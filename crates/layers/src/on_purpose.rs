@@ -6,7 +6,7 @@ use crate::layer::{Offer, Place, RaisePlan, Restart};
 use crate::probe::{NamedDevice, Source};
 use crate::read_back::read_back;
 use crate::rule::{Check, LayerRule, Observation, RuleFacts, ThresholdTest};
-use crate::step::Step;
+use crate::step::{Action, Step};
 
 /// The rule that says of a result what such a layer was there for.
 pub(crate) const RULES: &[LayerRule] = &[LayerRule {
@@ -55,7 +55,11 @@ impl Node<'_> {
     pub(crate) fn raise(&self) -> RaisePlan {
         let name = self.at.tagged();
         let path = dm::path(&name);
-        let mut up = vec![dm::create("put the node over the device", &name, &self.table)];
+        let mut node = dm::create("put the node over the device", &name, &self.table);
+        // What was written through it would be taken for somebody's data.
+        let device = self.at.block("data").0.to_owned();
+        node.undo.push(Action::Wipe { device, mark: None });
+        let mut up = vec![node];
         up.extend(self.looks());
         RaisePlan {
             up,

@@ -71,6 +71,8 @@ pub struct Cleaning {
     /// The devices that the run began on, by role.
     devices: BTreeMap<String, DeviceFacts>,
     unseen: BTreeSet<String>,
+    /// Nodes that devices of the run have by now, by role; each is looked for once.
+    moved: BTreeMap<String, Option<String>>,
 }
 
 /// Returns where the run of `result` made what it made.
@@ -99,6 +101,7 @@ impl Cleaning {
             attributes: BTreeMap::new(),
             devices: result.manifest.devices.clone(),
             unseen: BTreeSet::new(),
+            moved: BTreeMap::new(),
         };
         // Another version's plan may not be readable: what carries the tag is found all the same.
         let plan: Option<Plan> = serde_json::from_value(result.manifest.plan_document.clone()).ok();
@@ -135,10 +138,18 @@ impl Cleaning {
             }
             begun += 1;
         }
-        self.follow_renamed();
         // The step that a kill hit is not in the transcript.
         begun += usize::from(begun > 0 && !data.state().ended());
         let steps = &steps[..begun.min(steps.len())];
+        // What was undone is in the transcript under the names of then.
+        let undone = lines().filter(|line| line.undo && line.error.is_none());
+        let undone: BTreeSet<&str> = undone.map(|line| line.action.as_str()).collect();
+        let left_of = |step: &Step| -> Vec<Action> {
+            let left = |action: &&Action| !undone.contains(self.shown(action).as_str());
+            step.undo.iter().filter(left).cloned().collect()
+        };
+        let left: Vec<_> = steps.iter().map(left_of).collect();
+        self.follow_renamed();
         for step in steps {
             if let Action::Mount { device, .. } = &step.action
                 && let Ok(device) = self.executor.resolve(device)
@@ -146,12 +157,16 @@ impl Cleaning {
                 self.executor.owns(&device);
             }
         }
-        let undone = lines().filter(|line| line.undo && line.error.is_none());
-        let undone: BTreeSet<&str> = undone.map(|line| line.action.as_str()).collect();
-        for step in steps.iter().rev() {
-            let left =
-                step.undo.iter().filter(|action| !undone.contains(self.shown(action).as_str()));
-            let left: Vec<_> = left.cloned().collect();
+        self.owe(cell, steps.iter().zip(left));
+    }
+
+    /// Owes what is left of the undo of begun steps, the last one first.
+    fn owe<'s>(
+        &mut self,
+        cell: usize,
+        steps: impl DoubleEndedIterator<Item = (&'s Step, Vec<Action>)> + ExactSizeIterator,
+    ) {
+        for (step, left) in steps.rev() {
             // What the step made carries the run's mark: so all of its undo is about that.
             let marked = left.iter().any(|action| self.marked(action).is_some());
             let (ours, others): (Vec<_>, Vec<_>) = left.into_iter().partition(|action| {
@@ -194,10 +209,13 @@ impl Cleaning {
                 let now = self.executor.identity(node).ok().flatten();
                 now.is_some_and(|now| known.difference(&now).is_none())
             };
-            if !is_it(&node)
-                && let Some(found) = sys::block::nodes().into_iter().find(is_it)
-            {
-                self.executor.bind(&name, &found);
+            let moved = self.moved.entry(role.clone());
+            let moved = moved.or_insert_with(|| match is_it(&node) {
+                true => None,
+                false => sys::block::nodes().into_iter().find(is_it),
+            });
+            if let Some(found) = moved {
+                self.executor.bind(&name, found);
             }
         }
     }

@@ -139,7 +139,8 @@ impl Earlier {
         };
         let scale = |scale: &Option<String>| scale.clone().unwrap_or_else(|| "none".into());
         let text = |same: bool| if same { "this file" } else { "another one" }.to_owned();
-        let same_text = self.set.experiment_toml.as_deref() == Some(&*start.experiment_text);
+        let kept = self.set.experiment_toml.as_deref();
+        let same_text = kept.map(of_before).as_deref() == Some(&*of_before(&start.experiment_text));
         self.same("the experiment file", text(same_text), text(true))?;
         self.same("the seed", manifest.seed.to_string(), plan.seed.to_string())?;
         // The time of a run with as many repeats as are needed is of each command.
@@ -240,6 +241,11 @@ fn other_device(
     })
 }
 
+/// Returns the text of an experiment with what the command line gave in a table as earlier versions had it.
+fn of_before(text: &str) -> String {
+    text.replace("\n# Given on the command line:\n[given]\n", "\n[set]\n")
+}
+
 /// Returns the identity of a device as a result keeps it; `None` where another version kept it otherwise.
 pub(crate) fn identity(facts: &DeviceFacts) -> Option<Identity> {
     serde_json::from_value(facts.identity.clone()).ok()
@@ -256,6 +262,10 @@ fn renamed(plan: &serde_json::Value) -> serde_json::Value {
 fn comparable(mut plan: serde_json::Value) -> serde_json::Value {
     if let Some(time) = plan.pointer_mut("/facts/sequential/time") {
         *time = serde_json::Value::Null;
+    }
+    // Earlier versions did not keep which variant the file has first.
+    if let Some(facts) = plan.pointer_mut("/facts").and_then(serde_json::Value::as_object_mut) {
+        facts.remove("first_left_out");
     }
     drop_traits(&mut plan);
     plan

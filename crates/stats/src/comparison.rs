@@ -119,14 +119,15 @@ impl Comparison {
             Claim::Less => low - at,
             Claim::Within => f64::min(at - low, high - at),
         };
-        let repeats = evidence.repeats(error, distance)?;
+        let needed = evidence.repeats(error, distance)?;
         let (fewer, more) = match evidence {
             // What never happened has no spread.
             Evidence::Occurred { .. } => (1.0, 1.0),
             _ => student::variance_range(self.n - 1),
         };
         let [least, most] = [fewer, more]
-            .map(|of| ((repeats as f64 * of).ceil() as usize).max(LEAST_REPEATS).max(self.n + 1));
+            .map(|of| (needed.by_spread as f64 * of).ceil() as usize)
+            .map(|runs| runs.max(needed.least).max(LEAST_REPEATS).max(self.n + 1));
         (most <= MOST_REPEATS).then_some((least as u32, most as u32))
     }
 }

@@ -161,12 +161,13 @@ impl Evidence {
     ///
     /// Paired: the least n with t(1 - α/2, n - 1) s / √n <= distance. Ranked: the interval's farther end, shrunk with the root
     /// of n, and no fewer than have an interval at all.
-    pub(crate) fn repeats(&self, alpha: f64, distance: f64) -> Option<usize> {
+    pub(crate) fn repeats(&self, alpha: f64, distance: f64) -> Option<Needed> {
         /// More than these nobody runs.
         const MOST: usize = 1000;
         // None at all of either side: as many runs as make that sure.
         if let Self::Occurred { base: 0, new: 0, .. } = self {
-            return (2..=MOST).find(|runs| 2.0 * fisher(*runs, 0, *runs) <= alpha);
+            let runs = (2..=MOST).find(|runs| 2.0 * fisher(*runs, 0, *runs) <= alpha)?;
+            return Some(Needed { least: runs, by_spread: runs });
         }
         if distance <= 0.0 {
             return None;
@@ -178,7 +179,8 @@ impl Evidence {
                     let t = distance * (*n as f64).sqrt() / deviation;
                     deviation == 0.0 || student::two_sided(t, n - 1) <= alpha
                 };
-                (2..=MOST).find(enough)
+                let by_spread = (2..=MOST).find(enough)?;
+                Some(Needed { least: 2, by_spread })
             }
             Self::Ranked { ranks, .. } => {
                 let (first, last) = ranks.range()?;
@@ -188,11 +190,21 @@ impl Evidence {
                 let factor = f64::max(estimate - low, high - estimate) / distance;
                 let by_width = (ranks.runs() as f64 * factor * factor).ceil();
                 let least = Ranks::least_runs(alpha / 2.0)?;
-                (by_width <= MOST as f64).then(|| least.max(by_width as usize))
+                let by_spread = by_width as usize;
+                (by_width <= MOST as f64).then_some(Needed { least, by_spread })
             }
             Self::Occurred { .. } => None,
         }
     }
+}
+
+/// Repeats that are likely to decide something.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Needed {
+    /// The fewest that can decide it, however small the spread.
+    pub least: usize,
+    /// As many as the spread that was seen asks for.
+    pub by_spread: usize,
 }
 
 /// By how much an interval of ranks is too narrow where the two values of a block go opposite ways: √(1 - r), r their correlation.
@@ -286,17 +298,21 @@ mod tests {
     fn so_many_repeats_as_are_named_would_decide() {
         // s = 0.02, and t(0.975, n - 1) 0.02 / sqrt(n) is 0.0149 at n = 10 and 0.0154 at n = 9.
         let paired = Evidence::Paired { mean: 0.0, deviation: Some(0.02), blocks: 5 };
-        assert_eq!(paired.repeats(0.05, 0.015), Some(10));
-        assert_eq!(paired.repeats(0.05, 1e-5), None);
-        assert_eq!(paired.repeats(0.05, 0.0), None);
+        let most = |needed: Needed| needed.least.max(needed.by_spread);
+        assert_eq!(paired.repeats(0.05, 0.015).map(most), Some(10));
+        assert_eq!(paired.repeats(0.05, 1e-5).map(most), None);
+        assert_eq!(paired.repeats(0.05, 0.0).map(most), None);
         let alike: Vec<_> = (0..5).map(|i| (0.0, f64::from(i) * 1e-6)).collect();
-        assert_eq!(Evidence::ranked(&alike).repeats(0.05 / 7.0, 0.03), Some(6));
-        assert_eq!(Evidence::paired(&alike[..1]).repeats(0.05, 0.03), None);
+        assert_eq!(Evidence::ranked(&alike).repeats(0.05 / 7.0, 0.03).map(most), Some(6));
+        assert_eq!(Evidence::paired(&alike[..1]).repeats(0.05, 0.03).map(most), None);
         // 2 / C(2n, n) is 0.0079 of five runs and 0.0022 of six.
         let none = Evidence::Occurred { base: 0, new: 0, runs: 5 };
-        assert_eq!((none.repeats(0.05, 0.0), none.repeats(0.005, 0.0)), (Some(4), Some(6)));
+        assert_eq!(
+            [0.05, 0.005].map(|alpha| none.repeats(alpha, 0.0).map(most)),
+            [Some(4), Some(6)]
+        );
         let some = Evidence::Occurred { base: 1, new: 1, runs: 5 };
-        assert_eq!(some.repeats(0.05, 0.0), None);
+        assert_eq!(some.repeats(0.05, 0.0).map(most), None);
     }
 
     proptest! {

@@ -22,7 +22,8 @@ impl LoadSpec {
                 "only what begins with the load would be done, and that is over within the ramp";
             Err(WorkloadError::Senseless { key, value, why, help })
         };
-        let due = |rate| self.is_due_between(rate, (ramp, all));
+        let is_short = self.largest_io() <= AT_ONCE.1;
+        let due = |rate| !is_short || self.is_due_between(rate, (ramp, all));
         let help = "make duration longer, or allow more, or leave ramp out";
         if let Some(rate) = self.rate.filter(|rate| self.arrival == Arrival::Fixed && !due(*rate)) {
             return nothing("rate", rate.to_string(), help);

@@ -51,12 +51,13 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     }
     let mut verdicts = found.rows.iter().filter_map(|row| row.comparison.verdict);
     let fails = verdicts.any(|verdict| args.fail_on.contains(&verdict));
-    let lone = [&found.only_old[..], &found.only_new[..]].concat();
+    let lone = [&found.only_old, &found.only_new, &found.figures_only_old, &found.figures_only_new];
+    let lone: Vec<String> = lone.into_iter().flatten().cloned().collect();
     if good && !fails && !args.fail_on.is_empty() && !lone.is_empty() {
         let names = units::show::names(&lone);
         let said = format!("Only one of the results has {names}: --fail-on judged nothing of it");
         return Err(Failure::data(said).with_help(
-            "run all variants in both (--only leaves some out), or compare two results that have the same",
+            "run all variants in both (--only leaves some out), and what is asked of them; or compare two results that have the same",
         ));
     }
     Ok(ExitCode::from(match fails {

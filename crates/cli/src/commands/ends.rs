@@ -118,7 +118,7 @@ pub fn conclude(outcome: RunOutcome, out: &Path, args: &Common) -> Result<ExitCo
     }
     for what in silent {
         say(&format!(
-            "warning: {what}: no I/O ended in the time that counts, so it has no figures"
+            "warning: {what}: no I/O ended well in the time that counts, so it has no figures"
         ));
     }
     let dir = out.display();
@@ -139,7 +139,8 @@ pub fn conclude(outcome: RunOutcome, out: &Path, args: &Common) -> Result<ExitCo
 fn counts(result: &ResultSet, silent: &[String]) -> bool {
     let records = result.cells.iter().filter_map(|cell| cell.record.as_ref());
     let mut stages = records.flat_map(|record| &record.stages).filter(|stage| stage.measured);
-    let mut any = || stages.any(|stage| stage.load.as_ref().is_some_and(|load| !did_nothing(load)));
+    let did = |load: &LoadSummary| load.operations.values().any(|op| op.ios > 0);
+    let mut any = || stages.any(|stage| stage.load.as_ref().is_some_and(did));
     !silent.is_empty() && (!result.manifest.simulated || !any())
 }
 
@@ -147,7 +148,7 @@ fn did_nothing(load: &LoadSummary) -> bool {
     !load.operations.is_empty() && load.operations.values().all(|op| op.ios == 0)
 }
 
-/// Names the measured loads of cells that ended well which measured nothing: `Nothing was measured by stage 'L' of variant 'a', repeats 1 and 2`.
+/// Names the measured loads of cells that ended well which measured nothing: `Nothing was measured by stage 'L' of variant 'a', repeat 1, 2`.
 fn silent(result: &ResultSet) -> Vec<String> {
     let mut repeats: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
     let records = result.cells.iter().filter_map(|cell| cell.record.as_ref());

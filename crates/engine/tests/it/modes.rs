@@ -114,7 +114,8 @@ fn the_end_of_the_ramp_is_told_when_it_comes_not_with_the_first_interval() {
         "ops = { randread = 100 }\nramp = \"200ms\"\nduration = \"900ms\"\ninterval = \"2s\"";
     let model = TargetSpec::Simulated(SimModel { bytes: Bytes(64 * MIB), ..SimModel::default() });
     let null = TargetSpec::Null { bytes: Bytes(1 << 34) };
-    for (target, clock, late) in [(model, Clock::simulated(None), 1), (null, Clock::real(), 400)] {
+    for (target, clock, late) in [(model, Clock::simulated(None), 1), (null, Clock::real(), 1_500)]
+    {
         let begun = std::cell::Cell::new(0);
         let over = std::cell::RefCell::new(Vec::new());
         run_with(&load(target.clone(), spec), &clock, |event, _| match event {

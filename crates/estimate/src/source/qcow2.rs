@@ -163,7 +163,7 @@ impl Image {
         let entry = first.and_then(|at| self.level1.get(at)).copied().unwrap_or(0);
         let table = entry & OFFSET;
         if entry & RESERVED_FIRST != 0 {
-            return Err(damaged(&format!("the entry {entry:#x} of its first table is none")));
+            return Err(damaged(&format!("the entry {entry:#x} of its first table is not valid")));
         }
         if !table.is_multiple_of(self.cluster_bytes()) {
             return Err(damaged(&format!(
@@ -189,7 +189,9 @@ impl Image {
         }
         let place = entry & OFFSET;
         if entry & self.reserved != 0 {
-            return Err(damaged(&format!("the entry {entry:#x} of a table of clusters is none")));
+            return Err(damaged(&format!(
+                "the entry {entry:#x} of a table of clusters is not valid"
+            )));
         }
         if !place.is_multiple_of(self.cluster_bytes()) {
             return Err(damaged(&format!("a cluster at {place:#x}, where none begins")));
@@ -401,7 +403,7 @@ fn backing(path: &Path, header: &Header, link: Link) -> Result<Option<Base>, Err
             let image = quoted(path.as_os_str());
             let base = quoted(name.as_ref());
             let help = format!(
-                "tell it, raw for plain bytes: qemu-img rebase -u -F FORMAT -b {base} {image}"
+                "name its format, raw for plain bytes: qemu-img rebase -u -F FORMAT -b {base} {image}"
             );
             return Err(refused(what, help));
         }

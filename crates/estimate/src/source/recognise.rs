@@ -344,7 +344,7 @@ impl Format {
         };
         // What is piped has no name, and a pipe gives it once.
         let from = if piped && way.contains("FILE") {
-            " (FILE: what was piped, written to one)"
+            " (FILE: the piped data, saved to a file)"
         } else {
             ""
         };

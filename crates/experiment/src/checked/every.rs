@@ -23,7 +23,7 @@ const BEARING: [&str; 4] = ["on", "size", "file", "name"];
 /// Tables whose entries other parts name.
 const NAMED: [&str; 7] = ["devices", "corpora", "trees", "stack", "variant", "factor", "stage"];
 /// Other tables on which rests what is planned.
-const PLANNED: [&str; 4] = ["machine", "environment", "scale", "set"];
+const PLANNED: [&str; 5] = ["machine", "environment", "scale", "set", "given"];
 
 /// Reads, checks and plans the experiment in `text`; `file` names it in errors. All that is wrong is told together, that at other scales
 /// too, but what may be right once something else is.
@@ -70,11 +70,11 @@ struct Doubt {
 enum About {
     /// Anything may be, but a name that nothing has.
     Anything,
-    /// What has one of the words, and what rests on the rest.
+    /// Mistakes that have one of the words, and those that rest on the rest.
     Words(String),
-    /// What has this name.
+    /// Mistakes about this name.
     Name(String),
-    /// What is said in one of these words: it may be meant to have any name.
+    /// Mistakes that are told in one of these words: it may be meant to have any name.
     Said(&'static [&'static str]),
     /// A stage of this name: nobody knows which variants it is for.
     Variants(String),

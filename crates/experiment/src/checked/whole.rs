@@ -66,7 +66,7 @@ fn is_same(other: &str, message: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         let words = text.split([' ', ',']);
         let plain =
-            words.filter(|word| !word.contains(|c: char| c.is_ascii_digit()) && !is_unit(word));
+            words.filter(|word| !word.starts_with(|c: char| c.is_ascii_digit()) && !is_unit(word));
         plain.map(str::to_owned).collect()
     };
     words(other).ends_with(&words(message))

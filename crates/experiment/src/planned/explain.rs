@@ -269,6 +269,7 @@ fn stage(stage: &StagePlan, facts: &VariantFacts, asked: &[AskedMetric]) -> Stri
     let why =
         if natural { " (texture natural, which suits the CPU time that is asked)" } else { "" };
     // A load that ends after so many I/Os has said so.
-    let amount = amount.filter(|_| !about.contains(" I/Os")).unwrap_or_default();
+    let said = stage.load().is_some_and(|load| load.ios.is_some());
+    let amount = amount.filter(|_| !said).unwrap_or_default();
     format!("{before}{}{measured}: {about}{why}{amount}{time}", stage.name)
 }

@@ -1,4 +1,4 @@
-//! Kernels as something that is compared: a factor from the command line, one format of file systems for all of them, and what each must have.
+//! Kernels as something that is compared: a factor from the command line, and one format of file systems for all of them.
 
 use layers::FORMAT;
 use toml::Value;

@@ -8,7 +8,7 @@ use toml::de::DeTable;
 use crate::written::diagnostic::{Diagnostic, among};
 use crate::written::document::{Named, Setting, Table};
 use crate::written::factors::Factor;
-use crate::written::given::BEHIND;
+use crate::written::given;
 use crate::written::keys::{SET, VARIANT};
 
 /// Scales that every experiment has: without a table of its own the file is as it stands.
@@ -42,24 +42,26 @@ pub(crate) struct Scaled<'t> {
 }
 
 /// Returns the text of an experiment with a table `[given]` behind it. A value that is none of TOML's is a text; of a key that is given twice the
-/// last counts, also where `text` is one that was made so.
-pub fn with_set(mut text: String, set: &[(String, String)]) -> String {
-    let mut lines = BTreeMap::new();
-    if let Some(at) = text.find(BEHIND) {
-        let header = |line: &&str| !line.is_empty() && !line.starts_with('[');
-        let before = text[at + BEHIND.len()..].lines().filter(header);
-        let before = before.filter_map(|line| line.split_once(" = "));
-        lines.extend(before.map(|(key, value)| (key.to_owned(), value.to_owned())));
-        text.truncate(at);
+/// last counts, also where `text` is one that was made so. What was written behind such a table by hand stands before it then.
+pub fn with_set(text: String, set: &[(String, String)]) -> String {
+    if set.is_empty() {
+        return text;
     }
+    let (mut text, before) = match given::block(&text) {
+        Some(block) => {
+            let rest = [&text[..block.start], &text[block.end..]].concat();
+            (rest, text[block].lines().map(str::to_owned).collect())
+        }
+        None => (text, Vec::new()),
+    };
+    let mut lines: BTreeMap<String, String> = BTreeMap::new();
+    let known = before.iter().filter_map(|line| line.split_once(" = "));
+    lines.extend(known.map(|(key, value)| (key.to_owned(), value.to_owned())));
     for (key, value) in set {
         let own = DeTable::parse(&format!("v = {value}")).is_ok() && !value.contains('\n');
         lines.insert(quoted(key), if own { value.clone() } else { quoted(value) });
     }
-    if !lines.is_empty() {
-        text.push_str(BEHIND);
-        text.push_str("[given]\n");
-    }
+    text.push_str(given::BEHIND);
     text.extend(lines.into_iter().map(|(key, value)| format!("{key} = {value}\n")));
     text
 }
@@ -142,6 +144,18 @@ mod tests {
         assert!(again.ends_with("[given]\n\"a.b\" = 3\n\"a.c\" = \"two words\"\n"), "{again}");
         assert_eq!(again.matches("[given]").count(), 1);
         assert!(DeTable::parse(&again).is_ok());
+        // What somebody wrote behind it, or a factor that came later, stays what it is.
+        let more = format!("{once}\n[[question]]\nmetric = \"iops\"\nlevels = [\n  1,\n]\n");
+        assert_eq!(with_set(more.clone(), &[]), more);
+        let moved = given(&more, "a.c", "4");
+        assert!(
+            moved.ends_with(
+                "]\n\n# Given on the command line:\n[given]\n\"a.b\" = 2\n\"a.c\" = 4\n"
+            ),
+            "{moved}"
+        );
+        let read: toml::Table = moved.parse().unwrap();
+        assert_eq!(read["question"][0]["metric"].as_str(), Some("iops"));
     }
 
     #[test]

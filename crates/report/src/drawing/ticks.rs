@@ -22,7 +22,7 @@ const MOST: usize = 9;
 const LEAST: usize = 3;
 /// Significant digits of a number on an axis.
 const DIGITS: usize = 3;
-/// Of more digits nobody tells two numbers apart.
+/// The most significant digits: with more nobody tells two numbers apart.
 const MOST_DIGITS: usize = 7;
 /// Quantiles that have a tick, as shares.
 const QUANTILES: [f64; 8] = [0.0, 0.5, 0.9, 0.99, 0.999, 0.9999, 0.99999, 0.999999];

@@ -191,8 +191,14 @@ fn over_crowd(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>> {
     let range = if least == most { least } else { format!("{least} to {most}") };
     let said =
         format!("{} variants do {range} {} a second{}", all().count(), object(row), stage(row));
-    let few = all().all(|figure| figure.n == 1);
-    let few = few.then(|| "one run of each decides nothing".to_owned());
+    if all().count() < 2 {
+        return None;
+    }
+    let few = match all().map(|figure| figure.n).max() {
+        Some(1) => Some("one run of each decides nothing".to_owned()),
+        Some(most) if most < LEAST_REPEATS => Some("so few runs decide nothing".to_owned()),
+        _ => None,
+    };
     Some(up_to(rows).into_iter().chain([said]).chain(few).collect())
 }
 

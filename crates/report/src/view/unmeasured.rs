@@ -1,4 +1,4 @@
-//! What is asked and nobody measured, each with the reason.
+//! Figures that are asked about and that nobody measured, each with the reason.
 
 use std::collections::BTreeSet;
 

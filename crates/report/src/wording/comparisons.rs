@@ -169,7 +169,7 @@ pub fn apart(comparison: &MetricComparison) -> Option<String> {
 
 /// Returns the reason why no verdict is given on a percentile or a rate of few I/Os, or on what no run measured; `None` where it is another one.
 pub fn of_few_ios(comparison: &MetricComparison) -> Option<&'static str> {
-    let rate = !comparison.metric.starts_with("latency");
+    let rate = analysis::is_rate(&comparison.metric);
     match (comparison.verdict, comparison.few_beyond) {
         _ if comparison.unmeasured() => Some("not measured: no run has a value"),
         (Some(Verdict::Unclear), true) if rate => {

@@ -52,7 +52,7 @@ pub fn level(level: &str) -> String {
     number.map_or_else(|| level.to_owned(), show::bytes)
 }
 
-/// What was varied with the level that it has: `block size 4 KiB`.
+/// Returns what was varied, with the level that it has: `block size 4 KiB`.
 pub fn at_level((key_of, level_of): (&String, &String)) -> String {
     format!("{} {}", key(key_of), level(level_of))
 }

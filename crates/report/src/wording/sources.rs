@@ -94,7 +94,7 @@ pub fn why_otherwise(held: &Expectation) -> Option<String> {
 pub fn why_not_judged(held: &Expectation) -> Option<String> {
     let ExpectedFigure { figure, of, .. } = &held.expected;
     let mut figures = std::iter::once(figure).chain(of);
-    let percentile = figures.any(|figure| figure.metric.starts_with("latency"));
+    let percentile = figures.any(|figure| !analysis::is_rate(&figure.metric));
     let lacks = match percentile {
         true => "fewer than 10 of them lie beyond this percentile",
         false => "a rate takes 10",

@@ -124,7 +124,8 @@ fn claims_share_one_correction_and_those_decided_take_nothing_from_the_rest() {
     judge(&mut family);
     assert!(family.iter().all(|(c, _)| c.verdict == Some(Verdict::Unclear)));
     let needed = |(c, _): &(&mut Comparison, Better)| c.repeats_that_would_decide;
-    assert!(family.iter().all(|of| needed(of).unwrap().0 == 6), "{:?}", family[0]);
+    // Whatever the spread: so many it takes, and no more.
+    assert!(family.iter().all(|of| needed(of) == Some((6, 6))), "{:?}", family[0]);
 }
 
 #[test]

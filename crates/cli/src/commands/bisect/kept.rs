@@ -131,7 +131,7 @@ fn too_few(names: [&str; 2], (scope, metric): (&Scope, &str), ios: u64) -> Failu
     let (of, names) = (scope.name(), names.join(" beside "));
     let message = format!("{metric} of {of} in {names} rests on too few I/Os: a run did {ios}");
     Failure::data(message).with_help(
-        "let the load do more: a rate takes 10 I/Os of a run, p99 1,000, p99.9 10,000; then begin anew in another directory with --out",
+        "let the load do more: a rate takes 10 I/Os of a run, a median 20, p99 1,000, p99.9 10,000; then begin anew in another directory with --out",
     )
 }
 

@@ -44,7 +44,7 @@ pub struct Link<'a> {
     pub depth: usize,
 }
 
-/// What a header says, once it was found sound.
+/// The facts of a header that was found sound.
 #[derive(Debug)]
 pub struct Header {
     /// log2 of the bytes of a cluster.
@@ -141,7 +141,7 @@ fn length(head: &[u8]) -> usize {
     if is_long(head) { big32(head, 100) as usize } else { SHORT }
 }
 
-/// What this image has that is not read, and the remedy.
+/// Names the feature of this image that is not read, and the remedy.
 fn unsupported(head: &[u8], link: Link) -> Option<(&'static str, String)> {
     let features = features(head);
     // AES, or LUKS.
@@ -177,7 +177,7 @@ fn decrypt(link: Link) -> String {
         quoted(format!("driver=qcow2,file.filename={name},{key}encrypt.key-secret=key").as_ref());
     format!(
         "make a plain copy: qemu-img convert --object secret,id=key,file=PASSWORD_FILE --image-opts {image} -O raw COPY.raw, then fathom estimate COPY.raw \
-         (PASSWORD_FILE holds the password and no end of a line); --format raw takes its bytes as they lie"
+         (PASSWORD_FILE holds the password and no newline); --format raw takes its bytes as they lie"
     )
 }
 
@@ -219,12 +219,13 @@ fn sound(head: &[u8], bits: u32, bytes: u64) -> Result<(), &'static str> {
 /// The name of the backing file.
 fn name(head: &[u8]) -> Result<Option<String>, &'static str> {
     let (at, length) = (big64(head, 8), big32(head, 16) as usize);
-    if at == 0 {
+    // Without a name there is none.
+    if at == 0 || length == 0 && at <= head.len() as u64 {
         return Ok(None);
     }
     let name = usize::try_from(at).ok().and_then(|at| head.get(at..at.checked_add(length)?));
     let name = name.filter(|name| name.len() <= NAME && !name.contains(&0));
-    let name = name.ok_or("its backing file has no name that can be")?;
+    let name = name.ok_or("the name of its backing file is not valid")?;
     Ok(Some(String::from_utf8_lossy(name).into_owned()))
 }
 
