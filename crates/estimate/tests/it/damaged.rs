@@ -124,7 +124,7 @@ fn what_a_damaged_entry_tells_of_is_lost_and_all_else_is_read() {
     // Version 2 knows no cluster of zeros.
     image(&path, &[data(0), Cluster::Zero, data(2)], None);
     put(&path, 7, &[2]);
-    lost(&of(&path), [1, 2], "disk.qcow2", "is none");
+    lost(&of(&path), [1, 2], "disk.qcow2", "is not valid");
 }
 
 #[test]
