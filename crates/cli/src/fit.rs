@@ -2,8 +2,8 @@
 
 use unicode_width::UnicodeWidthChar as _;
 
-/// Returns `line` in as many lines of at most `width` columns as its words need; a single word that is wider goes on behind a space, a comma or a
-/// slash in it, else it stays whole. What stands from byte `command` on is one for a shell, and goes on as a shell reads it: in the midst of a word
+/// Returns `line` in as many lines of at most `width` columns as its words need; a single word that is wider goes on behind a comma in it, else it stays
+/// whole, as a path does. What stands from byte `command` on is one for a shell, and goes on as a shell reads it: in the midst of a word
 /// at the very beginning of the next line.
 pub fn fit(line: &str, command: Option<usize>, width: usize) -> String {
     if columns(line) <= width {
@@ -164,7 +164,8 @@ mod tests {
                 "ok    QEMU  a long path of\n            words",
             ),
             ("word averyveryverylongword", 10, "word\n  averyveryverylongword"),
-            ("at  /sys/fs/one/two and,three", 14, "at  /sys/fs/\n    one/two\n    and,three"),
+            ("at  /sys/fs/one/two and,three", 14, "at  /sys/fs/one/two\n    and,three"),
+            ("at  one,two,three,four", 14, "at  one,two,\n    three,four"),
             (
                 "\x1b[2m  up      \x1b[0m one two three four",
                 24,

@@ -6,6 +6,8 @@ use std::error::Error;
 pub fn chain(error: &dyn Error) -> String {
     let all = std::iter::successors(Some(error), |&error| error.source());
     let mut all: Vec<_> = all.map(ToString::to_string).collect();
-    all.dedup_by(|cause, named| named.contains(&*cause));
+    all.dedup_by(|cause, named| {
+        named.starts_with(&*cause) || named.contains(&format!(": {cause}"))
+    });
     all.join(": ")
 }
