@@ -51,13 +51,41 @@ pub struct PlanOptions {
     pub only: Vec<String>,
 }
 
-/// Reads, checks and plans the experiment in `text`; `file` names it in errors.
-pub fn compose_at_scale(
-    file: &str,
-    text: &str,
-    choices: &PlanOptions,
-) -> Result<Plan, ExperimentError> {
-    planned(file, text, choices, None)
+/// An experiment as it was read, with what is wrong with it so far: it is planned from this at every scale.
+pub(crate) struct Source<'t> {
+    /// Name of the file, for errors.
+    name: &'t str,
+    text: &'t str,
+    pub file: File<'t>,
+    mistakes: Vec<Diagnostic>,
+}
+
+impl<'t> Source<'t> {
+    /// Reads the experiment in `text`; `name` names it in errors.
+    ///
+    /// # Errors
+    ///
+    /// Text that is no TOML, or too long for an experiment. Other mistakes come with the plan.
+    pub(crate) fn read(name: &'t str, text: &'t str) -> Result<Self, ExperimentError> {
+        match File::read(text) {
+            Ok((file, mistakes)) => Ok(Self { name, text, file, mistakes }),
+            Err(mistake) => Err(failed(name, text, vec![mistake])),
+        }
+    }
+
+    /// Returns the error of these mistakes.
+    pub(crate) fn fail(&self, mistakes: Vec<Diagnostic>) -> ExperimentError {
+        failed(self.name, self.text, mistakes)
+    }
+
+    /// Checks and plans it at one scale.
+    pub(crate) fn plan(&self, choices: &PlanOptions) -> Result<Plan, ExperimentError> {
+        planned(self, choices, None)
+    }
+}
+
+fn failed(name: &str, text: &str, mistakes: Vec<Diagnostic>) -> ExperimentError {
+    ExperimentError { file: name.to_owned(), text: text.to_owned(), mistakes }
 }
 
 /// Plans a trial: the experiment with one more variant, for the first question alone.
@@ -67,24 +95,18 @@ pub fn compose_trial(
     choices: &PlanOptions,
     trial: &Trial,
 ) -> Result<Plan, ExperimentError> {
-    let mut plan = planned(file, text, choices, Some(trial))?;
+    let mut plan = planned(&Source::read(file, text)?, choices, Some(trial))?;
     trial.focus(&mut plan);
     Ok(plan)
 }
 
 fn planned<'t>(
-    file: &str,
-    text: &'t str,
+    source: &Source<'t>,
     choices: &PlanOptions,
     trial: Option<&'t Trial>,
 ) -> Result<Plan, ExperimentError> {
-    let fail = |mistakes: Vec<Diagnostic>| ExperimentError {
-        file: file.to_owned(),
-        text: text.to_owned(),
-        mistakes,
-    };
-    let (parsed, mut mistakes) = File::read(text).map_err(|m| fail(vec![m]))?;
-    let (mut variants, wrong) = variants::all(&parsed, &choices.scale);
+    let (file, parsed, mut mistakes) = (source.name, &source.file, source.mistakes.clone());
+    let (mut variants, wrong) = variants::all(parsed, &choices.scale);
     mistakes.extend(wrong);
     if let Some(trial) = trial.filter(|_| mistakes.is_empty()) {
         mistakes.extend(variants.try_out(trial).err());
@@ -104,13 +126,13 @@ fn planned<'t>(
         Vec::new()
     });
     let at = parsed.repeat_at.clone().filter(|_| choices.repeat.is_none());
-    let repeat = repeat(&parsed, choices);
+    let repeat = repeat(parsed, choices);
     mistakes.extend(bounds::check_cells(picked.len(), repeat.most(), at.clone()));
-    mistakes.extend(repeat.check(&parsed, picked.len(), at));
+    mistakes.extend(repeat.check(parsed, picked.len(), at));
     texture::choose(&parsed.question, read.stages.iter_mut().flatten());
     let whole = mistakes.is_empty();
     if whole {
-        mistakes.extend(of_figures(&parsed, &read, &variants));
+        mistakes.extend(of_figures(parsed, &read, &variants));
     }
     let differ = devices::fit(&mut read.devices, &choices.sizes);
     let of_run = (choices.run_tag.as_str(), parsed.latency_by_layer);
@@ -123,22 +145,22 @@ fn planned<'t>(
         false => Vec::new(),
     };
     if !mistakes.is_empty() {
-        return Err(fail(once(mistakes)));
+        return Err(source.fail(once(mistakes)));
     }
     let all: Vec<Stage> = read.stages.iter().flatten().cloned().collect();
     mistakes.extend(equal_levels(&parsed.factor, &built));
-    mistakes.extend(idle(&parsed, &read, &built, &all));
+    mistakes.extend(idle(parsed, &read, &built, &all));
     if !mistakes.is_empty() {
-        return Err(fail(once(mistakes)));
+        return Err(source.fail(once(mistakes)));
     }
     // What a figure stands for that names no variant is the same whichever of them run.
     let names: Vec<&str> = variants.all.iter().map(|variant| variant.name.as_str()).collect();
     let chosen: Vec<PlannedVariant> =
         built.into_iter().enumerate().filter(|(i, _)| picked.contains(i)).map(|(_, m)| m).collect();
     let commands = stages::needs(&all, &corpora.planned);
-    let mut plan = assemble(&parsed, choices, &chosen, &commands);
+    let mut plan = assemble(parsed, choices, &chosen, &commands);
     (plan.facts.expectations, plan.facts.reported) =
-        (expectations(&parsed, &names, choices.scale.name()), reported(&parsed, &names));
+        (expectations(parsed, &names, choices.scale.name()), reported(parsed, &names));
     (plan.facts.scale, plan.facts.scaled) = (variants.scale, variants.scaled);
     let first = names.first().filter(|_| !picked.contains(&0));
     plan.facts.first_left_out = first.map(|name| (*name).to_owned());

@@ -93,10 +93,19 @@ impl Expectation {
         Ok(Self { figure, bound, of, source, grounds, differs, evidence, scale, because })
     }
 
+    /// Returns the figure, and the one that it is divided by.
+    pub(crate) fn figures(&self) -> impl Iterator<Item = &VariantFigure> {
+        [Some(&self.figure), self.of.as_ref()].into_iter().flatten()
+    }
+
+    /// Tells whether it is expected of a run at `scale`.
+    pub(crate) fn is_at(&self, scale: &str) -> bool {
+        self.scale.as_ref().is_none_or(|own| own.get_ref() == scale)
+    }
+
     /// Names of the layers that it is of.
     pub(crate) fn layers(&self) -> impl Iterator<Item = &str> {
-        let figures = [Some(&self.figure), self.of.as_ref()].into_iter().flatten();
-        let subjects = figures.map(|figure| &figure.subject).chain(&self.evidence);
+        let subjects = self.figures().map(|figure| &figure.subject).chain(&self.evidence);
         subjects.filter_map(|subject| subject.layer.as_deref())
     }
 
