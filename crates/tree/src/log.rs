@@ -1,5 +1,4 @@
-//! Surprises, which a stream alone does not foretell: answers that were not expected, and the stretches in which the file system was full. Little of
-//! it is kept of a load that goes well, and with it all that was written can be found again.
+//! Answers that a stream did not expect. A load that goes well keeps few of them, and with them all that was written can be found again.
 
 use crate::Answer;
 
@@ -11,8 +10,6 @@ const MOST: usize = 1 << 20;
 pub struct Log {
     /// Numbers of operations with what came of them.
     surprises: Vec<(u64, Answer)>,
-    /// Numbers of operations from which on the file system was full, and was not any more, by turns.
-    turns: Vec<u64>,
     /// Surprises that are not in it, because it is full.
     left_out: u64,
 }
@@ -25,7 +22,7 @@ impl Log {
 
     /// Tells whether everything came as the stream says.
     pub fn is_empty(&self) -> bool {
-        self.surprises.is_empty() && self.turns.is_empty()
+        self.surprises.is_empty()
     }
 
     /// Tells whether all surprises are in it: only then can a stream be gone through again.
@@ -40,13 +37,8 @@ impl Log {
         }
     }
 
-    pub(crate) fn set_full(&mut self, number: u64, full: bool) {
-        debug_assert_eq!(self.turns.len().is_multiple_of(2), full);
-        self.turns.push(number);
-    }
-
     pub(crate) fn reader(&self) -> Reader<'_> {
-        Reader { log: self, surprise: 0, turn: 0 }
+        Reader { log: self, surprise: 0 }
     }
 }
 
@@ -54,18 +46,9 @@ impl Log {
 pub(crate) struct Reader<'a> {
     log: &'a Log,
     surprise: usize,
-    turn: usize,
 }
 
 impl Reader<'_> {
-    /// Tells whether the file system was full before an operation; numbers only grow.
-    pub(crate) fn is_full(&mut self, number: u64) -> bool {
-        while self.log.turns.get(self.turn).is_some_and(|&from| from <= number) {
-            self.turn += 1;
-        }
-        self.turn % 2 == 1
-    }
-
     /// Notes what came of an operation, if it was a surprise; numbers only grow.
     pub(crate) fn answer(&mut self, number: u64) -> Option<Answer> {
         let (at, answer) = self.log.surprises.get(self.surprise)?;

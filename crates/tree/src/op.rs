@@ -114,21 +114,6 @@ impl TreeOp {
         matches!(self, Self::Reflink | Self::CopyFileRange)
     }
 
-    /// Tells whether it takes space, so that it is skipped where the file system is as full as it may be.
-    pub const fn takes_space(self) -> bool {
-        self.copies()
-            || matches!(
-                self,
-                Self::Create
-                    | Self::Write
-                    | Self::Append
-                    | Self::Softlink
-                    | Self::Hardlink
-                    | Self::Mkdir
-                    | Self::Fallocate
-            )
-    }
-
     /// Tells whether it writes data, after which a file may be made durable by chance.
     pub const fn writes(self) -> bool {
         matches!(self, Self::Create | Self::Write | Self::Randwrite | Self::Append)

@@ -32,8 +32,6 @@ pub enum Expectation {
 /// The reason why an operation is skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Skip {
-    /// The file system is as full as it may be.
-    Full,
     /// No name is left to pick: none has a file, or all have one (`pick = "live"`).
     NoName,
     /// The file has reached the limit of hard links.

@@ -31,7 +31,6 @@ pub struct Stream {
     worker: u64,
     workers: u64,
     number: u64,
-    full: bool,
     /// The operation after the last one that was given out, drawn before so that its memory is asked for in time.
     ahead: Option<Draw>,
     log: Log,
@@ -70,7 +69,6 @@ impl Stream {
             worker: u64::from(worker),
             workers: u64::from(spec.workers),
             number: 0,
-            full: false,
             ahead: None,
             log: Log::default(),
         })
@@ -94,14 +92,6 @@ impl Stream {
     /// The index of a name of this worker.
     pub fn index(&self, name: u32) -> u64 {
         u64::from(name) * self.workers + self.worker
-    }
-
-    /// Tells whether the file system is as full as it may be: until it is not, what takes space is skipped.
-    pub fn set_full(&mut self, full: bool) {
-        if self.full != full {
-            self.full = full;
-            self.log.set_full(self.number, full);
-        }
     }
 
     /// The next operation. What came of it [`Self::record`] wants to hear before the one after it is asked for.
@@ -178,8 +168,6 @@ impl Stream {
         let mut expected = self.books.expect(op, names);
         if found.is_none() {
             expected = Expectation::Skip(Skip::NoName);
-        } else if self.full && op.takes_space() {
-            expected = Expectation::Skip(Skip::Full);
         }
         let second = op.has_second().then(|| self.index(names.second));
         let mut step = Step {
@@ -236,7 +224,6 @@ impl Stream {
         let mut stream = Self::new(spec, seed, worker)?;
         let mut reader = log.reader();
         for number in 0..operations {
-            stream.set_full(reader.is_full(number));
             let step = stream.next_step();
             let answer = reader.answer(number).unwrap_or_else(|| Answer::expected(&step));
             stream.record(&step, answer);
