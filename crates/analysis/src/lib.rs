@@ -1,5 +1,5 @@
 //! Figures per variant and comparisons between variants: what a result says once its repeats are put
-//! together. The replicate is the run on a fresh stack (DESIGN §7); the spread within a run stands apart.
+//! together. The replicate is the run on a fresh stack; the spread within a run stands apart.
 //! Only cells that ended well count, and of these only the measured stages.
 #![forbid(unsafe_code)]
 

@@ -96,9 +96,10 @@ fn io_uring() -> Capability {
         None => {
             // Older kernels have no switch: the system call is there when its symbol is.
             let symbols = std::fs::read_to_string("/proc/kallsyms").unwrap_or_default();
-            let there = symbols.contains(" __do_sys_io_uring_setup");
-            let state = if there { Fine } else { Limited };
-            (state, "no switch in this kernel; known only when a load starts".to_owned())
+            match symbols.contains(" __do_sys_io_uring_setup") {
+                true => (Fine, "there; this kernel has no switch that forbids it".to_owned()),
+                false => (Limited, "not found; known only when a load starts".to_owned()),
+            }
         }
     };
     capability("io_uring", "io_uring", state, detail, "sysctl kernel.io_uring_disabled=0")

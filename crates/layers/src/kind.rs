@@ -81,7 +81,7 @@ pub struct Kind {
     pub name: &'static str,
     /// Description, one sentence.
     pub about: &'static str,
-    /// Inputs that must be under it; empty for a layer that needs no device (`zram`).
+    /// Devices that it stands on, needed or optional; empty for a layer that needs none (`zram`).
     pub inputs: &'static [Input],
     /// Its settings.
     pub keys: &'static [Key],

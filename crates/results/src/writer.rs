@@ -1,4 +1,4 @@
-//! Writing the parts of a result, each in its place (DESIGN §5), over any sink.
+//! Writing the parts of a result, each in its place, over any sink.
 
 use serde::Serialize;
 

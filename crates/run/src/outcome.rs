@@ -30,7 +30,7 @@ impl RunOutcome {
         }
     }
 
-    /// The exit code (DESIGN §10).
+    /// The exit code.
     pub fn exit_code(self) -> u8 {
         match self {
             Self::Complete => 0,
