@@ -31,6 +31,20 @@ pub(crate) struct Group {
     devices: Vec<String>,
     /// The id by which lvm is to know each of them: 32 letters and digits that begin with the run's tag.
     ids: Vec<String>,
+    /// Settings of lvm for its commands, where one of the devices is a layer's.
+    config: Option<String>,
+}
+
+/// Returns the settings by which lvm takes these devices and no others, though they are logical volumes, or show what the device below them holds,
+/// too. A sign that means something in a pattern is any sign there.
+fn only(devices: &[String]) -> String {
+    let pattern = |device: &String| -> String {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "/_-{}".contains(c);
+        device.chars().map(|c| if plain(c) { c } else { '.' }).collect()
+    };
+    let taken: Vec<_> = devices.iter().map(|own| format!("\"a|^{}$|\"", pattern(own))).collect();
+    let taken = taken.join(",");
+    format!("devices/use_devicesfile=0 devices/scan_lvs=1 devices/filter=[{taken},\"r|.*|\"]")
 }
 
 /// An id as lvm's commands take it: six characters, five times four, six.
@@ -53,14 +67,19 @@ pub(crate) const ABSENCE: &[Absence] = &[Absence {
     held: &["in use", "busy", "is used by", "Can't open"],
 }];
 
+/// A setting with which lvm finds groups on logical volumes, too.
+const SCAN_ALL: &str = "devices/scan_lvs=1";
+
 /// Objects that outlive a run: its volume groups.
 pub(crate) const OBJECTS: &[Objects] = &[Objects {
     called: "volume group",
     listed: Listing::Tool {
-        names: &["lvm", "vgs", "--noheadings", "--options", "vg_name"],
+        names: &["lvm", "vgs", "--config", SCAN_ALL, "--noheadings", "--options", "vg_name"],
         devices: &[
             "lvm",
             "pvs",
+            "--config",
+            SCAN_ALL,
             "--noheadings",
             "--separator",
             ",",
@@ -68,7 +87,10 @@ pub(crate) const OBJECTS: &[Objects] = &[Objects {
             "pv_name,vg_name",
         ],
     },
-    remove: |name| vec![gone(&["lvm", "vgremove", "--yes", "--force", name])],
+    remove: |name| {
+        let argv = ["lvm", "vgremove", "--config", SCAN_ALL, "--yes", "--force", name];
+        vec![Action::Command { argv: argv.map(str::to_owned).into(), may_fail: true }]
+    },
 }];
 
 /// The version of lvm2. Without device-mapper it only complains.
@@ -84,10 +106,29 @@ pub(crate) const VERSION: Fact = Fact {
 impl Group {
     /// The volume group of a layer, on the devices of these inputs.
     pub(crate) fn of(at: &Place, inputs: &[&str]) -> Self {
-        let devices = inputs.iter().map(|input| at.block(input).0.to_owned()).collect();
+        let devices: Vec<_> = inputs.iter().map(|input| at.block(input).0.to_owned()).collect();
+        let on_layer = devices.iter().any(|device| !device.starts_with("{device."));
         let uuid: String = at.uuid().iter().map(|byte| format!("{byte:02x}")).collect();
         let ids = (0..inputs.len()).map(|index| format!("{}{}", &uuid[..31], index % 10)).collect();
-        Self { name: at.tagged(), devices, ids }
+        let config = on_layer.then(|| only(&devices));
+        Self { name: at.tagged(), devices, ids, config }
+    }
+
+    /// Returns a command line of lvm that sees the devices of the group.
+    fn argv(&self, verb: &str, arguments: &[&str]) -> Vec<String> {
+        let config = self.config.iter().flat_map(|config| ["--config", config]);
+        let words = ["lvm", verb].into_iter().chain(config).chain(arguments.iter().copied());
+        words.map(str::to_owned).collect()
+    }
+
+    /// A command on the group, or on a device or a volume of it.
+    fn command(&self, verb: &str, arguments: &[&str]) -> Action {
+        Action::Command { argv: self.argv(verb, arguments), may_fail: false }
+    }
+
+    /// A command of teardown: fine when its object is not there.
+    fn gone(&self, verb: &str, arguments: &[&str]) -> Action {
+        Action::Command { argv: self.argv(verb, arguments), may_fail: true }
     }
 
     /// Name of a volume's device-mapper node. The group's name has no hyphen, which would be doubled.
@@ -104,17 +145,12 @@ impl Group {
     pub(crate) fn up(&self) -> Vec<Step> {
         let physical = self.devices.iter().zip(&self.ids).map(|(device, id)| Step {
             about: "make the device a physical volume".into(),
-            action: command(&[
-                "lvm",
+            action: self.command(
                 "pvcreate",
-                "--yes",
-                "--norestorefile",
-                "--uuid",
-                &hyphened(id),
-                device,
-            ]),
+                &["--yes", "--norestorefile", "--uuid", &hyphened(id), device],
+            ),
             undo: vec![
-                gone(&["lvm", "pvremove", "--yes", device]),
+                self.gone("pvremove", &["--yes", device]),
                 Action::Wipe {
                     device: device.clone(),
                     mark: Some(Mark { at: ID_AT, bytes: id.clone().into_bytes() }),
@@ -125,8 +161,8 @@ impl Group {
         let devices: Vec<&str> = self.devices.iter().map(String::as_str).collect();
         let group = Step {
             about: "make the volume group".into(),
-            action: command(&[&["lvm", "vgcreate", "--yes", &self.name], &devices[..]].concat()),
-            undo: vec![gone(&["lvm", "vgremove", "--yes", "--force", &self.name])],
+            action: self.command("vgcreate", &[&["--yes", &*self.name], &devices[..]].concat()),
+            undo: vec![self.gone("vgremove", &["--yes", "--force", &self.name])],
             deadline_s: 60,
         };
         physical.chain([group]).collect()
@@ -156,9 +192,9 @@ impl Group {
         let full = format!("{}/{volume}", self.name);
         Step {
             about: about.to_owned(),
-            action: command(&[&["lvm", "lvcreate", "--yes"], arguments].concat()),
+            action: self.command("lvcreate", &[&["--yes"], arguments].concat()),
             undo: vec![
-                gone(&["lvm", "lvremove", "--yes", "--force", &full]),
+                self.gone("lvremove", &["--yes", "--force", &full]),
                 Action::RemoveNodes { nodes: nodes.iter().map(|n| self.node(n)).collect() },
             ],
             deadline_s: 120,
@@ -177,15 +213,17 @@ impl Group {
         nodes: &[&str],
     ) -> Step {
         let full = format!("{}/{volume}", self.name);
-        let argv = [&["lvm", "lvconvert", "--yes"], arguments, &[&full]].concat();
-        Step { action: command(&argv), ..self.create(about, &[], volume, nodes) }
+        let arguments = [&["--yes"], arguments, &[&*full]].concat();
+        let action = self.command("lvconvert", &arguments);
+        Step { action, ..self.create(about, &[], volume, nodes) }
     }
 
     /// A step that changes a volume that is up; nothing undoes it but the end of the volume.
     pub(crate) fn change(&self, about: &str, arguments: &[&str], volume: &str) -> Step {
         let full = format!("{}/{volume}", self.name);
-        let argv = [&["lvm", "lvchange", "--yes"], arguments, &[&full]].concat();
-        Step { about: about.to_owned(), action: command(&argv), undo: Vec::new(), deadline_s: 120 }
+        let arguments = [&["--yes"], arguments, &[&*full]].concat();
+        let action = self.command("lvchange", &arguments);
+        Step { about: about.to_owned(), action, undo: Vec::new(), deadline_s: 120 }
     }
 }
 
@@ -206,7 +244,7 @@ impl Group {
     pub(crate) fn again(&self) -> Restart {
         let activate = |about: &str, word: &str| Step {
             about: about.to_owned(),
-            action: command(&["lvm", "vgchange", "--yes", "--activate", word, &self.name]),
+            action: self.command("vgchange", &["--yes", "--activate", word, &self.name]),
             undo: Vec::new(),
             deadline_s: 1800,
         };
@@ -220,7 +258,7 @@ impl Group {
     /// A step that takes the cache away from a volume, which stays up; what is dirty is written back first.
     pub(crate) fn split(&self, about: &str, volume: &str) -> Step {
         let full = format!("{}/{volume}", self.name);
-        let action = command(&["lvm", "lvconvert", "--yes", "--splitcache", &full]);
+        let action = self.command("lvconvert", &["--yes", "--splitcache", &full]);
         Step { about: about.to_owned(), action, undo: Vec::new(), deadline_s: 1800 }
     }
 
@@ -228,7 +266,7 @@ impl Group {
     pub(crate) fn extend(&self, about: &str, volume: &str, bytes: u64) -> Step {
         let full = format!("{}/{volume}", self.name);
         let size = format!("{bytes}b");
-        let action = command(&["lvm", "lvextend", "--yes", "--size", &size, &full]);
+        let action = self.command("lvextend", &["--yes", "--size", &size, &full]);
         Step { about: about.to_owned(), action, undo: Vec::new(), deadline_s: 120 }
     }
 }
@@ -263,13 +301,4 @@ pub(crate) fn size_arguments(bytes: Option<u64>) -> [String; 2] {
         Some(bytes) => ["--size".to_owned(), format!("{bytes}b")],
         None => ["--extents".to_owned(), "100%FREE".to_owned()],
     }
-}
-
-fn command(argv: &[&str]) -> Action {
-    Action::Command { argv: argv.iter().map(ToString::to_string).collect(), may_fail: false }
-}
-
-/// A command of teardown: fine when its object is not there.
-fn gone(argv: &[&str]) -> Action {
-    Action::Command { argv: argv.iter().map(ToString::to_string).collect(), may_fail: true }
 }
