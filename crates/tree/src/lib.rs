@@ -34,6 +34,6 @@ pub use op::TreeOp;
 pub use rest_watch::RestWatch;
 pub use size::Size;
 pub use spec::{Pick, TreeSpec};
-pub use step::{Answer, Expectation, Request, Requests, Skip, Step, Sync, Verdict, errno};
+pub use step::{Expectation, Request, Requests, Skip, Step, StepOutcome, Sync, Verdict, errno};
 pub use stream::Stream;
 pub use table::LONGEST_TABLE;

@@ -2,7 +2,7 @@
 
 use crate::TreeOp;
 use crate::books::Books;
-use crate::step::{Answer, Expectation, Skip, Step, Verdict, errno};
+use crate::step::{Expectation, Skip, Step, StepOutcome, Verdict, errno};
 
 /// The names of an operation in a worker's own part of the range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,23 +64,23 @@ impl Books {
     }
 
     /// Books what came of an operation, and judges it.
-    pub(crate) fn book(&mut self, step: &Step, names: Names, answer: Answer) -> Verdict {
-        let done = answer.errno == 0;
+    pub(crate) fn book(&mut self, step: &Step, names: Names, outcome: StepOutcome) -> Verdict {
+        let done = outcome.errno == 0;
         match step.expected {
             Expectation::Skip(_) => return Verdict::Skipped,
-            Expectation::Errno(errno) if answer.errno == errno => return Verdict::Expected,
+            Expectation::Errno(errno) if outcome.errno == errno => return Verdict::Expected,
             // What should not have been possible: the books cannot say what is there now.
             Expectation::Errno(_) => return Verdict::Unexpected,
             Expectation::Done => {}
         }
         let Names { first, second } = names;
         match step.op {
-            TreeOp::Create if done || answer.made => self.create(first, answer.bytes),
-            TreeOp::Reflink | TreeOp::CopyFileRange if done || answer.made => {
-                self.create(second, answer.bytes);
+            TreeOp::Create if done || outcome.made => self.create(first, outcome.bytes),
+            TreeOp::Reflink | TreeOp::CopyFileRange if done || outcome.made => {
+                self.create(second, outcome.bytes);
             }
-            TreeOp::Write | TreeOp::Append if answer.bytes > 0 => {
-                self.resize(first, step.size.max(step.offset + answer.bytes));
+            TreeOp::Write | TreeOp::Append if outcome.bytes > 0 => {
+                self.resize(first, step.size.max(step.offset + outcome.bytes));
             }
             TreeOp::Fallocate if done => self.resize(first, step.size + step.amount),
             TreeOp::Truncate if done => self.resize(first, step.amount),
@@ -92,8 +92,8 @@ impl Books {
             TreeOp::Rmdir if done => self.set_directory(first, false),
             _ => {}
         }
-        match answer.errno {
-            0 if answer.bytes == step.moved() => Verdict::Done,
+        match outcome.errno {
+            0 if outcome.bytes == step.moved() => Verdict::Done,
             // Where blocks are not written in place, whatever changes something may lack it, and so may a name anywhere.
             errno::NO_SPACE | errno::QUOTA => Verdict::Expected,
             _ => Verdict::Unexpected,

@@ -140,7 +140,7 @@ impl Iterator for Requests {
 
 /// Actual outcome of an operation that was attempted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Answer {
+pub struct StepOutcome {
     /// Bytes that were read, written or copied.
     pub bytes: u64,
     /// The errno with which it failed in the end; 0 where it did not.
@@ -149,7 +149,7 @@ pub struct Answer {
     pub made: bool,
 }
 
-impl Answer {
+impl StepOutcome {
     /// Returns the predicted outcome of a step.
     pub fn expected(step: &Step) -> Self {
         match step.expected {

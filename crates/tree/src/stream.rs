@@ -8,7 +8,7 @@ use crate::distribution::Places;
 use crate::log::Log;
 use crate::mix::Chooser;
 use crate::plan::Names;
-use crate::step::{Answer, Expectation, Skip, Step, Sync, Verdict};
+use crate::step::{Expectation, Skip, Step, StepOutcome, Sync, Verdict};
 use crate::{Pick, Size, TreeError, TreeOp, TreeSpec};
 
 /// Draws until a name is looked for from the last one on.
@@ -200,14 +200,14 @@ impl Stream {
     }
 
     /// Books what came of the operation that was given out last, and judges it.
-    pub fn record(&mut self, step: &Step, answer: Answer) -> Verdict {
+    pub fn record(&mut self, step: &Step, outcome: StepOutcome) -> Verdict {
         let name = |index: u64| (index / self.workers) as u32;
         let names =
             Names { first: name(step.index), second: name(step.second.unwrap_or(step.index)) };
-        if answer != Answer::expected(step) {
-            self.log.surprise(step.number, answer);
+        if outcome != StepOutcome::expected(step) {
+            self.log.surprise(step.number, outcome);
         }
-        self.books.book(step, names, answer)
+        self.books.book(step, names, outcome)
     }
 
     /// Goes through the first `operations` of a worker again without doing them, with what its log says came otherwise.
@@ -225,8 +225,8 @@ impl Stream {
         let mut reader = log.reader();
         for number in 0..operations {
             let step = stream.next_step();
-            let answer = reader.answer(number).unwrap_or_else(|| Answer::expected(&step));
-            stream.record(&step, answer);
+            let outcome = reader.outcome(number).unwrap_or_else(|| StepOutcome::expected(&step));
+            stream.record(&step, outcome);
         }
         Ok(stream)
     }

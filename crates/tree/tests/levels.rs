@@ -1,7 +1,9 @@
 //! Levels that loads come to, against those that were predicted, and the memory that it takes to know.
 #![allow(clippy::unwrap_used)]
 
-use tree::{Answer, Distribution, Equilibrium, Never, Pick, RestWatch, Size, Stream, TreeSpec};
+use tree::{
+    Distribution, Equilibrium, Never, Pick, RestWatch, Size, StepOutcome, Stream, TreeSpec,
+};
 use units::Seed;
 
 /// The table that fs-drift has built in.
@@ -29,7 +31,7 @@ fn run(spec: &TreeSpec, operations: u64, mut watch: impl FnMut(&Stream)) -> Stre
     let mut stream = Stream::new(spec, Seed(1), 0).unwrap();
     for _ in 0..operations {
         let step = stream.next_step();
-        stream.record(&step, Answer::expected(&step));
+        stream.record(&step, StepOutcome::expected(&step));
         watch(&stream);
     }
     stream

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use tree::{
-    Answer, Distribution, Expectation, Pick, Size, Skip, Step, Stream, TreeOp, TreeSpec, Verdict,
-    errno,
+    Distribution, Expectation, Pick, Size, Skip, Step, StepOutcome, Stream, TreeOp, TreeSpec,
+    Verdict, errno,
 };
 use units::Seed;
 
@@ -54,9 +54,9 @@ impl Model {
     }
 
     /// Does a step as the kernel would.
-    fn call(&mut self, step: &Step) -> Answer {
-        let ok = |bytes| Answer { bytes, errno: 0, made: true };
-        let failed = |errno| Answer { errno, ..Answer::default() };
+    fn call(&mut self, step: &Step) -> StepOutcome {
+        let ok = |bytes| StepOutcome { bytes, errno: 0, made: true };
+        let failed = |errno| StepOutcome { errno, ..StepOutcome::default() };
         let (name, second) = (step.index, step.second.unwrap_or(step.index));
         match step.op {
             TreeOp::Create => match self.add(name, step.amount) {
@@ -138,14 +138,14 @@ fn run(spec: &TreeSpec, seed: u64, worker: u32, operations: u64) -> (Stream, Mod
         assert_eq!(step.index % u64::from(spec.workers), u64::from(worker));
         let wanted = match step.expected {
             Expectation::Skip(_) => {
-                assert_eq!(stream.record(&step, Answer::default()), Verdict::Skipped);
+                assert_eq!(stream.record(&step, StepOutcome::default()), Verdict::Skipped);
                 continue;
             }
             Expectation::Done => Verdict::Done,
             Expectation::Errno(_) => Verdict::Expected,
         };
         let answer = model.call(&step);
-        assert_eq!(answer, Answer::expected(&step), "{step:?}");
+        assert_eq!(answer, StepOutcome::expected(&step), "{step:?}");
         assert_eq!(stream.record(&step, answer), wanted, "{step:?}");
     }
     (stream, model)
@@ -186,7 +186,7 @@ fn every_operation_comes_as_often_as_its_weight_and_does_something() {
     let mut tried: BTreeMap<TreeOp, [u32; 2]> = BTreeMap::new();
     for _ in 0..60_000 {
         let step = stream.next_step();
-        let verdict = stream.record(&step, Answer::expected(&step));
+        let verdict = stream.record(&step, StepOutcome::expected(&step));
         tried.entry(step.op).or_default()[usize::from(verdict == Verdict::Done)] += 1;
     }
     for (op, weight) in spec.ops.weights() {
@@ -214,16 +214,16 @@ fn what_ran_out_of_space_or_came_short_is_booked_by_its_bytes_and_replayed() {
     for number in 0..5000u64 {
         let step = stream.next_step();
         let Expectation::Done = step.expected else {
-            let verdict = stream.record(&step, Answer::expected(&step));
+            let verdict = stream.record(&step, StepOutcome::expected(&step));
             *verdicts.entry(verdict).or_insert(0) += 1;
             continue;
         };
         let half = step.moved() / 2;
         let answer = match number % 7 {
-            0 => Answer { bytes: half, errno: errno::NO_SPACE, made: true },
-            1 => Answer { bytes: half, errno: 0, made: true },
-            2 => Answer { bytes: 0, errno: 5, made: false },
-            _ => Answer::expected(&step),
+            0 => StepOutcome { bytes: half, errno: errno::NO_SPACE, made: true },
+            1 => StepOutcome { bytes: half, errno: 0, made: true },
+            2 => StepOutcome { bytes: 0, errno: 5, made: false },
+            _ => StepOutcome::expected(&step),
         };
         // The same for the map: as much as was moved.
         match step.op {
@@ -266,7 +266,7 @@ fn shares_of_what_is_made_durable_are_exact_at_both_ends() {
         let mut counts = [0; 3];
         for _ in 0..10_000 {
             let step = stream.next_step();
-            stream.record(&step, Answer::expected(&step));
+            stream.record(&step, StepOutcome::expected(&step));
             if step.expected == Expectation::Done {
                 counts[step.sync.map_or(0, |sync| 1 + sync as usize)] += 1;
             }
@@ -295,9 +295,9 @@ fn space_may_lack_for_whatever_changes_something() {
         for _ in 0..500 {
             let step = stream.next_step();
             let lacks = step.op.name() == op && step.expected == Expectation::Done;
-            let lacking = Answer { errno: errno::NO_SPACE, ..Answer::default() };
+            let lacking = StepOutcome { errno: errno::NO_SPACE, ..StepOutcome::default() };
             let verdict =
-                stream.record(&step, if lacks { lacking } else { Answer::expected(&step) });
+                stream.record(&step, if lacks { lacking } else { StepOutcome::expected(&step) });
             assert_ne!(verdict, Verdict::Unexpected, "{op}");
             seen |= lacks;
         }

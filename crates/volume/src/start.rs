@@ -97,7 +97,7 @@ pub(crate) fn settle(
     rules: Rules,
     state: State,
 ) -> Result<(Superblock, Counts, Tree), DeviceError> {
-    let Replayed { superblock, counts, tree, logical_used, end, beyond, .. } = replayed;
+    let Replayed { superblock, counts, tree, logical_used, end, next_seq, .. } = replayed;
     tree.write(device)?;
     counts.write(device, &superblock.nonce, end)?;
     if rules.hold(Rule::RecoveredBeforeEpoch) {
@@ -107,7 +107,7 @@ pub(crate) fn settle(
     let started = Superblock {
         generation: superblock.generation + 1,
         epoch: superblock.epoch + u64::from(new_epoch),
-        first_seq: if new_epoch { beyond.max(end + 1) } else { end + 1 },
+        first_seq: if new_epoch { next_seq.max(end + 1) } else { end + 1 },
         logical_used,
         state,
         ..superblock

@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use rustix::fs::{self, AtFlags, FallocateFlags, Mode, OFlags, RawDir, RenameFlags};
 use rustix::io::Errno;
-use tree::{Answer, Name, NameKind, Step, TreeOp};
+use tree::{Name, NameKind, Step, StepOutcome, TreeOp};
 
 use crate::tree::leaves::Leaves;
-use crate::tree::ours::{self, Failed, Made};
+use crate::tree::ours::{self, Failed, MadeNames};
 use crate::tree::writer::{Synced, Writer};
 
 /// Bytes of names that are read at a time.
@@ -19,7 +19,7 @@ const SINGLE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CL
 
 /// An operation that was carried out.
 pub(crate) struct Carried {
-    pub answer: Answer,
+    pub outcome: StepOutcome,
     /// From the first call to the last one, without what made the file durable.
     pub latency_ns: u64,
     /// The moment at which it had ended.
@@ -31,11 +31,11 @@ pub(crate) struct Carried {
 pub(crate) struct Calls {
     leaves: Arc<Leaves>,
     writer: Writer,
-    made: Made,
+    made: MadeNames,
 }
 
 impl Calls {
-    pub(crate) fn new(leaves: Arc<Leaves>, writer: Writer, made: Made) -> Self {
+    pub(crate) fn new(leaves: Arc<Leaves>, writer: Writer, made: MadeNames) -> Self {
         Self { leaves, writer, made }
     }
 
@@ -43,23 +43,23 @@ impl Calls {
     pub(crate) fn carry_out(&mut self, step: &Step) -> Carried {
         let Self { leaves, writer, made } = self;
         writer.prepare(step);
-        let mut answer = Answer::default();
+        let mut outcome = StepOutcome::default();
         let begin_ns = writer.stamps.now_ns();
-        match call(leaves, (writer, made), step, &mut answer) {
-            Ok(()) => answer.made = true,
-            Err(Failed(errno)) => answer.errno = errno,
+        match call(leaves, (writer, made), step, &mut outcome) {
+            Ok(()) => outcome.made = true,
+            Err(Failed(errno)) => outcome.errno = errno,
         }
         let now_ns = writer.stamps.now_ns();
         let latency_ns = (now_ns - begin_ns).saturating_sub(writer.away_ns);
-        Carried { answer, latency_ns, now_ns, synced: writer.synced }
+        Carried { outcome, latency_ns, now_ns, synced: writer.synced }
     }
 }
 
 fn call(
     leaves: &Leaves,
-    (writer, made): (&mut Writer, &mut Made),
+    (writer, made): (&mut Writer, &mut MadeNames),
     step: &Step,
-    answer: &mut Answer,
+    outcome: &mut StepOutcome,
 ) -> Result<(), Failed> {
     let at = leaves.of(step.index)?;
     let name = Name::new(step.index, NameKind::File);
@@ -67,29 +67,32 @@ fn call(
     if step.removes_nothing() {
         let directory = Name::new(step.index, NameKind::Directory);
         let is_directory = step.op == TreeOp::Rmdir;
-        return Err(ours::absent(&at, if is_directory { directory.as_str() } else { name }));
+        return Err(ours::missing_name_error(
+            &at,
+            if is_directory { directory.as_str() } else { name },
+        ));
     }
     match step.op {
         TreeOp::Create => {
             let file = create((&at, writer, made), &Name::new(step.index, NameKind::File))?;
-            answer.made = true;
-            writer.write(&file, step, answer)?;
+            outcome.made = true;
+            writer.write(&file, step, outcome)?;
             writer.sync(&file, step);
         }
         TreeOp::Write | TreeOp::Randwrite | TreeOp::Append => {
-            let file = own(&at, made, step)?;
-            writer.write(&file, step, answer)?;
+            let file = open_checked(&at, made, step)?;
+            writer.write(&file, step, outcome)?;
             writer.sync(&file, step);
         }
-        TreeOp::Read | TreeOp::Randread => writer.read(&open(&at, name)?, step, answer)?,
-        TreeOp::Truncate => fs::ftruncate(own(&at, made, step)?, step.amount)?,
+        TreeOp::Read | TreeOp::Randread => writer.read(&open(&at, name)?, step, outcome)?,
+        TreeOp::Truncate => fs::ftruncate(open_checked(&at, made, step)?, step.amount)?,
         TreeOp::Fallocate => {
-            let file = own(&at, made, step)?;
+            let file = open_checked(&at, made, step)?;
             fs::fallocate(file, FallocateFlags::empty(), step.offset, step.amount)?;
         }
         TreeOp::Punch => {
             let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-            fs::fallocate(own(&at, made, step)?, hole, step.offset, step.amount)?;
+            fs::fallocate(open_checked(&at, made, step)?, hole, step.offset, step.amount)?;
         }
         TreeOp::Fsync => fs::fsync(open(&at, name)?)?,
         TreeOp::Fdatasync => fs::fdatasync(open(&at, name)?)?,
@@ -98,13 +101,13 @@ fn call(
         TreeOp::Mkdir => {
             let name = Name::new(step.index, NameKind::Directory);
             fs::mkdirat(&at, name.as_str(), Mode::from_raw_mode(0o755))?;
-            writer.aside(|| made.note(&at, &name))?;
+            writer.aside(|| made.stat_and_record(&at, &name))?;
         }
         TreeOp::Rmdir => {
             let name = Name::new(step.index, NameKind::Directory);
-            writer.aside(|| made.other(&at, &name))?;
+            writer.aside(|| made.check_link_or_directory(&at, &name))?;
             fs::unlinkat(&at, name.as_str(), AtFlags::REMOVEDIR)?;
-            made.gone(NameKind::Directory, step.index);
+            made.forget(NameKind::Directory, step.index);
         }
         TreeOp::Readdir => read_names(&at)?,
         TreeOp::Rename
@@ -113,7 +116,7 @@ fn call(
         | TreeOp::Reflink
         | TreeOp::CopyFileRange => {
             let second = step.second.unwrap_or(step.index);
-            call_on_two((leaves, writer, made), (&at, name), (step, second), answer)?;
+            call_on_two((leaves, writer, made), (&at, name), (step, second), outcome)?;
         }
     }
     Ok(())
@@ -121,10 +124,10 @@ fn call(
 
 /// Carries out an operation on two names.
 fn call_on_two(
-    (leaves, writer, made): (&Leaves, &mut Writer, &mut Made),
+    (leaves, writer, made): (&Leaves, &mut Writer, &mut MadeNames),
     (at, name): (impl AsFd, &str),
     (step, second): (&Step, u64),
-    answer: &mut Answer,
+    outcome: &mut StepOutcome,
 ) -> Result<(), Failed> {
     let to = leaves.of(second)?;
     let beside = |kind| Name::new(second, kind);
@@ -139,7 +142,7 @@ fn call_on_two(
             let target = leaves.way(second, step.index) + name;
             let soft = beside(NameKind::Soft);
             fs::symlinkat(target.as_str(), &to, soft.as_str())?;
-            writer.aside(|| made.note(&to, &soft))?;
+            writer.aside(|| made.stat_and_record(&to, &soft))?;
         }
         TreeOp::Hardlink => {
             fs::linkat(at, name, &to, beside(NameKind::Hard).as_str(), AtFlags::empty())?;
@@ -148,16 +151,16 @@ fn call_on_two(
         _ => {
             let from = open(&at, name)?;
             let file = create((&to, writer, made), &beside(NameKind::File))?;
-            answer.made = true;
+            outcome.made = true;
             if step.op == TreeOp::Reflink {
                 fs::ioctl_ficlone(&file, &from)?;
-                answer.bytes = step.amount;
+                outcome.bytes = step.amount;
             }
-            while answer.bytes < step.amount {
-                let left = usize::try_from(step.amount - answer.bytes).unwrap_or(usize::MAX);
+            while outcome.bytes < step.amount {
+                let left = usize::try_from(step.amount - outcome.bytes).unwrap_or(usize::MAX);
                 match fs::copy_file_range(&from, None, &file, None, left)? {
                     0 => break,
-                    copied => answer.bytes += copied as u64,
+                    copied => outcome.bytes += copied as u64,
                 }
             }
         }
@@ -168,27 +171,27 @@ fn call_on_two(
 /// Takes a name away, after those beside it: what fails in between leaves the file.
 fn delete(
     at: impl AsFd,
-    (writer, made): (&mut Writer, &mut Made),
+    (writer, made): (&mut Writer, &mut MadeNames),
     step: &Step,
 ) -> Result<(), Failed> {
     let [file, soft, hard] =
         [NameKind::File, NameKind::Soft, NameKind::Hard].map(|kind| Name::new(step.index, kind));
     let (soft, hard) = (step.soft.then_some(soft), (step.other_links > 0).then_some(hard));
     writer.aside(|| {
-        made.file(&at, &file, step.links)?;
-        soft.iter().try_for_each(|soft| made.other(&at, soft))?;
-        hard.iter().try_for_each(|hard| made.file(&at, hard, step.other_links))
+        made.check_file(&at, &file, step.links)?;
+        soft.iter().try_for_each(|soft| made.check_link_or_directory(&at, soft))?;
+        hard.iter().try_for_each(|hard| made.check_file(&at, hard, step.other_links))
     })?;
     for name in soft.iter().chain(&hard).chain([&file]) {
         fs::unlinkat(&at, name.as_str(), AtFlags::empty())?;
-        made.gone(name.kind(), step.index);
+        made.forget(name.kind(), step.index);
     }
     Ok(())
 }
 
 /// Gives a file another name, which takes the place of the file that has it by the books, and of nothing else.
 fn rename(
-    (writer, made): (&mut Writer, &Made),
+    (writer, made): (&mut Writer, &MadeNames),
     at: impl AsFd,
     (to, there): (impl AsFd, &Name),
     step: &Step,
@@ -196,8 +199,8 @@ fn rename(
     let is_taken = step.other_links > 0;
     let name = Name::new(step.index, NameKind::File);
     writer.aside(|| {
-        made.file(&at, &name, step.links)?;
-        if is_taken { made.file(&to, there, step.other_links) } else { Ok(()) }
+        made.check_file(&at, &name, step.links)?;
+        if is_taken { made.check_file(&to, there, step.other_links) } else { Ok(()) }
     })?;
     let (name, there) = (name.as_str(), there.as_str());
     if is_taken {
@@ -206,7 +209,7 @@ fn rename(
     match fs::renameat_with(&at, name, &to, there, RenameFlags::NOREPLACE) {
         Err(Errno::EXIST) => Err(Failed::NOT_OURS),
         // Not every file system can tell: a look before has to do.
-        Err(Errno::INVAL | Errno::NOSYS) => match ours::absent(&to, there) {
+        Err(Errno::INVAL | Errno::NOSYS) => match ours::missing_name_error(&to, there) {
             Failed::NO_ENTRY => Ok(fs::renameat(at, name, to, there)?),
             failed => Err(failed),
         },
@@ -216,14 +219,14 @@ fn rename(
 
 /// Makes a file that must not be there.
 fn create(
-    (at, writer, made): (impl AsFd, &mut Writer, &mut Made),
+    (at, writer, made): (impl AsFd, &mut Writer, &mut MadeNames),
     name: &Name,
 ) -> Result<OwnedFd, Errno> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | SINGLE;
     let file = fs::openat(at, name.as_str(), flags, Mode::from_raw_mode(0o644))?;
     // The load's own look at what it made is no part of making it.
     let found = writer.aside(|| fs::fstat(&file))?;
-    made.made(name.kind(), name.index(), &found);
+    made.record(name.kind(), name.index(), &found);
     Ok(file)
 }
 
@@ -233,7 +236,7 @@ fn open(at: impl AsFd, name: &str) -> Result<OwnedFd, Errno> {
 }
 
 /// Opens a file to be changed: it has to be the very one that was made, with the names that the books say.
-fn own(at: impl AsFd, made: &Made, step: &Step) -> Result<OwnedFd, Failed> {
+fn open_checked(at: impl AsFd, made: &MadeNames, step: &Step) -> Result<OwnedFd, Failed> {
     let name = Name::new(step.index, NameKind::File);
     let file = fs::openat(at, name.as_str(), OFlags::WRONLY | SINGLE, Mode::empty())?;
     made.is_file((NameKind::File, step.index), &fs::fstat(&file)?, step.links)?;

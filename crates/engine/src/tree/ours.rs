@@ -36,20 +36,20 @@ impl Mark {
 }
 
 /// The marks of everything that a worker made and has not removed, by the index of its name.
-pub(crate) struct Made {
+pub(crate) struct MadeNames {
     worker: u64,
     workers: u64,
     /// Marks of files in the order of the worker's own indices; 0 where there is no file.
     files: Vec<u32>,
     /// Marks of hard links, soft links and directories.
-    links: FxHashMap<(NameKind, u64), Mark>,
+    others: FxHashMap<(NameKind, u64), Mark>,
 }
 
-impl Made {
+impl MadeNames {
     /// Creates the marks of a worker that has made nothing yet and owns `names` indices: every `workers`-th, starting at its own number.
     pub(crate) fn new(worker: u32, workers: u32, names: u32) -> Self {
         let (worker, workers) = (worker.into(), u64::from(workers.max(1)));
-        Self { worker, workers, files: vec![0; names as usize], links: FxHashMap::default() }
+        Self { worker, workers, files: vec![0; names as usize], others: FxHashMap::default() }
     }
 
     fn place(&self, index: u64) -> usize {
@@ -61,7 +61,7 @@ impl Made {
             NameKind::File => {
                 self.files.get(self.place(index)).copied().filter(|mark| *mark > 0).map(Mark)
             }
-            _ => self.links.get(&(kind, index)).copied(),
+            _ => self.others.get(&(kind, index)).copied(),
         }
     }
 
@@ -73,19 +73,19 @@ impl Made {
                     *known = mark.map_or(0, |mark| mark.0);
                 }
             }
-            (_, Some(mark)) => drop(self.links.insert((kind, index), mark)),
-            (_, None) => drop(self.links.remove(&(kind, index))),
+            (_, Some(mark)) => drop(self.others.insert((kind, index), mark)),
+            (_, None) => drop(self.others.remove(&(kind, index))),
         }
     }
 
     /// Notes what was just made under a name; `found` is its status.
-    pub(crate) fn made(&mut self, kind: NameKind, index: u64, found: &Stat) {
+    pub(crate) fn record(&mut self, kind: NameKind, index: u64, found: &Stat) {
         self.set(kind, index, Some(Mark::of(found)));
     }
 
     /// Reads the status of what was just made under a name, and notes it.
-    pub(crate) fn note(&mut self, at: impl AsFd, name: &Name) -> Result<(), Failed> {
-        self.made(name.kind(), name.index(), &look(at, name.as_str())?);
+    pub(crate) fn stat_and_record(&mut self, at: impl AsFd, name: &Name) -> Result<(), Failed> {
+        self.record(name.kind(), name.index(), &look(at, name.as_str())?);
         Ok(())
     }
 
@@ -103,7 +103,7 @@ impl Made {
     }
 
     /// Notes that a name is gone.
-    pub(crate) fn gone(&mut self, kind: NameKind, index: u64) {
+    pub(crate) fn forget(&mut self, kind: NameKind, index: u64) {
         self.set(kind, index, None);
     }
 
@@ -131,12 +131,12 @@ impl Made {
     }
 
     /// Checks the name of a file before it is removed.
-    pub(crate) fn file(&self, at: impl AsFd, name: &Name, links: u32) -> Result<(), Failed> {
+    pub(crate) fn check_file(&self, at: impl AsFd, name: &Name, links: u32) -> Result<(), Failed> {
         self.is_file((name.kind(), name.index()), &look(at, name.as_str())?, links)
     }
 
     /// Checks a soft link or a directory before it is removed.
-    pub(crate) fn other(&self, at: impl AsFd, name: &Name) -> Result<(), Failed> {
+    pub(crate) fn check_link_or_directory(&self, at: impl AsFd, name: &Name) -> Result<(), Failed> {
         let found = look(at, name.as_str())?;
         let kind = match name.kind() {
             NameKind::Directory => FileType::Directory,
@@ -148,7 +148,7 @@ impl Made {
 }
 
 /// Returns the error of removing a name that this worker did not make: the kernel's, or [`Failed::NOT_OURS`] if somebody else made it.
-pub(crate) fn absent(at: impl AsFd, name: &str) -> Failed {
+pub(crate) fn missing_name_error(at: impl AsFd, name: &str) -> Failed {
     look(at, name).map_or_else(Failed::from, |_| Failed::NOT_OURS)
 }
 

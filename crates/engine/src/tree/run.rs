@@ -30,7 +30,7 @@ use crate::tree::calls::Calls;
 use crate::tree::ends::{UNSETTLED, ended_by, lost, unsettled};
 use crate::tree::leaves::Leaves;
 use crate::tree::load::TreeLoad;
-use crate::tree::ours::Made;
+use crate::tree::ours::MadeNames;
 use crate::tree::place::Root;
 use crate::tree::rest::{Rest, foretold};
 use crate::tree::worker::{Ended, Limits, Worker};
@@ -170,7 +170,7 @@ impl Parts<'_> {
             let (recorder, reader) = interval_recorder::pair(self.shape());
             readers.push(reader);
             let writer = Writer::new(self.contents.source(number), self.stamps.clone());
-            let made = Made::new(number, spec.workers, spec.names_of(number));
+            let made = MadeNames::new(number, spec.workers, spec.names_of(number));
             let worker = Worker {
                 index: number as usize,
                 limits: Limits {
@@ -259,7 +259,9 @@ impl Running {
         while ended.len() < self.threads.len() {
             let asleep_ns = parts.stamps.now_ns();
             let end = self.ends.recv_timeout(look);
-            if let Some(still) = stood_still::within(look, (asleep_ns, parts.stamps.now_ns())) {
+            if let Some(still) =
+                stood_still::paused_during(look, (asleep_ns, parts.stamps.now_ns()))
+            {
                 stalls.stood_still(still);
                 self.stood_still_ns.push(stood_still::nanos(still));
                 self.notice(stood_still::notice(still), on);

@@ -154,15 +154,15 @@ impl Worker {
         let step = self.stream.next_step();
         let operation = self.places[step.op as usize];
         if let Expectation::Skip(_) = step.expected {
-            self.stream.record(&step, tree::Answer::default());
+            self.stream.record(&step, tree::StepOutcome::default());
             self.rest.note(self.stream.books());
             self.recorder.tally().ended(operation, Outcome::Skipped, 0);
             return Stepped { now_ns: self.stamps.now_ns(), failures, bytes: 0, costly: false };
         }
-        let Carried { answer, latency_ns, now_ns, synced } = self.calls.carry_out(&step);
-        let verdict = self.stream.record(&step, answer);
+        let Carried { outcome: actual, latency_ns, now_ns, synced } = self.calls.carry_out(&step);
+        let verdict = self.stream.record(&step, actual);
         self.rest.note(self.stream.books());
-        let outcome = match (verdict, answer.errno) {
+        let outcome = match (verdict, actual.errno) {
             (Verdict::Done, _) => Outcome::Done(latency_ns),
             (Verdict::Skipped, _) => Outcome::Skipped,
             (Verdict::Expected, errno) => Outcome::Expected(errno),
@@ -172,7 +172,7 @@ impl Worker {
             (Verdict::Unexpected, 0) => Outcome::Unexpected(UNFORESEEN),
             (Verdict::Unexpected, errno) => Outcome::Unexpected(errno),
         };
-        self.recorder.tally().ended(operation, outcome, answer.bytes);
+        self.recorder.tally().ended(operation, outcome, actual.bytes);
         if let Some(synced) = synced {
             self.count_sync(synced);
         }
@@ -182,7 +182,7 @@ impl Worker {
             // Whoever misses everything else misses these too.
             Outcome::Expected(_) | Outcome::Skipped => failures,
         };
-        Stepped { now_ns, failures, bytes: answer.bytes, costly: self.costly[operation] }
+        Stepped { now_ns, failures, bytes: actual.bytes, costly: self.costly[operation] }
     }
 
     fn count_sync(&mut self, synced: Synced) {

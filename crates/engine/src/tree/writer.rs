@@ -6,7 +6,7 @@ use content::Source;
 use rustix::fs::{fdatasync, fsync};
 use rustix::io::{Errno, pread, pwrite};
 use sys::stamps::Stamps;
-use tree::{Answer, Expectation, Step, Sync};
+use tree::{Expectation, Step, StepOutcome, Sync};
 
 /// Bytes that are made at a time; a longer request is several calls.
 const BUFFER: usize = 1 << 20;
@@ -65,14 +65,14 @@ impl Writer {
         &mut self,
         file: &OwnedFd,
         step: &Step,
-        answer: &mut Answer,
+        outcome: &mut StepOutcome,
     ) -> Result<(), Errno> {
         for request in step.requests() {
             let mut done = 0;
             while done < request.bytes {
                 if self.fresh.is_empty() {
                     let begin_ns = self.stamps.now_ns();
-                    self.make(step.amount - answer.bytes);
+                    self.make(step.amount - outcome.bytes);
                     self.away_ns += self.stamps.now_ns() - begin_ns;
                 }
                 let bytes = (request.bytes - done).min(self.fresh.len() as u64) as usize;
@@ -83,7 +83,7 @@ impl Writer {
                 }
                 self.fresh.start += written;
                 done += written as u64;
-                answer.bytes += written as u64;
+                outcome.bytes += written as u64;
             }
         }
         Ok(())
@@ -94,7 +94,7 @@ impl Writer {
         &mut self,
         file: &OwnedFd,
         step: &Step,
-        answer: &mut Answer,
+        outcome: &mut StepOutcome,
     ) -> Result<(), Errno> {
         for request in step.requests() {
             let mut done = 0;
@@ -106,7 +106,7 @@ impl Writer {
                     return Ok(());
                 }
                 done += read as u64;
-                answer.bytes += read as u64;
+                outcome.bytes += read as u64;
             }
         }
         Ok(())

@@ -11,7 +11,7 @@ use engine::{Context, EngineError, ErrorKind, Event};
 use results::model::{IntervalRow, LoadSummary};
 use sys::clock::Clock;
 use sys::interrupt::{Interrupt, Level};
-use tree::{Answer, Expectation, Name, NameKind, Size, Stream, TreeSpec};
+use tree::{Expectation, Name, NameKind, Size, StepOutcome, Stream, TreeSpec};
 use units::{Nanos, Seed};
 
 use crate::support::{Loop, Tmpfs, skip};
@@ -134,7 +134,7 @@ fn foretold(spec: &TreeSpec, seed: Seed, operations: u64) -> (Vec<Stream>, Count
         for _ in 0..operations / workers + u64::from(worker < operations % workers) {
             let step = stream.next_step();
             let count = counts.entry(step.op.to_string()).or_default();
-            let answer = Answer::expected(&step);
+            let answer = StepOutcome::expected(&step);
             match step.expected {
                 Expectation::Done => (count.0, count.2) = (count.0 + 1, count.2 + answer.bytes),
                 Expectation::Errno(errno) => {

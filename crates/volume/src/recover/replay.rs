@@ -33,7 +33,7 @@ pub(crate) struct Replayed {
     /// The last journal block that was replayed, or the one before the first.
     pub end: u64,
     /// Greater than every journal block ever seen.
-    pub beyond: u64,
+    pub next_seq: u64,
     /// Records that are damaged, and no replay mends.
     pub damaged: Vec<Pbn>,
 }
@@ -56,11 +56,11 @@ pub(crate) fn replay(device: &mut dyn Device, rules: Rules) -> Result<Replayed, 
     let mut damaged = Vec::new();
     let mut logical_used = superblock.logical_used;
     let (mut entries, mut end) = (0, superblock.first_seq.saturating_sub(1));
-    let mut beyond = superblock.first_seq;
+    let mut next_seq = superblock.first_seq;
     if superblock.state != State::Clean {
         let journal = ring::read(device, &superblock, rules)?;
         logical_used = journal.logical_used;
-        beyond = journal.beyond;
+        next_seq = journal.next_seq;
         damaged.extend(&journal.lost);
         for block in &journal.blocks {
             for entry in &block.entries {
@@ -90,7 +90,7 @@ pub(crate) fn replay(device: &mut dyn Device, rules: Rules) -> Result<Replayed, 
     damaged.extend(&counts.damaged);
     damaged.sort_unstable();
     damaged.dedup();
-    Ok(Replayed { superblock, counts, tree, logical_used, entries, end, beyond, damaged })
+    Ok(Replayed { superblock, counts, tree, logical_used, entries, end, next_seq, damaged })
 }
 
 fn above_leaves(device: &mut dyn Device, tree: &mut Tree, key: PageKey) -> Result<(), DeviceError> {

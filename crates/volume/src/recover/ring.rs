@@ -12,7 +12,7 @@ pub(crate) struct Ring {
     /// Blocks to replay, in order.
     pub blocks: Vec<JournalBlock>,
     /// Sequence number above all that were ever used.
-    pub beyond: u64,
+    pub next_seq: u64,
     /// Logical blocks that were mapped before the first of these journal blocks.
     pub logical_used: u64,
     /// Addresses of journal blocks that were durable once and are missing.
@@ -41,8 +41,8 @@ pub(crate) fn read(
         }
     }
     let Some((&highest, last)) = found.last_key_value() else {
-        let (beyond, logical_used) = (superblock.first_seq, superblock.logical_used);
-        return Ok(Ring { blocks: Vec::new(), beyond, logical_used, lost: Vec::new() });
+        let (next_seq, logical_used) = (superblock.first_seq, superblock.logical_used);
+        return Ok(Ring { blocks: Vec::new(), next_seq, logical_used, lost: Vec::new() });
     };
     let (tail, logical_used) = (last.header.tail, last.header.logical_at_tail);
     let durable = tail..last.header.committed.min(highest);
@@ -56,5 +56,5 @@ pub(crate) fn read(
             None => {}
         }
     }
-    Ok(Ring { blocks, beyond: highest + 1, logical_used, lost })
+    Ok(Ring { blocks, next_seq: highest + 1, logical_used, lost })
 }
