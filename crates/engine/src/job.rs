@@ -243,7 +243,7 @@ fn is_unordered(load: &Load) -> bool {
         && spec.operations().all(random)
         && spec.rate.is_none()
         && spec.limit.is_none()
-        && spec.pauses().is_none()
+        && spec.think_times().is_none()
 }
 
 /// Tells the worker verifier of an I/O that writes no content.

@@ -1,6 +1,6 @@
 //! When the next I/O of a job may start: arrivals of an open loop, the cap of a token bucket ([`Limiter`]), pauses.
 
-use workload::{Arrivals, Limiter, Pauses};
+use workload::{Arrivals, Limiter, ThinkTimes};
 
 use crate::load::Load;
 
@@ -9,7 +9,7 @@ pub(crate) struct Pacer {
     start_ns: u64,
     arrivals: Option<Arrivals>,
     limiter: Option<Limiter>,
-    pauses: Option<Pauses>,
+    pauses: Option<ThinkTimes>,
     paused_until_ns: u64,
     /// Tells whether there is anything at all.
     shut: bool,
@@ -18,7 +18,7 @@ pub(crate) struct Pacer {
 impl Pacer {
     pub(crate) fn new(load: &Load, job: u32) -> Self {
         let spec = &load.spec;
-        let (limiter, pauses) = (spec.limiter(job), spec.pauses());
+        let (limiter, pauses) = (spec.limiter(job), spec.think_times());
         Self {
             start_ns: 0,
             arrivals: spec.arrivals(load.seed, job),
@@ -67,7 +67,7 @@ impl Pacer {
 
     /// An I/O has ended.
     pub(crate) fn ended(&mut self, now_ns: u64) {
-        if let Some(pause) = self.pauses.as_mut().and_then(Pauses::after_io) {
+        if let Some(pause) = self.pauses.as_mut().and_then(ThinkTimes::after_io) {
             // I/Os that were in flight may end in a pause and earn the next one: that comes after it, or a deep queue would pause seldom.
             self.paused_until_ns = self.paused_until_ns.max(now_ns).saturating_add(pause.0);
         }

@@ -318,7 +318,7 @@ impl Workers {
             let wait = ramp.wait(look, asleep_ns);
             let message = self.messages.recv_timeout(wait);
             let awake_ns = setup.context.clock.now().0;
-            if let Some(still) = stood_still::within(wait, (asleep_ns, awake_ns)) {
+            if let Some(still) = stood_still::paused_during(wait, (asleep_ns, awake_ns)) {
                 watch.stood_still(still);
                 self.stood_still_ns.push(stood_still::nanos(still));
                 tell(stood_still::notice(still), notices, on);

@@ -62,7 +62,7 @@ pub use each::{OperationOverride, PerOperation};
 pub use error::WorkloadError;
 pub use fio::fio_option;
 pub use io::Io;
-pub use limiter::{Limiter, Pauses};
+pub use limiter::{Limiter, ThinkTimes};
 pub use math::exp2;
 pub use normal::Ziggurat;
 pub use op::{OpKind, OpName};

@@ -51,12 +51,12 @@ impl Limiter {
 
 /// The think times of one job.
 #[derive(Debug, Clone)]
-pub struct Pauses {
+pub struct ThinkTimes {
     think: Think,
     done: u32,
 }
 
-impl Pauses {
+impl ThinkTimes {
     /// Creates the think times of a job that has just begun.
     pub fn new(think: Think) -> Self {
         Self { think, done: 0 }
@@ -81,9 +81,9 @@ impl LoadSpec {
         self.limit.map(|limit| Limiter::new(limit, (job, self.jobs), longest))
     }
 
-    /// Returns the pauses of each job; `None` if the load has none.
-    pub fn pauses(&self) -> Option<Pauses> {
-        self.think.map(Pauses::new)
+    /// Returns the think times of each job; `None` if the load has none.
+    pub fn think_times(&self) -> Option<ThinkTimes> {
+        self.think.map(ThinkTimes::new)
     }
 }
 
@@ -163,9 +163,9 @@ mod tests {
 
     #[test]
     fn a_job_pauses_after_each_so_many_ios() {
-        let mut pauses = Pauses::new("1ms:3".parse().unwrap());
+        let mut pauses = ThinkTimes::new("1ms:3".parse().unwrap());
         let seen: Vec<_> = (0..7).map(|_| pauses.after_io().is_some()).collect();
         assert_eq!(seen, [false, false, true, false, false, true, false]);
-        assert_eq!(Pauses::new("2ms".parse().unwrap()).after_io(), Some(Nanos(2_000_000)));
+        assert_eq!(ThinkTimes::new("2ms".parse().unwrap()).after_io(), Some(Nanos(2_000_000)));
     }
 }

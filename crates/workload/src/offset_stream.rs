@@ -210,7 +210,7 @@ impl OffsetStream {
     }
 
     /// Returns where its first I/O goes and how long each is, bytes, where each begins where the one before ended.
-    pub(crate) fn row(&self) -> Option<(u64, u64)> {
+    pub(crate) fn contiguous_run(&self) -> Option<(u64, u64)> {
         let Sizes::Fixed(size) = self.sizes else { return None };
         let closed = self.grid.cell == u64::from(size);
         (closed && self.order.is_row()).then_some((self.grid.start, u64::from(size)))

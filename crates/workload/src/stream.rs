@@ -96,8 +96,8 @@ impl Stream {
     }
 
     /// Returns offset and length of the first I/O, bytes, if every pass is contiguous: I/O number n of a pass then begins n lengths after the first.
-    pub fn row(&self) -> Option<(u64, u64)> {
-        self.generator.only_offsets()?.row()
+    pub fn contiguous_run(&self) -> Option<(u64, u64)> {
+        self.generator.only_offsets()?.contiguous_run()
     }
 
     /// Returns the I/Os of this job in a pass; `None` without passes or with several patterns.

@@ -118,12 +118,12 @@ impl LogReceiver {
 }
 
 /// The file or sink that the bytes of a log go to.
-enum Out {
+enum LogTarget {
     File(File),
     Keeper(IoLogKeeper),
 }
 
-impl Write for Out {
+impl Write for LogTarget {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
             Self::File(file) => file.write(bytes),
@@ -139,7 +139,7 @@ impl Write for Out {
     }
 }
 
-impl Out {
+impl LogTarget {
     /// Writes the header of the log. An existing file is replaced only once the new one has its header.
     fn begin(target: &IoLogTarget, header: &Header) -> io::Result<Self> {
         match target {
@@ -171,7 +171,7 @@ struct Written {
     recorded: u64,
     lost: u64,
     /// I/Os left out because the log had reached its bound.
-    beyond: u64,
+    over_bound: u64,
     error: Option<std::io::Error>,
     /// CPU time that it took, as (user, kernel).
     cpu: (Duration, Duration),
@@ -203,7 +203,7 @@ pub(crate) fn start(
         let message = format!("The log of I/Os cannot be written to {name}");
         EngineError::new(kind, message, help).because(error)
     };
-    let out = Out::begin(target, header).map_err(refused)?;
+    let out = LogTarget::begin(target, header).map_err(refused)?;
     let all = (jobs * workers).max(1);
     let length = (QUEUED / all).max(1024);
     let (senders, receivers): (Vec<_>, Vec<_>) =
@@ -216,11 +216,11 @@ pub(crate) fn start(
 }
 
 /// Writes until it is told to stop and nothing is left.
-fn write(mut out: Out, mut receivers: Vec<LogReceiver>, stop: &AtomicBool) -> Written {
+fn write(mut out: LogTarget, mut receivers: Vec<LogReceiver>, stop: &AtomicBool) -> Written {
     let most = out.most();
     let mut bytes = Vec::with_capacity(BATCH * RECORD);
     let mut written =
-        Written { recorded: 0, lost: 0, beyond: 0, error: None, cpu: Default::default() };
+        Written { recorded: 0, lost: 0, over_bound: 0, error: None, cpu: Default::default() };
     loop {
         // Read before the queues, so that records queued before the stop are still found.
         let last = stop.load(Ordering::Acquire);
@@ -230,7 +230,7 @@ fn write(mut out: Out, mut receivers: Vec<LogReceiver>, stop: &AtomicBool) -> Wr
             let count = receiver.take(BATCH, &mut bytes);
             busy |= count == BATCH;
             let room = (most - written.recorded).min(count as u64);
-            written.beyond += count as u64 - room;
+            written.over_bound += count as u64 - room;
             if written.error.is_none() && room > 0 {
                 written.error = out.write_all(&bytes[..room as usize * RECORD]).err();
             }
@@ -249,7 +249,7 @@ fn write(mut out: Out, mut receivers: Vec<LogReceiver>, stop: &AtomicBool) -> Wr
     let dropped: u64 = receivers.iter().map(|o| o.0.dropped.load(Ordering::Acquire)).sum();
     written.lost += dropped;
     if written.error.is_none() {
-        let dropped = written.lost + written.beyond;
+        let dropped = written.lost + written.over_bound;
         let closing = Closing { recorded: written.recorded, dropped };
         written.error = iolog::close(&mut out, closing).err();
     }
@@ -264,7 +264,7 @@ impl IoLog {
         let path = std::mem::take(&mut self.name);
         match self.thread.take().map(JoinHandle::join) {
             Some(Ok(written)) => {
-                let Written { recorded, lost, beyond, error, cpu } = written;
+                let Written { recorded, lost, over_bound: beyond, error, cpu } = written;
                 let (error, dropped) = (error.map(|e| e.to_string()), lost + beyond);
                 (IoLogFacts { path, recorded, dropped, beyond, error }, cpu)
             }
@@ -349,7 +349,7 @@ mod tests {
         let (mut sender, receiver) = queue(64, 0);
         (0..10).for_each(|n| sender.put(&io(n)));
         let file = File::options().write(true).open(full).unwrap();
-        let written = write(Out::File(file), vec![receiver], &AtomicBool::new(true));
+        let written = write(LogTarget::File(file), vec![receiver], &AtomicBool::new(true));
         assert_eq!((written.recorded, written.lost), (0, 10));
         assert!(written.error.is_some());
     }

@@ -98,7 +98,7 @@ impl WrittenLoad {
     /// All it wrote, where that is one sequential pass of one job with consecutive ids.
     pub(crate) fn id_run(&self) -> Option<IdRun> {
         let ([job], 1) = (&self.jobs[..], self.passes) else { return None };
-        let ((start, size), first) = job.stream.row().zip(job.source.row())?;
+        let ((start, size), first) = job.stream.contiguous_run().zip(job.source.row())?;
         let end = (start + job.made.min(job.share) * size).min(self.end);
         Some(IdRun { start, end, unit: self.unit, first })
     }
