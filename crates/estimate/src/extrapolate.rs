@@ -13,7 +13,7 @@ use crate::answer::{
 use crate::calibrate::Correction;
 use crate::ordered_model::Whole;
 use crate::profile;
-use crate::sizing::{self, Ask};
+use crate::sizing::{self, SizingRequest};
 use crate::{Comparison, Error, Request, Sources};
 
 /// Half the width of an interval of 95 %, in standard errors.
@@ -134,14 +134,14 @@ impl Estimate {
                 cancelled: scale.whole(figures.cancelled),
             },
         };
-        let ask = Ask {
+        let to_size = SizingRequest {
             data: Bytes(total * BLOCK as u64),
             stored: Bytes(physical_bytes),
             files: (parts.sources.files > 0).then_some(parts.sources.files),
             index: Some(better_index(&scale, index)),
-            wishes: request.wishes.clone(),
+            options: request.sizing.clone(),
         };
-        let sizing = if total > 0 { Some(sizing::size(&ask)?) } else { None };
+        let sizing = if total > 0 { Some(sizing::size(&to_size)?) } else { None };
         let profile = profile::profile(
             figures,
             &blocks,

@@ -34,6 +34,6 @@ pub use extrapolate::Estimate;
 pub use page::page;
 pub use request::{Format, Request};
 pub use scan::{OnProgress, Progress, estimate};
-pub use sizing::{Ask, Sizing, Wishes, size};
+pub use sizing::{Sizing, SizingOptions, SizingRequest, size};
 pub use source::{Sources, Trouble};
 pub use vocabulary::share_vocabulary;

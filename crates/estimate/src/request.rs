@@ -21,8 +21,8 @@ pub struct Request {
     pub policy: Policy,
     /// Workers; all cores when `None`.
     pub workers: Option<usize>,
-    /// Wishes for the volume to be sized, such as the share to leave free.
-    pub wishes: sizing::Wishes,
+    /// Options for the volume to be sized, such as the share to leave free.
+    pub sizing: sizing::SizingOptions,
 }
 
 /// The format of files, devices and standard input that are named.

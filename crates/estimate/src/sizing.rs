@@ -11,31 +11,31 @@ use crate::Error;
 /// The block map cache that lvm gives a volume by default.
 const CACHE: u64 = 128 << 20;
 /// Largest logical and physical size that VDO supports, bytes.
-const MOST_LOGICAL: u64 = 4 << 50;
-const MOST_PHYSICAL: u64 = 256 << 40;
+const MAX_LOGICAL: u64 = 4 << 50;
+const MAX_PHYSICAL: u64 = 256 << 40;
 /// Room for the headers that lvm puts before and behind the volume in a pool (512 KiB each), with as much to spare, bytes.
 const HEADERS: u64 = 2 << 20;
 /// Fewest slabs that a volume should have, so that threads can share them and little space is left over.
-const FEWEST_SLABS: u64 = 8;
+const MIN_SLABS: u64 = 8;
 /// Number of slabs above which a larger slab size is chosen: half of the maximum, so that the volume can grow.
 const MANY_SLABS: u64 = space::MOST_SLABS / 2;
 
-/// Wishes for a volume.
+/// Options of a sizing.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Wishes {
+pub struct SizingOptions {
     /// Share of the blocks for data that is to stay free.
     pub headroom: Percent,
 }
 
-impl Default for Wishes {
+impl Default for SizingOptions {
     fn default() -> Self {
         Self { headroom: Percent(20.0) }
     }
 }
 
-/// The data and the wishes that a volume is to be sized for.
+/// The data and the options that a volume is to be sized for.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ask {
+pub struct SizingRequest {
     /// Data to be written.
     pub data: Bytes,
     /// Data that is left after deduplication and compression.
@@ -44,8 +44,8 @@ pub struct Ask {
     pub files: Option<u64>,
     /// The index to use; `None` takes the smallest one that remembers all data.
     pub index: Option<Geometry>,
-    /// Wishes for the volume.
-    pub wishes: Wishes,
+    /// Options of the sizing.
+    pub options: SizingOptions,
 }
 
 /// A volume for given data.
@@ -93,13 +93,13 @@ impl Sizing {
     }
 
     /// Tells whether VDO needs less space than a plain volume; with little data its own overhead outweighs the saving.
-    pub fn pays(&self) -> bool {
+    pub fn saves_space(&self) -> bool {
         self.physical_bytes < self.plain_bytes()
     }
 
     /// Returns a sentence that says whether VDO pays.
     pub fn verdict(&self) -> String {
-        let pays = if self.pays() { "pays" } else { "does not pay" };
+        let pays = if self.saves_space() { "pays" } else { "does not pay" };
         let [own, plain] = [self.physical_bytes, self.plain_bytes()].map(Bytes);
         format!("VDO {pays} here: it needs {own}, a plain volume {plain}")
     }
@@ -133,7 +133,7 @@ fn slab_for(data_blocks: u64) -> SlabBits {
     let mut slab = SlabBits::SMALLEST_OF_LVM;
     let count = |slab: SlabBits| data_blocks.div_ceil(slab.data_blocks());
     while let Some(next) = slab.next() {
-        let enough = count(next) >= FEWEST_SLABS && slab < SlabBits::DEFAULT;
+        let enough = count(next) >= MIN_SLABS && slab < SlabBits::DEFAULT;
         if !enough && count(slab) <= MANY_SLABS {
             break;
         }
@@ -151,30 +151,32 @@ fn xfs_bytes(data: u64, files: u64) -> u64 {
 }
 
 /// Sizes a volume.
-pub fn size(ask: &Ask) -> Result<Sizing, Error> {
+pub fn size(request: &SizingRequest) -> Result<Sizing, Error> {
     let block = BLOCK as u64;
     let too_large = |what: &str, bytes: u64| Error::Size {
         what: format!("{what} would be {}, more than VDO can have", Bytes(bytes)),
     };
-    if ask.data.0 == 0 {
+    if request.data.0 == 0 {
         return Err(Error::Size { what: "a volume for 0 B of data has no size".into() });
     }
-    if ask.wishes.headroom.0 >= 100.0 {
+    if request.options.headroom.0 >= 100.0 {
         return Err(Error::Size { what: "a head-room of 100% leaves no room for data".into() });
     }
-    let file_system = ask.files.map(|files| xfs_bytes(ask.data.0, files));
-    let logical = (ask.data.0.saturating_add(file_system.unwrap_or(0))).next_multiple_of(1 << 20);
-    if logical > MOST_LOGICAL {
+    let file_system = request.files.map(|files| xfs_bytes(request.data.0, files));
+    let logical =
+        (request.data.0.saturating_add(file_system.unwrap_or(0))).next_multiple_of(1 << 20);
+    if logical > MAX_LOGICAL {
         return Err(too_large("the logical size", logical));
     }
     let block_map = space::block_map_blocks(logical / block);
-    let used = ask.stored.0.div_ceil(block) + file_system.unwrap_or(0).div_ceil(block) + block_map;
-    let wanted = (used as f64 / (1.0 - ask.wishes.headroom.fraction())).ceil() as u64;
-    if wanted.saturating_mul(block) > MOST_PHYSICAL {
+    let used =
+        request.stored.0.div_ceil(block) + file_system.unwrap_or(0).div_ceil(block) + block_map;
+    let wanted = (used as f64 / (1.0 - request.options.headroom.fraction())).ceil() as u64;
+    if wanted.saturating_mul(block) > MAX_PHYSICAL {
         return Err(too_large("the physical size", wanted.saturating_mul(block)));
     }
-    let index = ask.index.or_else(|| index_for(ask.data.0));
-    let index = index.ok_or_else(|| too_large("the index", ask.data.0))?;
+    let index = request.index.or_else(|| index_for(request.data.0));
+    let index = index.ok_or_else(|| too_large("the index", request.data.0))?;
     let mut slab = slab_for(wanted);
     let layout = loop {
         match (space::device_for(wanted, index, slab), slab.next()) {
@@ -185,13 +187,13 @@ pub fn size(ask: &Ask) -> Result<Sizing, Error> {
     };
     let physical = (layout.device_blocks * block + HEADERS).next_multiple_of(4 << 20);
     Ok(Sizing {
-        data_bytes: ask.data.0,
-        stored_bytes: ask.stored.0,
+        data_bytes: request.data.0,
+        stored_bytes: request.stored.0,
         file_system_bytes: file_system,
         logical_bytes: logical,
         block_map_bytes: block_map * block,
         overhead_bytes: physical - layout.data_blocks * block,
-        headroom_percent: ask.wishes.headroom.0,
+        headroom_percent: request.options.headroom.0,
         physical_bytes: physical,
         index_memory_bytes: index.memory.bytes(),
         index_sparse: index.sparse,
@@ -220,19 +222,19 @@ fn command(physical: u64, logical: u64, index: Geometry, slab: SlabBits) -> Stri
 mod tests {
     use super::*;
 
-    fn ask(data: u64, saving: f64) -> Ask {
-        Ask {
+    fn request(data: u64, saving: f64) -> SizingRequest {
+        SizingRequest {
             data: Bytes(data),
             stored: Bytes((data as f64 * (1.0 - saving)) as u64),
             files: None,
             index: None,
-            wishes: Wishes::default(),
+            options: SizingOptions::default(),
         }
     }
 
     #[test]
     fn ten_tib_at_60_percent_fit_with_room_to_spare() {
-        let sizing = size(&ask(10 << 40, 0.6)).unwrap();
+        let sizing = size(&request(10 << 40, 0.6)).unwrap();
         let used = sizing.stored_bytes + sizing.block_map_bytes;
         let room = sizing.physical_bytes - sizing.overhead_bytes;
         assert!(used as f64 <= 0.8 * room as f64 + 4096.0);
@@ -246,13 +248,15 @@ mod tests {
     #[test]
     fn whether_it_pays_is_held_against_a_plain_volume_with_the_same_share_free() {
         let of = |data: u64, stored: u64| {
-            let (data, stored, wishes) = (Bytes(data), Bytes(stored), Wishes::default());
-            size(&Ask { data, stored, files: None, index: None, wishes }).unwrap()
+            let (data, stored, options) = (Bytes(data), Bytes(stored), SizingOptions::default());
+            size(&SizingRequest { data, stored, files: None, index: None, options }).unwrap()
         };
         let large = of(10 << 40, 4 << 40);
-        assert!(large.pays() && large.verdict().contains("a plain volume 12.5 TiB"));
+        assert!(large.saves_space() && large.verdict().contains("a plain volume 12.5 TiB"));
         let small = of(128 << 20, 1 << 20);
-        assert!(!small.pays() && small.verdict().starts_with("VDO does not pay here: it needs "));
+        assert!(
+            !small.saves_space() && small.verdict().starts_with("VDO does not pay here: it needs ")
+        );
     }
 
     #[test]
@@ -269,36 +273,37 @@ mod tests {
     #[test]
     fn slabs_are_neither_too_few_nor_too_many() {
         for exponent in 20..46 {
-            let Ok(sizing) = size(&ask(1 << exponent, 0.0)) else { continue };
+            let Ok(sizing) = size(&request(1 << exponent, 0.0)) else { continue };
             assert!(sizing.slabs <= MANY_SLABS || sizing.slab_bytes == SlabBits::LARGEST.bytes());
             assert!((128 << 20..=32 << 30).contains(&sizing.slab_bytes));
-            let needs = sizing.slabs >= FEWEST_SLABS || sizing.slab_bytes == 128 << 20;
+            let needs = sizing.slabs >= MIN_SLABS || sizing.slab_bytes == 128 << 20;
             assert!(needs, "2^{exponent}: {} slabs of {}", sizing.slabs, sizing.slab_bytes);
         }
     }
 
     #[test]
     fn sizes_beyond_vdo_are_refused() {
-        assert!(matches!(size(&ask(5 << 50, 0.99)), Err(Error::Size { .. })));
-        assert!(matches!(size(&ask(300 << 40, 0.0)), Err(Error::Size { .. })));
-        let mut all = ask(1 << 40, 0.5);
-        all.wishes.headroom = Percent(100.0);
+        assert!(matches!(size(&request(5 << 50, 0.99)), Err(Error::Size { .. })));
+        assert!(matches!(size(&request(300 << 40, 0.0)), Err(Error::Size { .. })));
+        let mut all = request(1 << 40, 0.5);
+        all.options.headroom = Percent(100.0);
         assert!(size(&all).is_err());
     }
 
     #[test]
     fn no_volume_is_made_for_no_data_and_none_of_no_size() {
-        assert!(matches!(size(&ask(0, 0.5)), Err(Error::Size { .. })));
+        assert!(matches!(size(&request(0, 0.5)), Err(Error::Size { .. })));
         for data in [1, 4096, 1 << 20] {
-            let command = size(&ask(data, 1.0)).unwrap().command;
+            let command = size(&request(data, 1.0)).unwrap().command;
             assert!(!command.contains(" 0m"), "{command}");
         }
     }
 
     #[test]
     fn a_file_system_takes_room_of_its_own() {
-        let bare = size(&ask(1 << 40, 0.5)).unwrap();
-        let filled = size(&Ask { files: Some(20_000_000), ..ask(1 << 40, 0.5) }).unwrap();
+        let bare = size(&request(1 << 40, 0.5)).unwrap();
+        let filled =
+            size(&SizingRequest { files: Some(20_000_000), ..request(1 << 40, 0.5) }).unwrap();
         assert!(filled.logical_bytes > bare.logical_bytes + (1 << 29));
         assert!(filled.physical_bytes > bare.physical_bytes);
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use estimate::{Ask, Format, Request, Wishes};
+use estimate::{Format, Request, SizingOptions, SizingRequest};
 use reduce::index::{Geometry, IndexMemory};
 use reduce::{BLOCK, Policy};
 use report::html::Page;
@@ -28,15 +28,15 @@ pub fn run(args: &EstimateArgs) -> Result<ExitCode, Failure> {
 
 fn sizing(args: &EstimateArgs, size: Bytes, saving: f64) -> Result<ExitCode, Failure> {
     let stored = Bytes((size.0 as f64 * (1.0 - saving)).round() as u64);
-    let wishes = Wishes { headroom: args.headroom };
+    let options = SizingOptions { headroom: args.headroom };
     if size.0 == 0 {
         return Err(Failure::usage("--size is 0, and no volume is made for no data")
             .with_help("give the size of the data, as in --size 10T"));
     }
     let asked = args.index_memory.is_some() || args.sparse_index;
     let index = asked.then(|| index(args)).transpose()?;
-    let ask = Ask { data: size, stored, files: None, index, wishes };
-    let sizing = estimate::size(&ask).map_err(failure)?;
+    let request = SizingRequest { data: size, stored, files: None, index, options };
+    let sizing = estimate::size(&request).map_err(failure)?;
     if args.json {
         json_line(&serde_json::json!({"schema": estimate::SCHEMA, "sizing": sizing}));
     } else {
@@ -158,7 +158,7 @@ fn request(args: &EstimateArgs) -> Result<Request, Failure> {
         memory_bytes: args.memory.0,
         ..Policy::default()
     };
-    let wishes = Wishes { headroom: args.headroom };
+    let sizing = SizingOptions { headroom: args.headroom };
     let format = match args.format.as_deref() {
         Some("raw") => Format::Raw,
         Some(_) => Format::Qcow2,
@@ -166,7 +166,7 @@ fn request(args: &EstimateArgs) -> Result<Request, Failure> {
     };
     let (paths, exact) = (args.paths.clone(), args.exact);
     let other_file_systems = args.one_file_system == "no";
-    Ok(Request { paths, format, other_file_systems, exact, policy, workers: None, wishes })
+    Ok(Request { paths, format, other_file_systems, exact, policy, workers: None, sizing })
 }
 
 /// Returns what is said of an estimate that could not be made.

@@ -57,7 +57,7 @@ fn line(name: &str, value: &str, more: &str) -> String {
 /// The line that says whether it pays, in the colour of a good answer where it surely does.
 fn verdict(answer: &Answer, sizing: &Sizing) -> Line {
     let (style, words) = (Style::of_stdout(), answer.verdict(sizing));
-    if answer.complete && sizing.pays() { style.good(&words) } else { style.note(&words) }
+    if answer.complete && sizing.saves_space() { style.good(&words) } else { style.note(&words) }
 }
 
 /// The line that says why there are no figures.
