@@ -39,7 +39,7 @@ pub enum Error {
     },
     /// Files that do not go together.
     #[error("{why}")]
-    Apart {
+    DoNotBelongTogether {
         /// The things that they are of.
         why: String,
         /// Those to name.
@@ -79,7 +79,7 @@ impl Error {
             Self::NoOffsets { .. } => {
                 "run fio with log_offset=1 and without log_avg_msec, so that each I/O has its line"
             }
-            Self::Apart { help, .. } => help,
+            Self::DoNotBelongTogether { help, .. } => help,
             Self::Empty { .. } => {
                 "record while the load runs: blktrace -d DEVICE -w 600 writes ten minutes of it"
             }
@@ -89,7 +89,7 @@ impl Error {
     /// Tells whether what was asked for is wrong, and not a file.
     pub fn is_usage(&self) -> bool {
         match self {
-            Self::Apart { .. } => true,
+            Self::DoNotBelongTogether { .. } => true,
             Self::Io { source, .. } => source.kind() == std::io::ErrorKind::NotFound,
             _ => false,
         }

@@ -20,7 +20,7 @@ pub use advice::{Advice, BlockMapAdvice, CacheAdvice, ChunkPoint, NEAR_POINTS, P
 pub use analysis::{Analysis, MOST_WINDOWS, Touched};
 pub use curve::Curve;
 pub use error::{Error, Result};
-pub use page::{Words, page};
+pub use page::{PageTexts, page};
 pub use pattern::{OpCounts, Pattern};
 pub use price::Price;
 pub use shards::{Shards, Touch};

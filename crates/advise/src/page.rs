@@ -10,8 +10,8 @@ use crate::price::Price;
 /// Shows one drawing in wide windows and on paper and another on phones, so that text keeps its size.
 const STYLE: &str = "svg.narrow{display:none}@media screen and (max-width:700px){svg.wide{display:none}svg.narrow{display:block}}\
     figure svg text{font-size:12.5px;fill:var(--soft)}figure svg .strong{fill:var(--ink);font-weight:600}";
-const WIDE: Room = Room { name: "wide", width: 1080.0, height: 300.0 };
-const NARROW: Room = Room { name: "narrow", width: 380.0, height: 230.0 };
+const WIDE: DrawingSize = DrawingSize { name: "wide", width: 1080.0, height: 300.0 };
+const NARROW: DrawingSize = DrawingSize { name: "narrow", width: 380.0, height: 230.0 };
 /// Margins at the left (for percent labels), right and top, and the height of a line of text, pixels.
 const LEFT: f64 = 46.0;
 const RIGHT: f64 = 12.0;
@@ -21,7 +21,7 @@ const LINE: f64 = 18.0;
 const TICK: f64 = 74.0;
 
 /// Size of a drawing, in pixels.
-struct Room {
+struct DrawingSize {
     name: &'static str,
     width: f64,
     height: f64,
@@ -29,7 +29,7 @@ struct Room {
 
 /// Texts of a page.
 #[derive(Debug, Clone)]
-pub struct Words {
+pub struct PageTexts {
     /// The device, and what was recorded of it.
     pub what: String,
     /// The answer, as a headline.
@@ -41,7 +41,7 @@ pub struct Words {
 }
 
 /// Returns the body of the page, without the HTML frame that the caller adds.
-pub fn page(words: &Words, advice: &Advice, analysis: &Analysis, prices: &[Price]) -> String {
+pub fn page(words: &PageTexts, advice: &Advice, analysis: &Analysis, prices: &[Price]) -> String {
     let markup = html! {
         style { (PreEscaped(STYLE)) }
         header.top style="padding-left:0;padding-right:0" {
@@ -90,7 +90,7 @@ fn curve(cache: &CacheAdvice, prices: &[Price]) -> Markup {
     }
 }
 
-fn drawing(cache: &CacheAdvice, prices: &[Price], room: &Room) -> Markup {
+fn drawing(cache: &CacheAdvice, prices: &[Price], room: &DrawingSize) -> Markup {
     let [first, last] = [cache.points.first(), cache.points.last()];
     let (Some(first), Some(last)) = (first, last) else { return html! {} };
     let (width, ground) = (room.width - LEFT - RIGHT, TOP + room.height);
@@ -190,7 +190,7 @@ fn working_set(analysis: &Analysis) -> Markup {
         return html! {};
     }
     let each = units::show::nanos(window_ns as f64);
-    let draw = |room: &Room| {
+    let draw = |room: &DrawingSize| {
         let (step, high) = (room.width / windows.len() as f64, room.height / 2.0);
         let bar = |at: usize, value: f64, ink: &str| {
             let height = value / most * high;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use disk::Op;
 
-use super::file::{Accesses, FileKind, FileSummary, can_be, failed, open};
+use super::file::{Accesses, FileKind, FileSummary, failed, is_valid, open};
 use crate::access::Access;
 use crate::error::{Error, Result};
 
@@ -224,7 +224,7 @@ pub(super) fn scan(path: &Path, count: &mut dyn FnMut()) -> Result<FileSummary> 
         }
         let Some(access) = event.access() else { continue };
         let Some(at) = EVENTS.iter().position(|(_, act)| *act == event.act()) else { continue };
-        if !can_be(&access) {
+        if !is_valid(&access) {
             summary.damaged += 1;
             continue;
         }
@@ -235,7 +235,7 @@ pub(super) fn scan(path: &Path, count: &mut dyn FnMut()) -> Result<FileSummary> 
     }
     summary.cut = events.cut;
     if devices.len() > 1 {
-        return Err(Error::Apart {
+        return Err(Error::DoNotBelongTogether {
             why: format!("{} is of {}", path.display(), units::show::names(&named(&devices))),
             help: "record one device at a time: a cache serves one device",
         });
@@ -266,7 +266,7 @@ pub(super) fn accesses(path: &Path, event: Option<&'static str>) -> Result<Acces
     let act = EVENTS.iter().find(|(name, _)| Some(*name) == event).map(|(_, act)| *act);
     let (events, at) = (Events::new(open(path)?), path.to_path_buf());
     Ok(Box::new(events.filter_map(move |one| match one {
-        Ok(one) if Some(one.act()) == act => one.access().filter(can_be).map(Ok),
+        Ok(one) if Some(one.act()) == act => one.access().filter(is_valid).map(Ok),
         Ok(_) => None,
         Err(stop) => Some(Err(error(&at, stop))),
     })))

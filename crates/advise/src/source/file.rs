@@ -147,7 +147,7 @@ pub(super) fn same(one: &FileSummary, other: &FileSummary) -> Result<bool> {
 const LONGEST: u64 = 1 << 32;
 
 /// Tells whether an I/O can be: it has an end, and a length, unless it is a flush.
-pub(super) fn can_be(access: &Access) -> bool {
+pub(super) fn is_valid(access: &Access) -> bool {
     let ends = access.offset.checked_add(access.bytes).is_some_and(|end| end < 1 << 63);
     let length = match access.op {
         Op::Read | Op::Write => (1..LONGEST).contains(&access.bytes),

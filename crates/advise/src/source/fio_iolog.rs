@@ -8,7 +8,7 @@ use std::path::Path;
 
 use disk::Op;
 
-use super::file::{Accesses, FileKind, FileSummary, can_be, failed, open};
+use super::file::{Accesses, FileKind, FileSummary, failed, is_valid, open};
 use crate::access::Access;
 use crate::error::{Error, Result};
 
@@ -90,7 +90,7 @@ impl Lines {
         let (offset, bytes) = (number()?, number()?);
         let (offset, bytes) = if op == Op::Flush { (0, 0) } else { (offset, bytes) };
         let access = Access { at_ns: self.now_ns, op, offset, bytes };
-        can_be(&access).then(|| Line::Io(access, file.to_owned()))
+        is_valid(&access).then(|| Line::Io(access, file.to_owned()))
     }
 }
 
@@ -119,7 +119,7 @@ pub(super) fn scan(path: &Path, count: &mut dyn FnMut()) -> Result<FileSummary> 
                 summary.count(&access);
                 let first = summary.of.get_or_insert_with(|| file.clone());
                 if *first != file {
-                    return Err(Error::Apart {
+                    return Err(Error::DoNotBelongTogether {
                         why: format!("{} is of {first} and {file}", path.display()),
                         help: "record a job of one file or device: a cache serves one device",
                     });

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use disk::Op;
 
-use super::file::{Accesses, FileKind, FileSummary, can_be, failed, open};
+use super::file::{Accesses, FileKind, FileSummary, failed, is_valid, open};
 use crate::access::Access;
 use crate::error::{Error, Result};
 
@@ -106,7 +106,7 @@ pub(super) fn scan(path: &Path, count: &mut dyn FnMut()) -> Result<FileSummary> 
         priorities |= line.has_priority;
         // What stands for a priority without offsets is 0 or 1.
         places |= line.access.offset > 1;
-        match can_be(&line.access) {
+        match is_valid(&line.access) {
             true => summary.count(&line.access),
             // A line of averages has no size.
             false if line.access.bytes == 0 => {
@@ -128,7 +128,7 @@ pub(super) fn scan(path: &Path, count: &mut dyn FnMut()) -> Result<FileSummary> 
 pub(super) fn accesses(path: &Path) -> Result<Accesses> {
     let at = path.to_path_buf();
     Ok(Box::new(Lines::of(path)?.filter_map(move |line| match line {
-        Ok(line) => line.map(|line| line.access).filter(can_be).map(Ok),
+        Ok(line) => line.map(|line| line.access).filter(is_valid).map(Ok),
         Err(source) => Some(Err(failed(&at, source))),
     })))
 }
@@ -142,7 +142,7 @@ pub(super) fn one_kind(files: &[FileSummary]) -> Result<()> {
     if kinds.len() < 2 {
         return Ok(());
     }
-    Err(Error::Apart {
+    Err(Error::DoNotBelongTogether {
         why: format!("the same I/Os are in fio's logs of {}", units::show::names(&kinds)),
         help: "name the logs of one kind, one of each job: NAME_lat.*.log",
     })

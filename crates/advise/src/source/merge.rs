@@ -8,10 +8,10 @@ use crate::access::Access;
 use crate::error::Result;
 
 /// I/Os held back for reordering: many tracers record an I/O when it ends, so an earlier one may follow a later one.
-const KEPT: usize = 1 << 16;
+const REORDER_WINDOW: usize = 1 << 16;
 
 /// Passes all I/Os of the streams to `take`, the earliest first; I/Os of the same instant keep the order of their streams. If a stream is out of
-/// order by more than [`KEPT`] I/Os, some come late.
+/// order by more than [`REORDER_WINDOW`] I/Os, some come late.
 pub(super) fn merge(mut streams: Vec<Accesses>, mut take: impl FnMut(&Access)) -> Result<()> {
     let mut next = BinaryHeap::new();
     let mut heads: Vec<Option<Access>> = Vec::new();
@@ -20,7 +20,7 @@ pub(super) fn merge(mut streams: Vec<Accesses>, mut take: impl FnMut(&Access)) -
         next.extend(head.map(|head| Reverse((head.at_ns, at))));
         heads.push(head);
     }
-    let mut kept = Kept::default();
+    let mut kept = ReorderBuffer::default();
     while let Some(Reverse((_, at))) = next.pop() {
         let (Some(stream), Some(head)) = (streams.get_mut(at), heads.get_mut(at)) else { continue };
         let Some(access) = std::mem::replace(head, stream.next().transpose()?) else { continue };
@@ -37,19 +37,19 @@ pub(super) fn merge(mut streams: Vec<Accesses>, mut take: impl FnMut(&Access)) -
 
 /// I/Os that are held back, numbered so that those of the same instant stay in order.
 #[derive(Default)]
-struct Kept {
+struct ReorderBuffer {
     order: BinaryHeap<Reverse<(u64, u64, [u64; 3])>>,
     number: u64,
 }
 
-impl Kept {
-    /// Keeps an I/O, and returns the earliest one if more than [`KEPT`] are held.
+impl ReorderBuffer {
+    /// Keeps an I/O, and returns the earliest one if more than [`REORDER_WINDOW`] are held.
     fn exchange(&mut self, access: Access) -> Option<Access> {
         self.number += 1;
         let op = disk::Op::ALL.iter().position(|op| *op == access.op).unwrap_or(0) as u64;
         let rest = [op, access.offset, access.bytes];
         self.order.push(Reverse((access.at_ns, self.number, rest)));
-        (self.order.len() > KEPT).then(|| self.first()).flatten()
+        (self.order.len() > REORDER_WINDOW).then(|| self.first()).flatten()
     }
 
     fn first(&mut self) -> Option<Access> {

@@ -17,7 +17,7 @@ pub use file::{FileKind, FileSummary};
 use file::{failed, open, same};
 
 /// Records between two reports of progress.
-const TOLD: u64 = 1 << 16;
+const PROGRESS_EVERY: u64 = 1 << 16;
 
 /// One or several trace files of the same device.
 #[derive(Debug)]
@@ -26,17 +26,17 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Scans the files: their kinds, whether they are complete, and whether they belong together. Now and then `tell` gets the number of records read
+    /// Scans the files: their kinds, whether they are complete, and whether they belong together. Now and then `progress` gets the number of records read
     /// so far.
     ///
     /// # Errors
     /// If a file cannot be read, is no trace or is damaged, or if the files are of several devices or hold no I/O.
-    pub fn open(paths: &[PathBuf], tell: &mut dyn FnMut(u64)) -> Result<Self> {
+    pub fn open(paths: &[PathBuf], progress: &mut dyn FnMut(u64)) -> Result<Self> {
         let mut read = 0;
         let mut count = || {
             read += 1;
-            if read % TOLD == 0 {
-                tell(read);
+            if read % PROGRESS_EVERY == 0 {
+                progress(read);
             }
         };
         let files = paths.iter().map(|path| match kind(path)? {
@@ -47,7 +47,7 @@ impl Trace {
             FileKind::FioIoLog => fio_iolog::scan(path, &mut count),
         });
         let mut trace = Self { files: files.collect::<Result<_>>()? };
-        trace.go_together()?;
+        trace.check_compatible()?;
         blktrace::agree(&mut trace.files);
         if trace.files.iter().all(|file| file.ios == 0) {
             return Err(Error::Empty { paths: paths.to_vec(), others: [0; 2] });
@@ -61,7 +61,7 @@ impl Trace {
     }
 
     /// Returns the blktrace files of other CPUs of the same recording that lie beside the named files and were not named.
-    pub fn not_named(&self) -> Vec<PathBuf> {
+    pub fn unnamed_siblings(&self) -> Vec<PathBuf> {
         let named = |path: &Path| self.files.iter().any(|file| file.path == path);
         let mut beside: Vec<_> =
             self.files.iter().flat_map(|file| blktrace::beside(&file.path)).collect();
@@ -93,19 +93,19 @@ impl Trace {
         merge::merge(sources.collect::<Result<_>>()?, |access| take(access))
     }
 
-    fn go_together(&self) -> Result<()> {
+    fn check_compatible(&self) -> Result<()> {
         let [first, others @ ..] = &self.files[..] else { return Ok(()) };
         for file in others {
             if file.kind != first.kind {
                 let names = (first.path.display(), file.path.display());
-                return Err(Error::Apart {
+                return Err(Error::DoNotBelongTogether {
                     why: format!("{} and {} are traces of different kinds", names.0, names.1),
                     help: "name files of one kind, of one device",
                 });
             }
         }
         if matches!(first.kind, FileKind::DiskTrace | FileKind::IoLog) && !others.is_empty() {
-            return Err(Error::Apart {
+            return Err(Error::DoNotBelongTogether {
                 why: format!("each of these {} files is a trace of its own", self.files.len()),
                 help: "name one of them: a cache serves one device",
             });
@@ -115,7 +115,7 @@ impl Trace {
             for before in self.files.iter().take(at) {
                 if same(before, file)? {
                     let names = (before.path.display(), file.path.display());
-                    return Err(Error::Apart {
+                    return Err(Error::DoNotBelongTogether {
                         why: format!("{} and {} are the same", names.0, names.1),
                         help: "name each file once: the same I/Os twice would be hits of any cache",
                     });
@@ -127,7 +127,7 @@ impl Trace {
         devices.sort();
         devices.dedup();
         if devices.len() > 1 {
-            return Err(Error::Apart {
+            return Err(Error::DoNotBelongTogether {
                 why: format!("these files are of {}", units::show::names(&devices)),
                 help: "name the files of one device: a cache serves one device",
             });

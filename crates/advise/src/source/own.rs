@@ -7,29 +7,29 @@ use disk::Op;
 use disk::trace::{Record, Trace};
 use results::iolog::{Header, IoLogError, IoRecord, Reader};
 
-use super::file::{Accesses, FileKind, FileSummary, can_be, failed, open};
+use super::file::{Accesses, FileKind, FileSummary, failed, is_valid, open};
 use crate::access::Access;
 use crate::error::{Error, Result};
 
-fn whole(path: &Path) -> Result<Trace> {
+fn read_disk_trace(path: &Path) -> Result<Trace> {
     Trace::read(open(path)?).map_err(|why| Error::Damaged { path: path.to_path_buf(), why })
 }
 
-fn of_record(record: &Record) -> Access {
+fn access_of_request(record: &Record) -> Access {
     let Record { arrival_ns, op, offset, length, .. } = *record;
     Access { at_ns: arrival_ns, op, offset, bytes: length.into() }
 }
 
 /// Scans the trace of a modelled disk.
 pub(super) fn scan_disk_trace(path: &Path) -> Result<FileSummary> {
-    let trace = whole(path)?;
+    let trace = read_disk_trace(path)?;
     let mut summary = FileSummary::new(path, FileKind::DiskTrace);
     summary.of = Some(format!("{}, a disk like {}", trace.header.role, trace.header.like));
     summary.cut = trace.dropped.is_none();
     summary.dropped = trace.dropped.unwrap_or(0);
     for record in &trace.records {
-        let access = of_record(record);
-        match (record.failed, can_be(&access)) {
+        let access = access_of_request(record);
+        match (record.failed, is_valid(&access)) {
             (true, _) => summary.failed += 1,
             (_, false) => summary.damaged += 1,
             _ => summary.count(&access),
@@ -40,8 +40,8 @@ pub(super) fn scan_disk_trace(path: &Path) -> Result<FileSummary> {
 
 /// Returns the I/Os of the trace of a modelled disk.
 pub(super) fn disk_trace(path: &Path) -> Result<Accesses> {
-    let good = whole(path)?.records.into_iter().filter(|record| !record.failed);
-    Ok(Box::new(good.map(|record| of_record(&record)).filter(can_be).map(Ok)))
+    let good = read_disk_trace(path)?.records.into_iter().filter(|record| !record.failed);
+    Ok(Box::new(good.map(|record| access_of_request(&record)).filter(is_valid).map(Ok)))
 }
 
 fn log(path: &Path) -> Result<Reader<Box<dyn BufRead>>> {
@@ -52,7 +52,7 @@ fn log(path: &Path) -> Result<Reader<Box<dyn BufRead>>> {
 }
 
 /// Returns the I/O of a record; `None` if its operation is unknown or its range impossible.
-fn of_log(record: &IoRecord, header: &Header) -> Option<Access> {
+fn access_of_io(record: &IoRecord, header: &Header) -> Option<Access> {
     let op = match header.operations.get(usize::from(record.operation))?.as_str() {
         "read" | "randread" => Op::Read,
         "write" | "randwrite" | "writezeroes" | "randwritezeroes" => Op::Write,
@@ -61,7 +61,7 @@ fn of_log(record: &IoRecord, header: &Header) -> Option<Access> {
         _ => return None,
     };
     let (offset, bytes) = (record.offset, record.length.into());
-    Some(Access { at_ns: record.start_ns, op, offset, bytes }).filter(can_be)
+    Some(Access { at_ns: record.start_ns, op, offset, bytes }).filter(is_valid)
 }
 
 /// Scans an I/O log.
@@ -69,7 +69,7 @@ pub(super) fn scan_io_log(path: &Path, count: &mut dyn FnMut()) -> Result<FileSu
     let mut reader = log(path)?;
     let header = reader.header().clone();
     if header.targets.len() > 1 {
-        return Err(Error::Apart {
+        return Err(Error::DoNotBelongTogether {
             why: format!("{} has the I/Os of {} targets", path.display(), header.targets.len()),
             help: "log a load of one target: a cache serves one device",
         });
@@ -79,7 +79,7 @@ pub(super) fn scan_io_log(path: &Path, count: &mut dyn FnMut()) -> Result<FileSu
     for record in reader.by_ref() {
         count();
         let record = record.map_err(|source| failed(path, source))?;
-        match of_log(&record, &header) {
+        match access_of_io(&record, &header) {
             None => summary.damaged += 1,
             Some(_) if record.error != 0 => summary.failed += 1,
             Some(access) => summary.count(&access),
@@ -96,7 +96,7 @@ pub(super) fn io_log(path: &Path) -> Result<Accesses> {
     let reader = log(path)?;
     let (header, at) = (reader.header().clone(), path.to_path_buf());
     Ok(Box::new(reader.filter_map(move |record| match record {
-        Ok(record) if record.error == 0 => of_log(&record, &header).map(Ok),
+        Ok(record) if record.error == 0 => access_of_io(&record, &header).map(Ok),
         Ok(_) => None,
         Err(source) => Some(Err(failed(&at, source))),
     })))

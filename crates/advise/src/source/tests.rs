@@ -258,7 +258,7 @@ fn traces_of_its_own_are_read_in_the_order_of_arrival() {
         [said(&of(0)), said(&of(1)), said(&of(2))],
         [(2, 1, 0, false), (2, 1, 4, false), (2, 1, 0, true)]
     );
-    assert!(matches!(Trace::open(&paths, &mut |_| ()), Err(Error::Apart { .. })));
+    assert!(matches!(Trace::open(&paths, &mut |_| ()), Err(Error::DoNotBelongTogether { .. })));
 }
 
 fn packed(bytes: &[u8]) -> [Vec<u8>; 2] {
@@ -298,9 +298,9 @@ fn the_same_ios_twice_are_refused_and_what_lies_beside_is_told() {
     ]);
     fs::hard_link(&paths[0], dir.path().join("link")).unwrap();
     let both = [paths[0].clone(), paths[1].clone()];
-    assert_eq!(Trace::open(&both, &mut |_| ()).unwrap().not_named(), Vec::<PathBuf>::new());
+    assert_eq!(Trace::open(&both, &mut |_| ()).unwrap().unnamed_siblings(), Vec::<PathBuf>::new());
     let alone = Trace::open(&both[..1], &mut |_| ()).unwrap();
-    assert_eq!(alone.not_named(), [paths[1].clone()]);
+    assert_eq!(alone.unnamed_siblings(), [paths[1].clone()]);
     for other in [paths[0].clone(), paths[2].clone(), dir.path().join("link")] {
         let error =
             Trace::open(&[paths[0].clone(), paths[1].clone(), other], &mut |_| ()).unwrap_err();
@@ -339,7 +339,7 @@ fn ios_that_fio_wrote_to_do_again_are_read_with_their_times() {
         let (_dir, paths) = files(&[("log", text.into())]);
         Trace::open(&paths, &mut |_| ()).map(|trace| trace.files()[0].clone())
     };
-    assert!(matches!(of(odd[0]), Err(Error::Apart { .. })));
+    assert!(matches!(of(odd[0]), Err(Error::DoNotBelongTogether { .. })));
     assert!(matches!(of(odd[1]), Err(Error::Empty { .. })));
     assert!(matches!(of(odd[2]), Err(Error::Damaged { .. })));
     assert_eq!(of(odd[3]).map(|file| (file.ios, file.damaged)).unwrap(), (1, 1));

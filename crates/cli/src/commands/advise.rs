@@ -81,7 +81,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
 fn incomplete(trace: &Trace) -> ExitCode {
     let mut code = ExitCode::SUCCESS;
     let note = |text: String| say_line(Style::of_stderr().note("note:").and(text));
-    for path in trace.not_named() {
+    for path in trace.unnamed_siblings() {
         note(format!(
             "{} lies beside, is of the same recording and was not named: its I/Os are missing",
             path.display()
@@ -135,7 +135,7 @@ fn document(args: &AdviseArgs, trace: &Trace, analysis: &Analysis, advice: &Advi
         "working_set": { "window_ns": window_ns, "windows": windows },
         "cache": cache,
         "prices": prices,
-        "not_named": trace.not_named().iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
+        "not_named": trace.unnamed_siblings().iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
         "vdo": advice.vdo,
         "not_known": words::not_known(trace, analysis, advice),
     })

@@ -108,7 +108,7 @@ fn working_set(analysis: &Analysis) -> Text {
 }
 
 /// The words of the page.
-pub(super) fn page(trace: &Trace, analysis: &Analysis, advice: &Advice) -> advise::Words {
+pub(super) fn page(trace: &Trace, analysis: &Analysis, advice: &Advice) -> advise::PageTexts {
     let headline = match &advice.cache {
         Some(cache) => format!("A cache: {}", verdict(cache)),
         None => "No chunk was touched".into(),
@@ -116,7 +116,7 @@ pub(super) fn page(trace: &Trace, analysis: &Analysis, advice: &Advice) -> advis
     let vdo = vdo(&advice.vdo, analysis).into_iter().enumerate();
     let vdo = vdo.map(|(at, line)| if at == 0 { format!("It needs {line}") } else { line });
     let not_known = not_known(trace, analysis, advice);
-    advise::Words { what: what(trace), headline, vdo: vdo.collect(), not_known }
+    advise::PageTexts { what: what(trace), headline, vdo: vdo.collect(), not_known }
 }
 
 /// Tells the operations that were recorded, the device, and for how long.
@@ -251,7 +251,7 @@ pub(super) fn not_known(trace: &Trace, analysis: &Analysis, advice: &Advice) -> 
             _ => "nothing more of this trace: all its chunks were followed.".into(),
         });
     }
-    let missing = trace.not_named().len();
+    let missing = trace.unnamed_siblings().len();
     if missing > 0 {
         lines.push(format!("what is in {missing} more files of this recording that lie beside."));
     }
