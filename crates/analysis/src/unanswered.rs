@@ -44,7 +44,7 @@ fn part(asked: &AskedMetric) -> Of {
     match (&asked.operation, &asked.layer) {
         (Some(operation), _) => Of::Operation(operation.clone()),
         (None, Some(layer)) => Of::Layer(layer.clone()),
-        (None, None) if layers::measured(&asked.metric).loads => Of::Load,
+        (None, None) if layers::owners_of_metric(&asked.metric).loads => Of::Load,
         (None, None) => Of::Command,
     }
 }

@@ -175,8 +175,9 @@ fn of_stages(stages: &[&StageRecord], mixed: bool) -> Vec<Value> {
     let mut names = counted_operations(operations.keys());
     if let (Some(name), None, false) = (names.next(), names.next(), mixed) {
         let of = Of::Operation(name.clone());
-        let own =
-            |id: &str| id.ends_with(CPU_PER_IO) || id == SLOWEST_JOB || layers::measured(id).trees;
+        let own = |id: &str| {
+            id.ends_with(CPU_PER_IO) || id == SLOWEST_JOB || layers::owners_of_metric(id).trees
+        };
         let own = whole.iter().filter(|(id, _)| own(id));
         values.extend(own.map(|(id, v)| (of.clone(), (*id).to_owned(), *v)));
     }

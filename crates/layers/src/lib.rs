@@ -79,8 +79,8 @@ pub use parse::{ABSENT, ParseError, Parsed};
 pub use planned::{OperationKind, Order, PlannedLoad, PlannedOperation, PlannedStage};
 pub use readings::Readings;
 pub use registry::{
-    MetricOwners, any_reduces, counters, facts, headline_does, headline_words, is_headline, kind,
-    kinds, measured, metric, metrics, objects, parse, register, thread,
+    MetricOwners, any_reduces, counters, facts, headline_verb_and_object, headline_words,
+    is_headline, kind, kinds, metric, metrics, objects, owners_of_metric, parse, register, thread,
 };
 pub use rule::{
     Check, LayerRule, MeasuredStage, Observation, PlannedFacts, Rule, RuleFacts, Span,

@@ -92,7 +92,7 @@ pub struct MetricOwners {
 }
 
 /// Returns everything that can have the metric with this id: nothing if there is no such metric.
-pub fn measured(id: &str) -> MetricOwners {
+pub fn owners_of_metric(id: &str) -> MetricOwners {
     let among = |metrics: &[Metric]| metrics.iter().any(|metric| metric.id == id);
     let has = |kind: &&Kind| {
         let turns = among(turn::OF_FILLED) && turn::has_fill(kind);
@@ -121,7 +121,7 @@ pub fn headline_words(id: &str) -> Option<&'static str> {
 }
 
 /// Returns verb and object around the value of a headline metric (`saves` 75 % `of the space`), if its kind of layer has them.
-pub fn headline_does(id: &str) -> Option<(&'static str, &'static str)> {
+pub fn headline_verb_and_object(id: &str) -> Option<(&'static str, &'static str)> {
     headlines().find(|headline| headline.metric == id)?.does
 }
 
@@ -151,22 +151,22 @@ pub fn parse(parser: &str, text: &str) -> Result<Parsed, ParseError> {
 
 /// The objects of all kinds of layers, each sort once.
 pub fn objects() -> Vec<&'static Objects> {
-    once(kinds().iter().flat_map(|kind| kind.objects))
+    unique(kinds().iter().flat_map(|kind| kind.objects))
 }
 
 /// The facts that all kinds of layers name, each once.
 pub fn facts() -> Vec<&'static Fact> {
-    once(kinds().iter().flat_map(|kind| kind.facts))
+    unique(kinds().iter().flat_map(|kind| kind.facts))
 }
 
-fn once<T: PartialEq>(all: impl Iterator<Item = &'static T>) -> Vec<&'static T> {
-    let mut once: Vec<&T> = Vec::new();
+fn unique<T: PartialEq>(all: impl Iterator<Item = &'static T>) -> Vec<&'static T> {
+    let mut unique: Vec<&T> = Vec::new();
     for one in all {
-        if !once.contains(&one) {
-            once.push(one);
+        if !unique.contains(&one) {
+            unique.push(one);
         }
     }
-    once
+    unique
 }
 
 #[cfg(test)]

@@ -88,7 +88,7 @@ pub(super) fn act(setup: &Setup, at: &Place, asked: &Asked) -> Result<ActionPlan
         "restart" => {
             fits::on_devices(setup, at)?;
             let keys: Vec<&str> = asked.keys.keys().map(String::as_str).collect();
-            let mut acted = again(&volume, volume.restart(!keys.is_empty()));
+            let mut acted = until_ready(&volume, volume.restart(!keys.is_empty()));
             acted.steps.extend(volume.runs(&keys));
             Ok(acted)
         }
@@ -100,7 +100,7 @@ pub(super) fn act(setup: &Setup, at: &Place, asked: &Asked) -> Result<ActionPlan
                     "add via = \"table\" to the layer",
                 )
             })?;
-            Ok(again(&volume, steps))
+            Ok(until_ready(&volume, steps))
         }
         "grow" => growth::grow(&volume, asked),
         action if !setup.dedupe => Err(SettingError::new(
@@ -113,13 +113,13 @@ pub(super) fn act(setup: &Setup, at: &Place, asked: &Asked) -> Result<ActionPlan
 }
 
 /// Returns the steps that take the volume down, and those that bring it up until it is as ready as before.
-pub(super) fn whole(volume: &Volume) -> Restart {
-    let whole = volume.whole();
-    Restart { up: again(volume, whole.up).steps, renews: Some(INDEX), ..whole }
+pub(super) fn restart_all(volume: &Volume) -> Restart {
+    let whole = volume.restart_all();
+    Restart { up: until_ready(volume, whole.up).steps, renews: Some(INDEX), ..whole }
 }
 
 /// Adds to the steps that bring the volume up those that wait until it is as ready as before.
-fn again(volume: &Volume, mut steps: Vec<Step>) -> ActionPlan {
+fn until_ready(volume: &Volume, mut steps: Vec<Step>) -> ActionPlan {
     steps.push(volume.recovered());
     // A restarted volume has a new instance number, and its threads have new names.
     steps.extend(raise::facts_anew(volume));

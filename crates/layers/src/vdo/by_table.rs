@@ -48,7 +48,7 @@ pub(super) fn restart(volume: &Volume) -> [Step; 2] {
 }
 
 /// Steps that take both nodes down and bring them up again.
-pub(super) fn whole(volume: &Volume) -> Restart {
+pub(super) fn restart_all(volume: &Volume) -> Restart {
     let (data, [down, up]) = (volume.node(TABLE_DATA_NODE), restart(volume));
     let below = dm::create("map the pool again", &data, &below(volume));
     Restart {

@@ -94,7 +94,7 @@ impl Layer for Setup {
     }
 
     fn restart(&self, at: &Place) -> Option<Restart> {
-        Some(actions::whole(&Volume { setup: self, at }))
+        Some(actions::restart_all(&Volume { setup: self, at }))
     }
 
     fn act(&self, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {

@@ -36,10 +36,10 @@ impl Volume<'_> {
     }
 
     /// Steps that take down all that it consists of, and those that bring up what is there; not yet what is waited for then.
-    pub(super) fn whole(&self) -> Restart {
+    pub(super) fn restart_all(&self) -> Restart {
         match self.setup.via {
             Via::Lvm => by_lvm::group(self).again(),
-            Via::Table => by_table::whole(self),
+            Via::Table => by_table::restart_all(self),
         }
     }
 

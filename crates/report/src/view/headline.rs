@@ -94,7 +94,7 @@ fn against_base(variants: &[Variant], rows: &[FigureRow]) -> Option<Vec<String>>
     let purpose = rows.iter().rev().find_map(|row| {
         let value = row.values.get(index).copied().flatten()?;
         let some = row.purpose && value.median > 0.0;
-        let (verb, object) = layers::headline_does(&row.metric).filter(|_| some)?;
+        let (verb, object) = layers::headline_verb_and_object(&row.metric).filter(|_| some)?;
         Some(format!("{verb} {} {object}", wording::value(row.unit, round(value.median))))
     });
     let of = || format!("{}{}", object(leader), stage(leader));

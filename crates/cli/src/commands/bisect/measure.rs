@@ -231,7 +231,7 @@ impl Bench {
 
 /// Refuses a figure of loads that several operations or stages have, before any of it is measured.
 fn of_one(facts: &PlanFacts, asked: &AskedMetric) -> Result<(), Failure> {
-    if !layers::measured(&asked.metric).loads || asked.layer.is_some() {
+    if !layers::owners_of_metric(&asked.metric).loads || asked.layer.is_some() {
         return Ok(());
     }
     let meant = |wanted: &Option<String>, name: &str| wanted.as_ref().is_none_or(|w| w == name);

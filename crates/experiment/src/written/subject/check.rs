@@ -49,7 +49,7 @@ impl Subject {
     /// Returns what it is of must have such a figure: a load its IOPS, a layer what layers of its kind count.
     fn check_figure(&self, stages: &[Stage], variants: &[VariantStack]) -> Option<Diagnostic> {
         let metric = &self.metric;
-        let of = layers::measured(metric);
+        let of = layers::owners_of_metric(metric);
         let whose = whose(&of);
         let refused = |key: &str, message: String, help: &str| {
             Some(Diagnostic::at(self.places.at(key), message, help).resting())

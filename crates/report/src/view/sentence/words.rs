@@ -21,7 +21,7 @@ pub(super) fn verb(scope: &Scope, row: &FigureRow) -> &'static str {
     let rate = row.metric == "iops" || row.metric.starts_with("throughput");
     match scope.of {
         _ if rate => "ran at",
-        _ if layers::measured(&row.metric).ageings => "had",
+        _ if layers::owners_of_metric(&row.metric).ageings => "had",
         Of::Command => "took",
         _ => "had",
     }
