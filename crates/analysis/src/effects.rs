@@ -86,7 +86,7 @@ pub(crate) struct EffectsDraft {
 
 /// Computes the effects in every asked metric; none if fewer than two factors vary.
 pub(crate) fn effects(plan: &PlanFacts, variants: &[VariantFigures]) -> Vec<EffectsDraft> {
-    let (factors, left_out) = full(varied(plan), plan);
+    let (factors, left_out) = drop_incomplete_levels(varied(plan), plan);
     if factors.len() < 2 || plan.factors.is_empty() {
         return Vec::new();
     }
@@ -122,17 +122,17 @@ pub(crate) fn effects(plan: &PlanFacts, variants: &[VariantFigures]) -> Vec<Effe
 }
 
 impl EffectsDraft {
-    /// Returns the effects after `all` was judged together with the comparisons; `looked`: at the last look of a run that could stop early.
-    pub(crate) fn finish(self, looked: bool) -> FactorEffects {
+    /// Returns the effects after `all` was judged together with the comparisons; `at_last_look`: at the last look of a run that could stop early.
+    pub(crate) fn finish(self, at_last_look: bool) -> FactorEffects {
         let Self { mut facts, factors, all, .. } = self;
         facts.effects = all.effects.iter().map(|effect| named(effect, &factors)).collect();
-        facts.method = method(&all, looked);
+        facts.method = method(&all, at_last_look);
         facts
     }
 }
 
-fn method(all: &Effects, looked: bool) -> String {
-    let family = match looked {
+fn method(all: &Effects, at_last_look: bool) -> String {
+    let family = match at_last_look {
         true => {
             "judged at the last look alone, p adjusted for all looks and for all effects and comparisons of variants together, so that at most 5 % of experiments have any \
              false verdict"
@@ -215,7 +215,10 @@ fn level(plan: &PlanFacts, variant: &VariantFacts, factor: &Varied) -> Option<us
 
 /// Returns the factors reduced to levels of which every combination was planned, and the levels dropped for that: repeatedly the one with the
 /// smallest share of its combinations.
-fn full(mut factors: Vec<Varied>, plan: &PlanFacts) -> (Vec<Varied>, Vec<String>) {
+fn drop_incomplete_levels(
+    mut factors: Vec<Varied>,
+    plan: &PlanFacts,
+) -> (Vec<Varied>, Vec<String>) {
     let mut left_out = Vec::new();
     loop {
         let ran: BTreeSet<Vec<usize>> = plan

@@ -10,13 +10,13 @@ use units::show;
 /// The name of the uppermost rung: no device or layer has a space in its name.
 pub const LOAD: &str = "the load";
 /// Fewest I/Os for a 99th percentile: ten of them lie beyond it.
-const ENOUGH: u64 = 1000;
+const MIN_IOS: u64 = 1000;
 /// Share of a device's I/Os that a device below must take to be able to have made its 99th percentile.
-const TOUCHED: f64 = 0.01;
+const MIN_SHARE: f64 = 0.01;
 /// Share by which a device below may seem slower than the one above it: equal latencies lie at most two histogram steps of 9 % apart.
-const NEAR: f64 = 0.2;
+const HISTOGRAM_TOLERANCE: f64 = 0.2;
 /// Share of the largest addition from which on another one counts as about as large.
-const ALIKE: f64 = 0.8;
+const TIE_SHARE: f64 = 0.8;
 
 /// Latency of a set of I/Os.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -120,7 +120,7 @@ pub fn ladder(load: Option<&Histogram<u64>>, devices: &[DeviceLatency]) -> Ladde
 fn latency(all: &Histogram<u64>) -> RungLatency {
     let ios = all.len();
     let quantile = |share, least| (ios >= least).then(|| all.value_at_quantile(share) as f64);
-    RungLatency { ios, p50_ns: quantile(0.5, 1), p99_ns: quantile(0.99, ENOUGH) }
+    RungLatency { ios, p50_ns: quantile(0.5, 1), p99_ns: quantile(0.99, MIN_IOS) }
 }
 
 fn rung(device: &DeviceLatency) -> Rung {
@@ -145,7 +145,7 @@ fn rung(device: &DeviceLatency) -> Rung {
 fn below<'a>(rung: &Rung, all: &'a [Rung]) -> Vec<&'a Rung> {
     let touched = |own: &&Rung| {
         rung.on.contains(&own.name)
-            && (own.absent.is_some() || own.all.ios as f64 >= TOUCHED * rung.all.ios as f64)
+            && (own.absent.is_some() || own.all.ios as f64 >= MIN_SHARE * rung.all.ios as f64)
     };
     all.iter().filter(touched).collect()
 }
@@ -171,7 +171,7 @@ fn known(rung: &Rung) -> Result<f64, String> {
             Err(format!("{} events of {name} were lost: the kernel's buffer was full", rung.lost))
         }
         (None, 0, None) => {
-            Err(format!("{name} had {} I/Os, and a 99th percentile needs {ENOUGH}", rung.all.ios))
+            Err(format!("{name} had {} I/Os, and a 99th percentile needs {MIN_IOS}", rung.all.ios))
         }
         (None, 0, Some(p99)) => Ok(p99),
     }
@@ -196,12 +196,12 @@ fn maker(first: &str, all: &[Rung]) -> Result<MadeBy, String> {
             added.push((at.name.clone(), p99));
             break;
         };
-        if most > p99 * (1.0 + NEAR) {
+        if most > p99 * (1.0 + HISTOGRAM_TOLERANCE) {
             let together = format!("{} and what is under it", at.name);
             added.push((together, p99));
             let most_above =
                 added.iter().take(added.len() - 1).map(|(_, ns)| *ns).fold(0.0, f64::max);
-            if most_above * ALIKE <= p99 {
+            if most_above * TIE_SHARE <= p99 {
                 return Err(format!(
                     "{} answers before {}, which is slower: which of them made it cannot be told",
                     at.name, below.name
@@ -214,7 +214,7 @@ fn maker(first: &str, all: &[Rung]) -> Result<MadeBy, String> {
     }
     added.sort_by(|a, b| b.1.total_cmp(&a.1));
     match &added[..] {
-        [(one, most), (other, next), ..] if next > &(most * ALIKE) => {
+        [(one, most), (other, next), ..] if next > &(most * TIE_SHARE) => {
             Err(format!("{one} and {other} add about as much as each other"))
         }
         [(name, adds_ns), ..] => Ok(MadeBy { name: name.clone(), adds_ns: *adds_ns, of_ns }),
@@ -223,7 +223,7 @@ fn maker(first: &str, all: &[Rung]) -> Result<MadeBy, String> {
 }
 
 /// Joins the ladders of all repeats of a load on a stack: the median of each figure, and the rung that more than half of them name.
-pub fn joined(ladders: &[Ladder]) -> Option<Ladder> {
+pub fn join_repeats(ladders: &[Ladder]) -> Option<Ladder> {
     let first = ladders.first()?;
     let rungs = first.rungs.iter().map(|rung| {
         let own = ladders.iter().flat_map(|ladder| &ladder.rungs);

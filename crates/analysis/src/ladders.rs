@@ -5,7 +5,7 @@ use results::histogram;
 use results::model::{CellState, LoadSummary, counted_operations};
 use results::read::ResultSet;
 
-use crate::ladder::{Ladder, joined, ladder};
+use crate::ladder::{Ladder, join_repeats, ladder};
 
 /// Latency by layer in a measured stage of a variant, all repeats together.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,7 +35,7 @@ pub(crate) fn ladders(set: &ResultSet) -> Vec<StageLadder> {
                 .map(|own| ladder(own.load.as_ref().and_then(of_load).as_ref(), &own.latency))
                 .collect();
             let stage = (*stage).to_owned();
-            all.extend(joined(&each).map(|ladder| StageLadder {
+            all.extend(join_repeats(&each).map(|ladder| StageLadder {
                 variant,
                 stage,
                 repeats: each.len(),

@@ -125,7 +125,7 @@ pub fn analyse(result: &ResultSet) -> Analysis {
         caches: cache_courses::courses(result),
         ladders: ladders::ladders(result),
         expectations: expectations::check_expectations(plan, &variants),
-        reported: reported::beside(plan, &variants),
+        reported: reported::reported_tables(plan, &variants),
         stages: stages.into_iter().map(str::to_owned).collect(),
         variants,
     }

@@ -45,7 +45,7 @@ pub struct ReportedRow {
 }
 
 /// Returns a table for each `[[reported]]` of the plan.
-pub(crate) fn beside(plan: &PlanFacts, variants: &[VariantFigures]) -> Vec<Reported> {
+pub(crate) fn reported_tables(plan: &PlanFacts, variants: &[VariantFigures]) -> Vec<Reported> {
     plan.reported.iter().filter_map(|reported| table(plan, reported, variants)).collect()
 }
 

@@ -29,12 +29,12 @@ pub enum Of {
 impl Scope {
     /// An operation of the only measured stage.
     pub fn operation(name: &str) -> Self {
-        Of::Operation(name.to_owned()).alone()
+        Of::Operation(name.to_owned()).in_only_stage()
     }
 
     /// A layer in the only measured stage.
     pub fn layer(name: &str) -> Self {
-        Of::Layer(name.to_owned()).alone()
+        Of::Layer(name.to_owned()).in_only_stage()
     }
 
     /// Returns its name for people: `randread`, `randread in cold`, `cache in warm`.
@@ -53,7 +53,7 @@ impl Scope {
 
     /// Returns this scope under the name that a variant uses; `devices` gives the variant's own name by the name shared by all variants. `None` if
     /// the variant has a device of that name at another place.
-    pub fn under(&self, devices: &BTreeMap<String, String>) -> Option<Self> {
+    pub fn as_named_by(&self, devices: &BTreeMap<String, String>) -> Option<Self> {
         let Some(name) = self.as_layer() else { return Some(self.clone()) };
         match devices.get(name) {
             Some(own) => Some(Self { of: Of::Layer(own.clone()), ..self.clone() }),
@@ -75,7 +75,7 @@ impl Scope {
 
 impl Of {
     /// Returns this part as a scope of the only measured stage.
-    pub fn alone(self) -> Scope {
+    pub fn in_only_stage(self) -> Scope {
         Scope { stage: None, of: self }
     }
 }

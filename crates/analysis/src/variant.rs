@@ -59,7 +59,7 @@ impl VariantFigures {
     /// The scope under its own name: a device is called as this variant calls the one at its place. `None` where it has a device of that
     /// name at another place.
     pub fn own(&self, scope: &Scope) -> Option<Scope> {
-        scope.under(&self.devices)
+        scope.as_named_by(&self.devices)
     }
 
     /// The scope as all variants call it: a device by the name that those at its place have in common.

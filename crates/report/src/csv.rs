@@ -22,7 +22,7 @@ pub fn csv(view: &View) -> String {
             let comparison = row.comparisons.get(index).and_then(Option::as_ref);
             let number = |value: Option<f64>| value.map(|v| v.to_string()).unwrap_or_default();
             // A device under its own name, which need not be that of the base; none where that one is at another place.
-            let Some(own) = row.scope.under(&variant.devices) else { continue };
+            let Some(own) = row.scope.as_named_by(&variant.devices) else { continue };
             let fields = [
                 scope.to_owned(),
                 quoted(own.as_layer().unwrap_or(name)),

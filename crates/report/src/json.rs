@@ -243,7 +243,7 @@ fn figures(
     let (mut cpu, mut command, mut load) = (Map::new(), Map::new(), Map::new());
     for row in view.figures.iter().filter(|row| row.scope.stage.as_deref() == stage) {
         let value = row.values.get(index).and_then(Option::as_ref);
-        let own = row.scope.under(&variant.devices);
+        let own = row.scope.as_named_by(&variant.devices);
         let (group, name) = match &row.scope.of {
             Of::Operation(name) => (&mut operations, name),
             // What this variant has not in its stack is not its own, nor what it has at another place.

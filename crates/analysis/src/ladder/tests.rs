@@ -93,11 +93,11 @@ fn a_device_that_answers_before_what_is_under_it_is_not_named_for_it() {
 fn repeats_name_what_most_of_them_name() {
     let one = ladder(None, &chain(&[("top", 2000), ("data", 100)]));
     let other = ladder(None, &chain(&[("top", 2000), ("data", 1900)]));
-    let both = joined(&[one.clone(), other.clone(), one.clone()]).unwrap();
+    let both = join_repeats(&[one.clone(), other.clone(), one.clone()]).unwrap();
     assert_eq!(named(&both), "top");
     assert_eq!((both.rungs[0].all.ios, both.rungs.len()), (15_000, 2));
     assert!((both.rungs[1].all.p99_ns.unwrap() / 1e5 - 1.0).abs() < 0.01, "the median");
-    let split = joined(&[one, other]).unwrap().made.unwrap_err();
+    let split = join_repeats(&[one, other]).unwrap().made.unwrap_err();
     assert_eq!(split, "repeats do not agree: data in 1, top in 1");
-    assert_eq!(joined(&[]), None);
+    assert_eq!(join_repeats(&[]), None);
 }

@@ -155,7 +155,7 @@ fn cpu_time_belongs_to_the_operation_only_when_it_is_alone() {
     assert!(!analysis.variants[0].of(&Scope::operation("randwrite")).contains_key("cpu_per_io_us"));
     let cpu: Vec<_> = analysis.comparisons.iter().filter(|c| c.metric == "cpu_per_io_us").collect();
     assert_eq!(cpu.len(), 1);
-    assert_eq!(cpu[0].scope, Of::Load.alone());
+    assert_eq!(cpu[0].scope, Of::Load.in_only_stage());
 }
 
 #[test]
@@ -191,9 +191,9 @@ fn where_one_variant_has_several_operations_cpu_time_is_of_the_load_for_all() {
     for variant in &analysis.variants {
         let own = variant.values.iter().filter(|values| values.metric == "cpu_per_io_us");
         let scopes: Vec<_> = own.map(|values| values.scope.clone()).collect();
-        assert_eq!(scopes, [Of::Load.alone()], "{}", variant.name);
+        assert_eq!(scopes, [Of::Load.in_only_stage()], "{}", variant.name);
     }
-    assert!(analysis.comparisons.iter().any(|c| c.scope == Of::Load.alone()));
+    assert!(analysis.comparisons.iter().any(|c| c.scope == Of::Load.in_only_stage()));
 }
 
 #[test]
@@ -290,7 +290,7 @@ fn an_interval_is_short_by_the_median_length_and_not_by_that_in_the_middle_of_th
 #[test]
 fn what_a_command_prints_is_a_figure_with_a_verdict() {
     let analysis = analyse(&fixture::with_picked_figures(5));
-    let scope = Of::Command.alone();
+    let scope = Of::Command.in_only_stage();
     let vdo = &analysis.variants[1];
     let files = vdo.figure(&scope, "files").unwrap();
     assert_eq!((files.median, files.n), (Some(2006.0), 5));
@@ -310,7 +310,7 @@ fn a_load_of_a_tree_has_figures_of_its_outcomes_per_operation_and_of_the_tree_as
     let known = |result: &ResultSet, scope: &Scope, metric: &str| {
         analyse(result).variants[0].of(scope).get(metric).and_then(|figure| figure.median)
     };
-    assert_eq!(known(&result, &Of::Load.alone(), "tree_files"), None);
+    assert_eq!(known(&result, &Of::Load.in_only_stage(), "tree_files"), None);
     assert_eq!(known(&result, &Scope::operation("randwrite"), "attempted_per_s"), None);
     for load in loads(&mut result) {
         let mut create = load.operations.remove("randwrite").unwrap();
@@ -333,7 +333,7 @@ fn a_load_of_a_tree_has_figures_of_its_outcomes_per_operation_and_of_the_tree_as
     assert_eq!(known(&result, &create, "attempted_per_s"), Some(100.0));
     assert_eq!(known(&result, &create, "expected_errors"), Some(390.0));
     assert_eq!(known(&result, &create, "skipped"), Some(7.0));
-    for scope in [Of::Load.alone(), create] {
+    for scope in [Of::Load.in_only_stage(), create] {
         assert_eq!(known(&result, &scope, "operations_per_s"), Some(60.0), "fsync apart");
         assert_eq!(known(&result, &scope, "tree_files"), Some(600.0));
         assert_eq!(known(&result, &scope, "tree_bytes"), Some(4096.0));

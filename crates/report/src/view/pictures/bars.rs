@@ -85,7 +85,9 @@ pub(super) fn comparison(
         picture.stage.as_ref().map_or_else(String::new, |stage| format!(" in stage {stage}"));
     let of = match own.len() {
         1 => format!(" of {}", first.scope.name()),
-        _ if staged => format!(" of {}, stage by stage", first.scope.of.clone().alone().name()),
+        _ if staged => {
+            format!(" of {}, stage by stage", first.scope.of.clone().in_only_stage().name())
+        }
         _ => within,
     };
     let name = |row: &&FigureRow| match (&row.scope.stage, staged) {

@@ -81,6 +81,6 @@ fn of(picture: &PictureFacts, variants: &[Variant], row: &FigureRow) -> bool {
     let Some(metric) = picture.metric.clone() else { return false };
     let asked = AskedMetric { metric, stage, operation, layer, threshold: 0.0 };
     // A device may be asked about by the name that any variant has for it.
-    let mut own = variants.iter().filter_map(|variant| row.scope.under(&variant.devices));
+    let mut own = variants.iter().filter_map(|variant| row.scope.as_named_by(&variant.devices));
     asks(&asked, &row.scope, &row.metric) || own.any(|own| asks(&asked, &own, &row.metric))
 }
