@@ -124,7 +124,7 @@ pub fn cases(targets: &[Target], quick: bool, depths: &[u32]) -> Vec<Case> {
             }
         };
         if target.kind == TargetKind::Null {
-            of_null(quick, &mut add);
+            add_null_cases(quick, &mut add);
             continue;
         }
         for depth in [1, 32, 128] {
@@ -143,14 +143,19 @@ pub fn cases(targets: &[Target], quick: bool, depths: &[u32]) -> Vec<Case> {
             }
         }
         if target.kind == TargetKind::Loop && wanted(1) {
-            all.extend(held(target));
+            all.extend(pinned_case(target));
         }
     }
     all
 }
 
 /// Returns the same cases, only those whose name contains `text` if it is given.
-pub fn chosen(targets: &[Target], quick: bool, depths: &[u32], text: Option<&str>) -> Vec<Case> {
+pub fn cases_named(
+    targets: &[Target],
+    quick: bool,
+    depths: &[u32],
+    text: Option<&str>,
+) -> Vec<Case> {
     let mut cases = cases(targets, quick, depths);
     cases.retain(|case| text.is_none_or(|text| case.name().contains(text)));
     cases
@@ -159,7 +164,7 @@ pub fn chosen(targets: &[Target], quick: bool, depths: &[u32], text: Option<&str
 /// Returns the case of one read at a time with everything pinned to one CPU; `None` without taskset. Where another thread does the I/O, as for a loop
 /// device, each read needs two context switches on one CPU, or two wake-ups of sleeping CPUs. Wake-ups cost many times as much in a virtual machine.
 /// Without pinning the kernel's scheduler decides which of these a program pays.
-fn held(target: &Target) -> Option<Case> {
+fn pinned_case(target: &Target) -> Option<Case> {
     search("taskset")?;
     let cpu = first_cpu()?;
     let (access, mix) = (Access::Uniform, Mix::Reads);
@@ -173,7 +178,7 @@ fn first_cpu() -> Option<usize> {
 }
 
 /// Adds the cases of the null target: every pattern at depth 128, uniform and permutation at other depths too.
-fn of_null(quick: bool, add: &mut impl FnMut(Access, Mix, u32)) {
+fn add_null_cases(quick: bool, add: &mut impl FnMut(Access, Mix, u32)) {
     add(Access::Uniform, Mix::Reads, 1);
     add(Access::Uniform, Mix::Reads, 128);
     add(Access::Permutation, Mix::Reads, 128);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use units::Bytes;
 
 use crate::BenchError;
-use crate::case::chosen;
+use crate::case::cases_named;
 use crate::contest::Programs;
 use crate::fathom_contestant::Fathom;
 use crate::fio::Fio;
@@ -47,7 +47,7 @@ impl GuestComparison {
         let path = if self.layer == NULL { NULL_BLOCK } else { top };
         let target = Target::lent(&self.layer, path, SIZE);
         let targets = vec![target];
-        let cases = chosen(&targets, true, &self.depths, self.case.as_deref());
+        let cases = cases_named(&targets, true, &self.depths, self.case.as_deref());
         Ok(Suite {
             programs: Programs { fathom: Fathom::own()?, fio: Fio::find(None)? },
             targets,

@@ -14,7 +14,7 @@ use crate::parts::{self, LONGEST, LONGEST_EXPERIMENT};
 use crate::proofs::{self, KeptProof};
 use crate::recover::{RecoveredStage, recover};
 use crate::sink::DirSink;
-use crate::standing::standing;
+use crate::standing::progress;
 use crate::transcript::{self, TranscriptEntry};
 use crate::whole::{self, Lacks};
 use crate::writer::{CELL_RECORD, CELLS, EXPERIMENT, LAB, MANIFEST, ROWS, TRANSCRIPT};
@@ -225,7 +225,7 @@ fn read_from(dir: &Path, held: bool) -> Result<ResultSet, ReadError> {
     let incomplete = missing.reason(&manifest, goes_on);
     let going_on = goes_on.filter(|on| *on).map(|_| {
         let states: Vec<CellState> = cells.iter().map(CellData::state).collect();
-        standing(&manifest, &states)
+        progress(&manifest, &states)
     });
     let seal = checksums::check(dir).map_err(|(path, source)| ReadError::Io { path, source })?;
     Ok(ResultSet {

@@ -3,7 +3,7 @@
 use crate::model::{CellState, Manifest};
 
 /// Returns the progress of a run, given the states of its cells: `cell 4 of 10 runs (vdo, repeat 2); begun 2026-11-27T04:36:54Z`.
-pub(crate) fn standing(manifest: &Manifest, states: &[CellState]) -> String {
+pub(crate) fn progress(manifest: &Manifest, states: &[CellState]) -> String {
     let all = states.iter().filter(|state| **state != CellState::Skipped).count();
     let each = || manifest.cells.iter().zip(states);
     let at = match each().find(|(_, state)| **state == CellState::Running) {

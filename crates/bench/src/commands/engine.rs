@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use crate::BenchError;
-use crate::case::chosen;
+use crate::case::cases_named;
 use crate::contest::Programs;
 use crate::fathom_contestant::Fathom;
 use crate::fio::Fio;
@@ -94,7 +94,7 @@ fn suite(
     left_out: Vec<String>,
 ) -> Result<Suite, Failure> {
     let targets: Vec<Target> = made.iter().map(|made| made.target.clone()).collect();
-    let cases = chosen(&targets, args.quick, &args.depth, args.case.as_deref());
+    let cases = cases_named(&targets, args.quick, &args.depth, args.case.as_deref());
     if cases.is_empty() {
         return Err(failure(BenchError::NoCase));
     }
