@@ -173,23 +173,23 @@ fn factors(times: u32, seed: Seed) -> Vec<Acceptance> {
     let border = Factorial { ratios: [1.03; 3], all: 1.03, ..one };
     let found = share(one, &|verdicts| verdicts.first() == Some(&Verdict::Better));
     let any = share(border, &|verdicts| verdicts.iter().any(|v| *v != Verdict::Unclear));
-    let looked = simulated_looks::any_false_word(border, times, seed);
+    let looked = simulated_looks::any_false_verdict(border, times, seed);
     vec![
         accepted(
             "three factors in three repeats, spread 2 %: an effect of 1.10 is found",
             found,
             Bound::Least(0.99),
         ),
-        accepted("all six effects at 1.03: any claim", any, Bound::Most(0.055)),
+        accepted("all six effects at 1.03: any verdict", any, Bound::Most(0.055)),
         accepted(
-            "the same and seven comparisons, looked at while repeats come in: any false word",
+            "the same and seven comparisons, looked at while repeats come in: any false verdict",
             looked,
             Bound::Most(0.055),
         ),
     ]
 }
 
-/// Runs of a tail that stand apart: no word beside them, and few refused without.
+/// Runs of a tail that stand apart: no verdict beside them, and few refused without.
 fn tails(times: u32, seed: Seed) -> Vec<Acceptance> {
     let mut all = Vec::new();
     for (runs, bad) in [(8, 1), (12, 3), (27, 9)] {
@@ -206,12 +206,12 @@ fn tails(times: u32, seed: Seed) -> Vec<Acceptance> {
         ("heavy tails", Tails::HeavyTailed, 0.02),
     ] {
         for runs in [5, 12] {
-            let what = format!("{name}, {runs} runs: a word is refused for runs that stand apart");
+            let what = format!("{name}, {runs} runs: a verdict is refused for runs that stand apart");
             all.push(accepted(&what, tails.shares(runs, times, seed).refused, Bound::Most(most)));
         }
     }
     for (runs, most) in [(8, 0.12), (12, 0.12), (27, 0.12)] {
-        let what = format!("in every fifth run of both sides, {runs} runs: a word is refused");
+        let what = format!("in every fifth run of both sides, {runs} runs: a verdict is refused");
         let shares = Tails::OfBoth(0.2).shares(runs, times, seed);
         all.push(accepted(&what, shares.refused, Bound::Most(most)));
     }

@@ -9,7 +9,7 @@ use crate::sequential::LOOK_ERROR;
 
 /// Gives the verdicts on `comparisons` and on `effects`, all that one experiment asks about, each with the direction that is good in it.
 ///
-/// The p-values of all their claims are adjusted together after Holm (see [`crate::holm()`]): the chance of even one false word among all of them is
+/// The p-values of all their claims are adjusted together after Holm (see [`crate::holm()`]): the chance of even one false verdict among all of them is
 /// at most 5 %. Effects of a single block have no verdict and take no part.
 pub fn judge_together(
     comparisons: &mut [(&mut Comparison, Better)],
@@ -33,7 +33,7 @@ pub fn claims_of(effects: &[(&mut Effects, Better)]) -> usize {
 }
 
 /// Gives the verdicts on `effects` of a run that was looked at while repeats came in, and ended when its comparisons were decided. They are judged at
-/// the last look alone, with their part of its error: `claims` are theirs and those of the comparisons, one family, which has a false word in 5 %.
+/// the last look alone, with their part of its error: `claims` are theirs and those of the comparisons, one family, which has a false verdict in 5 %.
 pub fn judge_after_looks(effects: &mut [(&mut Effects, Better)], claims: usize) {
     let share = LOOK_ERROR / claims.max(1) as f64;
     let adjusted: Vec<f64> = effects

@@ -11,7 +11,7 @@ const THRESHOLD: f64 = 0.03;
 
 /// Returns the share of so many experiments in which any word is false. All effects must lie at the border, where each word of theirs is; a
 /// comparison of a combination with the first is false where it says what the true ratio is not beyond.
-pub fn any_false_word(simulated: Factorial, experiments: u32, seed: Seed) -> f64 {
+pub fn any_false_verdict(simulated: Factorial, experiments: u32, seed: Seed) -> f64 {
     let mut rng = seed.generator();
     // Without chance there is what is true.
     let quiet = Factorial { spread: 0.0, blocks: 0.0, ..simulated };
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn comparisons_and_effects_of_a_run_that_was_looked_at_err_together_in_five_percent() {
         let border = Factorial { spread: 0.02, blocks: 0.05, ratios: [1.03; 3], all: 1.03 };
-        let share = any_false_word(border, 600, Seed(7));
+        let share = any_false_verdict(border, 600, Seed(7));
         // Three standard errors of chance.
         assert!(share < 0.05 + 3.0 * (0.05_f64 * 0.95 / 600.0).sqrt(), "{share}");
     }

@@ -135,7 +135,7 @@ fn repeats(repeats: Repeats) -> String {
 fn wanted(condition: &Condition) -> String {
     let shares = match condition.wanted {
         Wanted::FalseSides(most) => {
-            format!("each false word at most {} %", significant(100.0 * most, 2))
+            format!("each false verdict at most {} %", significant(100.0 * most, 2))
         }
         Wanted::Same(least) => format!("same at least {} %", significant(100.0 * least, 2)),
         Wanted::Better(least) => format!("better at least {} %", significant(100.0 * least, 2)),

@@ -21,7 +21,7 @@ pub(super) const IN_VAIN: LayerRule = LayerRule {
     text: "Discards met space that held nothing.",
     reads: "the fall of logicalBlocksUsed as a share of the blocks discarded, for loads without writes",
     threshold: Threshold::below(50.0, Unit::Percent),
-    remedy: "Write the range before discarding it, and stop before it is empty: discards of blocks that were never written cost nothing.",
+    remedy: "Write the range before discarding it, and stop before it is empty. Discards of space that was never allocated cost nothing; those of empty blocks elsewhere cost as much as those of data, and give nothing back.",
     source: "thesis 5.4",
     check: Check::Stage(in_vain),
 };
