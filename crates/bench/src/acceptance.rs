@@ -206,7 +206,8 @@ fn tails(times: u32, seed: Seed) -> Vec<Acceptance> {
         ("heavy tails", Tails::HeavyTailed, 0.02),
     ] {
         for runs in [5, 12] {
-            let what = format!("{name}, {runs} runs: a verdict is refused for runs that stand apart");
+            let what =
+                format!("{name}, {runs} runs: a verdict is refused for runs that stand apart");
             all.push(accepted(&what, tails.shares(runs, times, seed).refused, Bound::Most(most)));
         }
     }

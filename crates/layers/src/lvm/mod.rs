@@ -35,6 +35,11 @@ pub(crate) struct Group {
     config: Option<String>,
 }
 
+/// Tells whether a layer offers this device, and not the machine.
+fn is_of_layer(device: &str) -> bool {
+    device.starts_with("/dev/mapper/") || device.starts_with('{') && !device.starts_with("{device.")
+}
+
 /// Returns the settings by which lvm takes these devices and no others, though they are logical volumes, or show what the device below them holds,
 /// too. A sign that means something in a pattern is any sign there.
 fn only(devices: &[String]) -> String {
@@ -107,7 +112,7 @@ impl Group {
     /// The volume group of a layer, on the devices of these inputs.
     pub(crate) fn of(at: &Place, inputs: &[&str]) -> Self {
         let devices: Vec<_> = inputs.iter().map(|input| at.block(input).0.to_owned()).collect();
-        let on_layer = devices.iter().any(|device| !device.starts_with("{device."));
+        let on_layer = devices.iter().any(|device| is_of_layer(device));
         let uuid: String = at.uuid().iter().map(|byte| format!("{byte:02x}")).collect();
         let ids = (0..inputs.len()).map(|index| format!("{}{}", &uuid[..31], index % 10)).collect();
         let config = on_layer.then(|| only(&devices));
@@ -300,5 +305,29 @@ pub(crate) fn size_arguments(bytes: Option<u64>) -> [String; 2] {
     match bytes {
         Some(bytes) => ["--size".to_owned(), format!("{bytes}b")],
         None => ["--extents".to_owned(), "100%FREE".to_owned()],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layer::on_device;
+
+    /// Returns the first command of a group on this device.
+    fn first(device: &str) -> String {
+        let inputs = on_device(device, 1 << 30);
+        let at = Place { name: "v", run_tag: "00000001", inputs: &inputs };
+        Group::of(&at, &["data"]).up()[0].action.show()
+    }
+
+    #[test]
+    fn on_another_layer_lvm_sees_that_device_alone_though_it_is_a_logical_volume() {
+        let config = |device: &str| first(device).contains("--config");
+        assert!(!config("{device.data}") && !config("/dev/sim"));
+        assert!(config("{bcache.device}"));
+        assert!(first("/dev/mapper/fathom_00000001_a+b").contains(
+            "lvm pvcreate --config 'devices/use_devicesfile=0 devices/scan_lvs=1 \
+             devices/filter=[\"a|^/dev/mapper/fathom_00000001_a.b$|\",\"r|.*|\"]' --yes"
+        ));
     }
 }
