@@ -88,8 +88,8 @@ impl JobTallies {
     ) -> Result<Vec<JobRow>, EngineError> {
         let mut rows = Vec::new();
         for (job, tally) in self.tallies.iter().enumerate() {
-            let own = tally.rows(stage, names, start_ns, end_ns)?;
-            rows.extend(own.into_iter().map(|part| JobRow { job: job as u32, part }));
+            let job_rows = tally.rows(stage, names, start_ns, end_ns)?;
+            rows.extend(job_rows.into_iter().map(|part| JobRow { job: job as u32, part }));
         }
         Ok(rows)
     }

@@ -93,9 +93,10 @@ pub(crate) fn worked_ns(
     (start_ns, end_ns): (u64, u64),
 ) -> Vec<u64> {
     let of_job = |job| {
-        let own = || ended.iter().filter(|end| end.worker / workers.max(1) == job);
-        let moments = own().flat_map(|end| end.over_ns.into_iter().chain(end.span_ns.map(|s| s.1)));
-        let last_ns = if own().count() < workers { Some(end_ns) } else { moments.max() };
+        let ends = || ended.iter().filter(|end| end.worker / workers.max(1) == job);
+        let moments =
+            ends().flat_map(|end| end.over_ns.into_iter().chain(end.span_ns.map(|s| s.1)));
+        let last_ns = if ends().count() < workers { Some(end_ns) } else { moments.max() };
         last_ns.unwrap_or(start_ns).min(end_ns).saturating_sub(start_ns)
     };
     (0..jobs).map(of_job).collect()
@@ -164,18 +165,18 @@ impl Sum {
     }
 
     pub(crate) fn notices(&self) -> Vec<String> {
-        let said = |count: u64, text: &str| (count > 0).then(|| format!("{count} {text}"));
+        let notice = |count: u64, text: &str| (count > 0).then(|| format!("{count} {text}"));
         [
-            said(self.short, "transfers moved less than asked; their rest was submitted again"),
-            said(
+            notice(self.short, "transfers moved less than asked; their rest was submitted again"),
+            notice(
                 self.retried,
                 "times the kernel turned an I/O away (EAGAIN, EINTR); it was asked again",
             ),
-            said(
+            notice(
                 self.unfinished as u64,
                 "I/Os never completed and were given up; they are not counted",
             ),
-            said(self.overflowed, "completions were lost by the kernel (queue overflow)"),
+            notice(self.overflowed, "completions were lost by the kernel (queue overflow)"),
         ]
         .into_iter()
         .flatten()

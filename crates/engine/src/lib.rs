@@ -53,7 +53,7 @@ pub use floor::{Floor, Floored, floor};
 pub use load::{Aim, Context, ForeignCpu, Load, SimModel, TargetSpec};
 pub use probe::{Alike, probe, untimed};
 pub use record::{IoLogKeeper, IoLogTarget, Recording, Rehearsal};
-pub use summary::asked;
+pub use summary::asked_content;
 pub use written_map::{WrittenMap, WrittenSince};
 
 use results::model::LoadSummary;

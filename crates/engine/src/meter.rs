@@ -38,8 +38,8 @@ impl<'a> Meter<'a> {
         let now = usage(self.context);
         let (all, foreign) = (since(now.0, self.last.0), since(now.1, self.last.1));
         self.last = now;
-        let own = since(all, foreign);
-        (ios > 0).then(|| (own.0 + own.1).as_secs_f64() * 1e6 / ios as f64)
+        let used = since(all, foreign);
+        (ios > 0).then(|| (used.0 + used.1).as_secs_f64() * 1e6 / ios as f64)
     }
 }
 

@@ -36,14 +36,14 @@ pub(crate) fn bring_down(
     then: Then,
     interrupt: &Interrupt,
 ) -> Vec<String> {
-    let own = match files.try_clone() {
+    let copy = match files.try_clone() {
         Ok(own) => own,
         Err(error) => return vec![sys::causes::chain(&error)],
     };
     let (sender, answers) = channel();
     // What the kernel holds up for ever would hold up the program, too.
     let work = move || {
-        for (file, result) in own.flushed() {
+        for (file, result) in copy.flushed() {
             if then == Then::Drop {
                 sys::block::drop_cached(file);
             }

@@ -86,7 +86,7 @@ impl Outcome {
             ended_by: ended_by(self.halt, self.by_time, load).to_owned(),
             operations,
             rate,
-            asked: writes.then(|| asked(&load.spec.content)),
+            asked: writes.then(|| asked_content(&load.spec.content)),
             achieved: achieved.filter(|_| writes),
             cpu: self.cpu,
             engine: facts(&self.driven, resolved),
@@ -224,7 +224,7 @@ fn ended_by(halt: StopReason, by_time: bool, load: &Load) -> &'static str {
 }
 
 /// Returns what `spec` asks of content.
-pub fn asked(spec: &content::ContentSpec) -> AskedContent {
+pub fn asked_content(spec: &content::ContentSpec) -> AskedContent {
     let expected = spec.expected();
     let live = spec.scope == content::Scope::Live;
     AskedContent {

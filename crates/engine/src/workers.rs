@@ -107,9 +107,9 @@ impl WorkerSetup<'_> {
             WorkerVerifier::new(Arc::clone(self.verifier?), depth, self.resolved.block_bytes);
         let spec = &self.load.spec;
         let quiet = !spec.ops.names().any(|op| op.changes());
-        let own = worker_verifier.for_job(job);
-        let own = if verify::checks(spec) { own } else { own.record_only() };
-        Some(if quiet { own.read_only() } else { own })
+        let verifier = worker_verifier.for_job(job);
+        let verifier = if verify::checks(spec) { verifier } else { verifier.record_only() };
+        Some(if quiet { verifier.read_only() } else { verifier })
     }
 
     fn setting(&self, index: usize, status: &Arc<LoadStatus>) -> Setting {
@@ -242,10 +242,10 @@ impl Workers {
             unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
             // Before the buffers are touched: their pages then come from the NUMA node that the thread runs on.
             let pinned = affinity.as_ref().map_or(Ok(()), CpuAffinity::pin_this_thread);
-            let own = files.for_this_thread();
+            let opened = files.for_this_thread();
             // `Workers` has them still: nothing is closed here, where it would be closed in this thread's table.
             drop(files);
-            let ended = pinned.and(own).and_then(backend).and_then(|backend| {
+            let ended = pinned.and(opened).and_then(backend).and_then(|backend| {
                 let _ = sender.send(Message::Ready(backend.is_registered()));
                 Worker::new(setting, backend, job, recorder, worker_verifier).run()
             });

@@ -138,7 +138,7 @@ impl Loader for Twin {
             return Ok(LoadSummary { ended_by: ended_by.into(), ..LoadSummary::empty(Seed(0)) });
         }
         let mut load = load_of(plan, turn);
-        let content = asked(&plan.stages[turn.stage]);
+        let content = content_for_twins(&plan.stages[turn.stage]);
         let driven = aims(&plan.stages[turn.stage], turn);
         for aim in &driven {
             let (bytes, most) = (Bytes(aim.bytes()), most_bytes(plan, aim));
@@ -182,14 +182,14 @@ fn model(plan: &CellPlan) -> SimModel {
 }
 
 /// Returns what the twins of layers are told of the blocks that a stage writes.
-fn asked(stage: &StagePlan) -> AskedContent {
+fn content_for_twins(stage: &StagePlan) -> AskedContent {
     let Some(load) = stage.driven() else { return AskedContent::default() };
-    let asked = engine::asked(&load.content);
+    let content = engine::asked_content(&load.content);
     AskedContent {
         // To a twin all blocks are written, and blocks are of 4 KiB.
-        duplicate_percent: asked.duplicate_percent.or(asked.live_duplicate_percent),
+        duplicate_percent: content.duplicate_percent.or(content.live_duplicate_percent),
         lz4_size_mean_bytes: None,
-        ..asked
+        ..content
     }
 }
 

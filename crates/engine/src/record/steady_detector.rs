@@ -24,15 +24,15 @@ pub(crate) struct SteadyDetector {
 impl SteadyDetector {
     /// Returns what the load asks for; `None` when it does not.
     pub(crate) fn of(spec: &LoadSpec) -> Option<Self> {
-        let asked = spec.steady?;
-        let intervals = asked.window.0.div_ceil(spec.interval.0.max(1)).max(2);
+        let steady = spec.steady?;
+        let intervals = steady.window.0.div_ceil(spec.interval.0.max(1)).max(2);
         let rule = SteadyRule {
             window: intervals as usize,
-            slope_percent: asked.tolerance_percent,
-            spread_percent: asked.tolerance_percent * SPREAD,
+            slope_percent: steady.tolerance_percent,
+            spread_percent: steady.tolerance_percent * SPREAD,
         };
         let values = VecDeque::with_capacity(rule.window);
-        Some(Self { asked, rule, values, last: None, settled_ns: None })
+        Some(Self { asked: steady, rule, values, last: None, settled_ns: None })
     }
 
     /// Takes in the rows of whole intervals, in order; tells whether the metric has settled. `start_ns` is when the

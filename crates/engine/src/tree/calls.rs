@@ -61,7 +61,7 @@ fn call(
     step: &Step,
     outcome: &mut StepOutcome,
 ) -> Result<(), Failed> {
-    let at = leaves.of(step.index)?;
+    let at = leaves.directory(step.index)?;
     let name = Name::new(step.index, NameKind::File);
     let name = name.as_str();
     if step.removes_nothing() {
@@ -129,7 +129,7 @@ fn call_on_two(
     (step, second): (&Step, u64),
     outcome: &mut StepOutcome,
 ) -> Result<(), Failed> {
-    let to = leaves.of(second)?;
+    let to = leaves.directory(second)?;
     let beside = |kind| Name::new(second, kind);
     match step.op {
         TreeOp::Rename => {

@@ -89,7 +89,7 @@ impl Leaves {
 
     /// The directory of an index.
     #[inline]
-    pub(crate) fn of(&self, index: u64) -> rustix::io::Result<Leaf<'_>> {
+    pub(crate) fn directory(&self, index: u64) -> rustix::io::Result<Leaf<'_>> {
         let leaf = self.layout.leaf_of(index);
         match self.held.get(leaf as usize) {
             Some(Some(directory)) => Ok(Leaf::Kept(directory.as_fd())),
@@ -134,8 +134,8 @@ impl Leaves {
 /// Directories that may be held: half of what the program may have open, when it has asked for all that it may.
 fn most_held() -> u64 {
     let mut limit = getrlimit(Resource::Nofile);
-    let asked = rustix::process::Rlimit { current: limit.maximum, ..limit };
-    if limit.current != limit.maximum && setrlimit(Resource::Nofile, asked).is_ok() {
+    let raised = rustix::process::Rlimit { current: limit.maximum, ..limit };
+    if limit.current != limit.maximum && setrlimit(Resource::Nofile, raised).is_ok() {
         limit = getrlimit(Resource::Nofile);
     }
     limit.current.map_or(MOST_HELD, |files| (files / 2).min(MOST_HELD))

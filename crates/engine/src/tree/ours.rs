@@ -126,8 +126,8 @@ impl MadeNames {
         (kind, index): (NameKind, u64),
         found: &Stat,
     ) -> Result<(), Failed> {
-        let own = self.get(kind, index) == Some(Mark::of(found));
-        if fits && own { Ok(()) } else { Err(Failed::NOT_OURS) }
+        let is_same = self.get(kind, index) == Some(Mark::of(found));
+        if fits && is_same { Ok(()) } else { Err(Failed::NOT_OURS) }
     }
 
     /// Checks the name of a file before it is removed.

@@ -64,8 +64,8 @@ impl Root {
                 Err(error) => return Err(unmade(&path.join(name), error)),
                 Ok(()) => {
                     let (path, way) = (path.join(&name), way.join(&name));
-                    let own = below(&directory, &name).map_err(|error| unmade(&path, error))?;
-                    return Ok(Self { directory: own, path, way });
+                    let child = below(&directory, &name).map_err(|error| unmade(&path, error))?;
+                    return Ok(Self { directory: child, path, way });
                 }
             }
         }
@@ -146,8 +146,8 @@ impl Root {
 
 /// Tells whether a directory is the one that was found.
 pub(crate) fn is_same(directory: impl AsFd, found: fs::Stat) -> bool {
-    let own = fs::fstat(directory).map(|own| (own.st_dev, own.st_ino));
-    own == Ok((found.st_dev, found.st_ino))
+    let identity = fs::fstat(directory).map(|stat| (stat.st_dev, stat.st_ino));
+    identity == Ok((found.st_dev, found.st_ino))
 }
 
 /// Checks the directory of a load, and touches nothing; tells whether it is there, or else the load would make it.

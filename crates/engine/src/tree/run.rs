@@ -353,7 +353,7 @@ impl Running {
             ended_by: ended_by.to_owned(),
             operations: total.all.summaries(&names, duration_ns)?,
             jobs: total.summaries(&names, &worked_ns)?,
-            asked: writes.then(|| summary::asked(&load.content)),
+            asked: writes.then(|| summary::asked_content(&load.content)),
             engine: EngineFacts {
                 backend: "sync".to_owned(),
                 jobs: load.spec.workers,

@@ -134,12 +134,12 @@ impl Computed {
     /// Exceptions: blocks for which a replay of all loads gives the wrong content.
     pub(crate) fn others(&self) -> Vec<(usize, ExpectedBlock)> {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        let own = |block: usize| {
+        let is_computed = |block: usize| {
             self.own.get().is_some_and(|own| own.ids(block as u64 * self.unit).next().is_some())
         };
         let left = self.others.iter().map(|(&block, &expected)| (block, expected));
         let left = left.filter(|(block, expected)| {
-            !expected.is_mapped() && !failed.contains(block) && !own(*block)
+            !expected.is_mapped() && !failed.contains(block) && !is_computed(*block)
         });
         let mut all: Vec<_> = failed
             .iter()

@@ -54,11 +54,11 @@ pub(crate) fn diagnose(
         candidates.extend(mended(block, known_contents));
     }
     // The one that may stand there and shares most sectors; zeros only where zeros are meant.
-    let own = |c: &&Candidate| c.own.iter().filter(|&&own| own).count();
-    let meant = candidates.iter().filter(|c| may(c.id)).max_by_key(own);
-    let any = || candidates.iter().filter(|c| c.id != ContentId::ZERO).max_by_key(own);
+    let own_sectors = |c: &&Candidate| c.own.iter().filter(|&&own| own).count();
+    let meant = candidates.iter().filter(|c| may(c.id)).max_by_key(own_sectors);
+    let any = || candidates.iter().filter(|c| c.id != ContentId::ZERO).max_by_key(own_sectors);
     let Some(nearest) = meant.or_else(any) else { return Diagnosis::Nothing };
-    if nearest.id == ContentId::ZERO && own(&nearest) == 0 && sectors > 1 {
+    if nearest.id == ContentId::ZERO && own_sectors(&nearest) == 0 && sectors > 1 {
         return Diagnosis::Nothing;
     }
     let wrong = |sector: &u32| !nearest.own[*sector as usize];

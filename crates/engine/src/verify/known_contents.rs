@@ -107,8 +107,8 @@ impl KnownContents {
     /// The content that `block` holds, whole; that of target `target` first. `None` when it is not whole.
     #[inline]
     pub fn whole(&self, target: usize, block: &[u8]) -> Option<ContentId> {
-        let own = self.0.get(target).or_else(|| self.0.first())?;
-        match own.whole(block) {
+        let of_target = self.0.get(target).or_else(|| self.0.first())?;
+        match of_target.whole(block) {
             None if self.0.len() > 1 => self.whole_of_others(block),
             found => found,
         }
@@ -131,9 +131,9 @@ impl KnownContents {
             block_contents.fill(id, &mut block);
             block
         };
-        let own: Vec<_> =
+        let fitting: Vec<_> =
             self.0.iter().filter(|block_contents| block_contents.makes(id)).map(made).collect();
-        if own.is_empty() { self.0.iter().map(made).collect() } else { own }
+        if fitting.is_empty() { self.0.iter().map(made).collect() } else { fitting }
     }
 
     /// Tells whether any of them has `id`.

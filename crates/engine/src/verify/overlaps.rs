@@ -37,7 +37,7 @@ impl Overlaps {
     }
 
     /// The shard of `block`.
-    pub(crate) fn of(&self, block: usize) -> MutexGuard<'_, Shard> {
+    pub(crate) fn shard(&self, block: usize) -> MutexGuard<'_, Shard> {
         lock(&self.0[block % SHARDS])
     }
 

@@ -86,11 +86,12 @@ impl Session {
         }
         let unit = unit.unwrap_or_else(|| load.spec.content.unit());
         self.target_loads = resolved.target_loads(load);
-        let own = resolved.contents.iter().map(|c| Arc::new(c.clone()) as Arc<dyn BlockContents>);
-        let own: Vec<_> = own.collect();
+        let contents =
+            resolved.contents.iter().map(|c| Arc::new(c.clone()) as Arc<dyn BlockContents>);
+        let contents: Vec<_> = contents.collect();
         let verifier = match &load.verification.carried {
-            Some(targets) => Arc::new(self.carried_verifier(load, targets, facts, unit, own)?),
-            None => self.saved_verifier(load, facts, unit, (own, &resolved.ranges))?,
+            Some(targets) => Arc::new(self.carried_verifier(load, targets, facts, unit, contents)?),
+            None => self.saved_verifier(load, facts, unit, (contents, &resolved.ranges))?,
         };
         verifier.take_made();
         self.verifier = Some(Arc::clone(&verifier));

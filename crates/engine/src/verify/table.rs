@@ -82,7 +82,7 @@ impl Table {
         for (block, tags) in
             self.overlaps().into_iter().filter(|(block, _)| (*block as u64) < blocks)
         {
-            list.of(block).insert(block, Overlap::resting(&tags));
+            list.shard(block).insert(block, Overlap::resting(&tags));
         }
         let expectations = self.expectations.go_on(blocks, need, loads)?;
         Ok(Self { expectations, promises: self.promises, overlaps: list })
@@ -143,7 +143,7 @@ impl Table {
 
     #[cold]
     fn begin_overlap(&self, block: usize, tag: Tag) -> ExpectedBlock {
-        let mut shard = self.overlaps.of(block);
+        let mut shard = self.overlaps.shard(block);
         loop {
             let expected = self.expectations.load(block);
             if !expected.is_busy() && !expected.is_mapped() {
@@ -169,7 +169,7 @@ impl Table {
 
     #[cold]
     fn end_overlap(&self, block: usize, tag: Tag, done: bool) {
-        let mut shard = self.overlaps.of(block);
+        let mut shard = self.overlaps.shard(block);
         let full = shard.is_full();
         let Some(overlap) = shard.get_mut(block) else { return };
         overlap.end(tag, done);
@@ -213,7 +213,7 @@ impl Table {
         }
         let mut unsure = best == Fit::Unsure || changes.is_none_or(|changes| changes > 2);
         if before.expected.is_mapped() || now.is_mapped() {
-            match self.overlaps.of(block).get(block) {
+            match self.overlaps.shard(block).get(block) {
                 Some(overlap) => {
                     best = overlap.tags().map(|tag| self.fits(tag, found)).max().unwrap_or(best);
                     unsure |= overlap.forgot;
@@ -255,7 +255,7 @@ impl Table {
     pub(crate) fn moved_since(&self, block: usize, before: Snapshot) -> bool {
         let now = self.expectations.load(block);
         let in_flight =
-            || self.overlaps.of(block).get(block).is_some_and(|overlap| !overlap.rests());
+            || self.overlaps.shard(block).get(block).is_some_and(|overlap| !overlap.rests());
         let changed =
             now != before.expected || self.expectations.changes(block, before, now) != Some(0);
         changed || now.is_busy() || now.is_mapped() && in_flight()
@@ -274,14 +274,14 @@ impl Table {
 
     /// Makes `block` unknown. No write may be in flight.
     pub(crate) fn forget(&self, block: usize) {
-        self.overlaps.of(block).remove(block);
+        self.overlaps.shard(block).remove(block);
         self.expectations.store(block, ExpectedBlock::resting(UNCERTAIN));
     }
 
     /// Restores a block of a state file that may hold any of `tags`.
     pub(crate) fn restore_overlap(&self, block: usize, tags: &[Tag]) {
         self.expectations.store(block, ExpectedBlock(0).mapped());
-        self.overlaps.of(block).insert(block, Overlap::resting(tags));
+        self.overlaps.shard(block).insert(block, Overlap::resting(tags));
     }
 }
 
