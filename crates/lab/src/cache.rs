@@ -141,7 +141,7 @@ impl Cache {
         let dir = mark::open(&self.dir)?;
         let mut cleaner = Cleaner { dir: &dir, path: &self.dir, foreign: Vec::new() };
         let mut cleaned = Cleaned::default();
-        for id in cleaner.own(IMAGES, is_hash)? {
+        for id in cleaner.own_names(IMAGES, is_hash)? {
             let place = Path::new(IMAGES).join(&id);
             let image = inspect(&self.dir.join(&place));
             let wanted = match what {
@@ -160,7 +160,7 @@ impl Cache {
                 cleaned.images.push(id);
             }
         }
-        for key in cleaner.own(KEYS, is_hash)? {
+        for key in cleaner.own_names(KEYS, is_hash)? {
             let key = Path::new(KEYS).join(key);
             let id = dir.read_to_string(&key).unwrap_or_default();
             if !is_hash(&id) || !dir.exists(Path::new(IMAGES).join(&id)) {

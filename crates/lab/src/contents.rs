@@ -49,7 +49,7 @@ impl KeptContents {
     }
 
     /// Returns the file of a disk, for another process.
-    pub(crate) fn of(&self, role: &str) -> Result<Option<OwnedFd>> {
+    pub(crate) fn file_of(&self, role: &str) -> Result<Option<OwnedFd>> {
         let kept = self.0.iter().find(|kept| kept.role == role);
         let file = kept.map(|kept| kept.file.try_clone().map(OwnedFd::from)).transpose();
         file.map_err(Error::system("cannot duplicate a descriptor"))

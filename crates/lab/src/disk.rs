@@ -58,7 +58,7 @@ impl Disks {
 
     /// Returns the file for the contents of a modelled disk, for the process that serves it; `None` where they are not kept.
     pub(crate) fn contents(&self, role: &str) -> Result<Option<OwnedFd>> {
-        self.contents.of(role)
+        self.contents.file_of(role)
     }
 
     /// Returns them for one machine more. No two that run may have them.

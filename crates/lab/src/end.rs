@@ -142,9 +142,9 @@ pub(crate) fn judge(seen: &Evidence) -> Ending {
 /// Returns who ended QEMU and how, where it was neither this process, nor the guest, nor a fault of QEMU's.
 fn outside(seen: &Evidence) -> Option<Ending> {
     const KILL: i32 = 9;
-    let told = seen.qemu_said.lines().rev().find_map(|line| line.split_once(TERMINATED));
-    let why = match (told, seen.signal) {
-        (Some((_, told)), _) => format!("QEMU got signal {}", told.trim()),
+    let terminated = seen.qemu_said.lines().rev().find_map(|line| line.split_once(TERMINATED));
+    let why = match (terminated, seen.signal) {
+        (Some((_, terminated)), _) => format!("QEMU got signal {}", terminated.trim()),
         (None, Some(KILL)) => {
             "QEMU was killed by signal 9; the kernel kills what needs more memory than there is: see dmesg"
                 .to_owned()

@@ -147,7 +147,7 @@ impl Server {
     /// Returns how its process ended, and what to do about it; `None` while it serves. As long as the machine runs it should not end.
     pub(crate) fn lost(&mut self) -> Option<String> {
         let ended = self.wait(Duration::ZERO)?;
-        let said = self.said();
+        let output = self.output();
         let role = &self.facts.role;
         let how = match ended.status.map(|status| (status.signal(), status.code())) {
             Some((Some(signal), _)) => format!(
@@ -157,7 +157,7 @@ impl Server {
             Some((_, Some(0))) => {
                 "ended while the machine still ran: QEMU closed its connection".into()
             }
-            Some((_, Some(code))) => format!("ended with {code}: {}", said.trim()),
+            Some((_, Some(code))) => format!("ended with {code}: {}", output.trim()),
             _ => "ended".into(),
         };
         Some(format!("the process of the host that served {role} {how}"))
@@ -170,7 +170,7 @@ impl Server {
         self.ended
     }
 
-    fn said(&mut self) -> String {
+    fn output(&mut self) -> String {
         String::from_utf8_lossy(&all(&mut self.said)).into_owned()
     }
 
@@ -180,10 +180,11 @@ impl Server {
             self.watchdog.killer().kill();
             self.wait(PATIENCE);
         }
-        let said = self.said();
-        let served = said.lines().find_map(|line| serde_json::from_str::<ServingStats>(line).ok());
+        let output = self.output();
+        let served =
+            output.lines().find_map(|line| serde_json::from_str::<ServingStats>(line).ok());
         if let Some(model) = &mut self.facts.model {
-            let why = || format!("who served it did not end well: {}", said.trim());
+            let why = || format!("who served it did not end well: {}", output.trim());
             model.note = served.is_none().then(why);
             model.served = served;
         }

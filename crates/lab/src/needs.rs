@@ -30,11 +30,11 @@ pub struct ImageNeeds {
 impl ImageNeeds {
     /// Needs from three lists of names.
     pub fn new(packages: &[&str], modules: &[&str], tools: &[&str]) -> Self {
-        let own = |names: &[&str]| names.iter().map(ToString::to_string).collect();
+        let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect();
         Self {
-            packages: own(packages),
-            modules: own(modules),
-            tools: own(tools),
+            packages: owned(packages),
+            modules: owned(modules),
+            tools: owned(tools),
             ..Self::default()
         }
     }

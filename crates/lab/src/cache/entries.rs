@@ -48,8 +48,8 @@ pub(super) struct Cleaner<'a> {
 }
 
 impl Cleaner<'_> {
-    /// Names of what is in a folder; those that `own` does not know are foreign. A link in place of the folder is foreign, too.
-    pub(super) fn own(&mut self, folder: &str, own: fn(&str) -> bool) -> Result<Vec<String>> {
+    /// Names of what is in a folder; those that `own_names` does not know are foreign. A link in place of the folder is foreign, too.
+    pub(super) fn own_names(&mut self, folder: &str, own: fn(&str) -> bool) -> Result<Vec<String>> {
         let at = Path::new(folder);
         match self.dir.symlink_metadata(at) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -94,7 +94,7 @@ impl Cleaner<'_> {
             (CORPORA, is_hash),
             (PACKAGES, |name: &str| OF_APT.contains(&name)),
         ] {
-            for name in self.own(folder, own)? {
+            for name in self.own_names(folder, own)? {
                 let at = Path::new(folder).join(name);
                 // A corpus that is held is in use.
                 if folder != CORPORA || self.dir.open(&at).is_ok_and(|held| is_free(&held)) {
@@ -102,7 +102,7 @@ impl Cleaner<'_> {
                 }
             }
         }
-        for name in self.own(".", |name| is_own(name) || name == MARK)? {
+        for name in self.own_names(".", |name| is_own(name) || name == MARK)? {
             if WHOLE.contains(&name.as_str()) || name.starts_with(QEMU) {
                 freed += self.remove(Path::new(&name))?;
             }

@@ -152,11 +152,11 @@ fn finish(sender: &Sender, failure: Option<&str>) -> Result<()> {
         Some(why) => (FrameKind::Failed, why.as_bytes()),
     };
     let log = sender.send(FrameKind::KernelLog, kernel_log::read().as_bytes());
-    let told = log.and_then(|()| sender.send(kind, last));
-    if let (Err(_), Some(why)) = (&told, failure) {
+    let sent = log.and_then(|()| sender.send(kind, last));
+    if let (Err(_), Some(why)) = (&sent, failure) {
         init::say(why);
     }
-    told
+    sent
 }
 
 fn up() -> Vec<u8> {

@@ -48,20 +48,18 @@ impl Apt {
     /// The package with a version in its name (`linux-image-6.12.1-amd64`) that one without (`linux-image-amd64`) stands for:
     /// the dependency that begins with `stem`.
     pub(super) fn versioned(&self, name: &str, stem: &str) -> Result<String> {
-        let said = self.run("apt-cache", &["depends", "--important", name])?;
-        said.lines()
+        let output = self.run("apt-cache", &["depends", "--important", name])?;
+        output
+            .lines()
             .find_map(|line| line.trim().strip_prefix("Depends: ")?.strip_prefix(stem))
             .map(|rest| format!("{stem}{rest}"))
-            .ok_or_else(|| Error::Command {
-                what: format!("apt-cache depends {name}"),
-                output: said,
-            })
+            .ok_or_else(|| Error::Command { what: format!("apt-cache depends {name}"), output })
     }
 
     /// Returns the names of all packages that begin with `stem`.
     pub(super) fn names(&self, stem: &str) -> Result<Vec<String>> {
-        let said = self.run("apt-cache", &["pkgnames", stem])?;
-        Ok(said.lines().map(|line| line.trim().to_owned()).collect())
+        let output = self.run("apt-cache", &["pkgnames", stem])?;
+        Ok(output.lines().map(|line| line.trim().to_owned()).collect())
     }
 
     /// Returns the descriptions of packages as the lists have them, parted by empty lines; names that only others mention have none.
@@ -78,8 +76,8 @@ impl Apt {
     pub(super) fn plan(&self, packages: &[String]) -> Result<Vec<Archived>> {
         let mut arguments = vec!["install", "--no-install-recommends", "--simulate"];
         arguments.extend(packages.iter().map(String::as_str));
-        let said = self.run("apt-get", &arguments)?;
-        Ok(said
+        let output = self.run("apt-get", &arguments)?;
+        Ok(output
             .lines()
             .filter_map(planned)
             .map(|(package, file)| self.archived(package, &file))
@@ -95,11 +93,12 @@ impl Apt {
 
     /// One package without what it depends on, downloaded unless it is there already.
     pub(super) fn alone(&self, package: &str) -> Result<Archived> {
-        let said = self.run("apt-cache", &["show", "--no-all-versions", package])?;
-        let field =
-            |name: &str| said.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        let output = self.run("apt-cache", &["show", "--no-all-versions", package])?;
+        let field = |name: &str| {
+            output.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+        };
         let (Some(version), Some(arch)) = (field("Version"), field("Architecture")) else {
-            return Err(Error::Command { what: format!("apt-cache show {package}"), output: said });
+            return Err(Error::Command { what: format!("apt-cache show {package}"), output });
         };
         let named = Package { name: package.to_owned(), version: version.to_owned() };
         let archived = self.archived(named, &archive_name(package, version, arch));
@@ -123,12 +122,12 @@ impl Apt {
             .env("LC_ALL", "C")
             .env("DEBIAN_FRONTEND", "noninteractive")
             .current_dir(&self.archives);
-        said(command, "apt")
+        output_of(command, "apt")
     }
 }
 
 /// Runs a command to its end; its output, or its last lines as an error.
-pub(super) fn said(mut command: Command, package: &str) -> Result<String> {
+pub(super) fn output_of(mut command: Command, package: &str) -> Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|source| match source.kind() {
         std::io::ErrorKind::NotFound => {

@@ -61,8 +61,8 @@ fn usual(apt: &Apt, suite: &str) -> Result<Kernel> {
     let find = || {
         let image = apt.versioned(USUAL, IMAGE)?;
         let mut kernels = suites::in_lists(apt, suite)?.into_iter();
-        let own = |kernel: &Kernel| image.strip_prefix(IMAGE) == Some(&kernel.release);
-        kernels.find(own).filter(Kernel::is_whole).ok_or_else(|| Error::KernelGone {
+        let is_named = |kernel: &Kernel| image.strip_prefix(IMAGE) == Some(&kernel.release);
+        kernels.find(is_named).filter(Kernel::is_whole).ok_or_else(|| Error::KernelGone {
             release: image.trim_start_matches(IMAGE).to_owned(),
             suite: suite.to_owned(),
             gone: vec![image.clone()],

@@ -192,7 +192,7 @@ fn squash(maker: &Path, root: &Path, image: &Path) -> Result<()> {
     ] {
         command.args(option.split(' '));
     }
-    apt::said(command, MAKER).map(drop)
+    apt::output_of(command, MAKER).map(drop)
 }
 
 /// Moves a folder with an image to its place in the cache.

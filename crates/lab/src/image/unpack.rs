@@ -12,5 +12,5 @@ pub(super) fn unpack(archive: &Path, into: &Path) -> Result<()> {
     fs::create_dir_all(into).map_err(Error::io("cannot make", into))?;
     let mut command = Command::new("dpkg-deb");
     command.arg("-x").arg(archive).arg(into);
-    apt::said(command, "dpkg").map(drop)
+    apt::output_of(command, "dpkg").map(drop)
 }

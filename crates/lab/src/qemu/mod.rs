@@ -71,8 +71,9 @@ fn version(path: &Path, leading: &[String]) -> Result<String> {
     let mut command = Command::new(path);
     let output = command.args(leading).arg("--version").output();
     let output = output.map_err(Error::io("cannot start", path))?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    said.lines()
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    stdout
+        .lines()
         .next()
         .map(str::to_owned)
         .ok_or_else(|| Error::Qemu { why: format!("{} --version said nothing", path.display()) })
