@@ -114,13 +114,13 @@ fn options(stage: &StageRecord, load: &LoadSummary) -> Value {
 
 /// Returns what the operations `names` did, as one direction of fio's.
 fn side(names: &[&str], stage: &StageRecord, load: &LoadSummary, cell: &CellData) -> Value {
-    let own: Vec<&OperationSummary> =
+    let operations: Vec<&OperationSummary> =
         names.iter().filter_map(|name| load.operations.get(*name)).collect();
-    let sum = |of: fn(&OperationSummary) -> u64| own.iter().map(|one| of(one)).sum::<u64>();
+    let sum = |of: fn(&OperationSummary) -> u64| operations.iter().map(|one| of(one)).sum::<u64>();
     let (bytes, ios) = (sum(|one| one.bytes), sum(|one| one.ios));
     let seconds = load.duration_ns as f64 / 1e9;
     let rate = |amount: u64| if seconds > 0.0 { amount as f64 / seconds } else { 0.0 };
-    let texts = own.iter().filter_map(|one| one.histogram.as_deref());
+    let texts = operations.iter().filter_map(|one| one.histogram.as_deref());
     let merged = histogram::merge(texts).ok().flatten();
     let latencies = latencies(merged.as_ref());
     let mut side = Map::new();
@@ -146,12 +146,13 @@ fn side(names: &[&str], stage: &StageRecord, load: &LoadSummary, cell: &CellData
 /// Bytes and I/Os per second of each interval in which the operations `names` were at work.
 fn rates(names: &[&str], stage: &StageRecord, cell: &CellData) -> Vec<(f64, f64)> {
     let mut intervals: BTreeMap<u64, (u64, u64, u64)> = BTreeMap::new();
-    let own = |row: &&IntervalRow| row.stage == stage.index && names.contains(&&*row.operation);
+    let is_of_side =
+        |row: &&IntervalRow| row.stage == stage.index && names.contains(&&*row.operation);
     let rows = cell.rows.iter().filter_map(|row| match row {
         Row::Interval(row) => Some(row),
         _ => None,
     });
-    for row in rows.filter(own) {
+    for row in rows.filter(is_of_side) {
         let sum = intervals.entry(row.start_ns).or_default();
         *sum = (sum.0 + row.bytes, sum.1 + row.ios, row.end_ns.saturating_sub(row.start_ns));
     }

@@ -161,7 +161,7 @@ fn interval_log(
     let mut rows = 0;
     for row in intervals {
         rows += 1;
-        log.add_as(row, &tags.of(row)).map_err(failed(&path))?;
+        log.add_as(row, &tags.operation_of(row)).map_err(failed(&path))?;
     }
     log.flush().map_err(failed(&path))?;
     Ok(Some(Made { name: name.to_owned(), rows, left_out: Vec::new() }))

@@ -247,8 +247,8 @@ fn operations(set: &ResultSet, take: &mut Take) -> io::Result<()> {
         let Some(load) = &stage.load else { continue };
         let all = load.operations.iter().map(|(name, figures)| (None, name, figures));
         let targets = load.targets.iter().flat_map(|target| {
-            let own = target.operations.iter();
-            own.map(|(name, figures)| (Some(target.target.as_str()), name, figures))
+            let operations = target.operations.iter();
+            operations.map(|(name, figures)| (Some(target.target.as_str()), name, figures))
         });
         for (target, name, figures) in all.chain(targets) {
             take(&operation(key(set, cell), stage, (target, name), figures))?;

@@ -164,8 +164,8 @@ fn in_place_of(old: (u64, u64), file: NamedTempFile, place: &Path) -> io::Result
         Ok(()) => {
             // What came out is somebody's: it goes back, and should yet another have come, that stays beside.
             exchange()?;
-            let own = file.as_file().metadata()?;
-            if identity(file.path())? != Some((own.dev(), own.ino())) {
+            let metadata = file.as_file().metadata()?;
+            if identity(file.path())? != Some((metadata.dev(), metadata.ino())) {
                 let (_, beside) = file.keep()?;
                 let what =
                     format!("{}; what it put there before is in {}", replaced(), beside.display());

@@ -76,8 +76,8 @@ pub(crate) fn copied<'a>(
         (record.start_ns, record.end_ns, stages.collect::<Vec<_>>())
     };
     let real = !manifest.simulated && !record.stages.is_empty();
-    let own = real.then(|| times(record))?;
-    let twin = before.into_iter().find(|other| times(other) == own)?;
+    let cell_times = real.then(|| times(record))?;
+    let twin = before.into_iter().find(|other| times(other) == cell_times)?;
     Some(format!("cell.json has the times of cell {} to the nanosecond", twin.index))
 }
 
@@ -96,8 +96,8 @@ fn unplanned<'a>(manifest: &Manifest, record: &'a CellRecord) -> Option<&'a str>
 /// Tells whether a row tells another name or another time of a stage than the record does.
 fn is_of_another(row: &Row, record: &CellRecord) -> bool {
     let Row::Stage(edge) = row else { return false };
-    let own = record.stages.iter().find(|stage| stage.index == edge.stage);
-    own.is_some_and(|stage| {
+    let known = record.stages.iter().find(|stage| stage.index == edge.stage);
+    known.is_some_and(|stage| {
         let at_ns = if edge.ended { stage.end_ns } else { Some(stage.start_ns) };
         (at_ns, &stage.name) != (Some(edge.at_ns), &edge.name)
     })

@@ -418,13 +418,13 @@ impl Missing {
         }
         let lacking: usize = self.states.values().map(|(count, _)| count).sum();
         if lacking > 0 {
-            let told = |(state, (count, why)): (_, (usize, Option<String>))| {
+            let words = |(state, (count, why)): (_, (usize, Option<String>))| {
                 let why = why.map_or_else(String::new, |why| format!(" ({why})"));
                 let state =
                     if goes_on == Some(true) && state == CUT_OFF { "running" } else { state };
                 format!("{count} {state}{why}")
             };
-            let states: Vec<_> = self.states.into_iter().map(told).collect();
+            let states: Vec<_> = self.states.into_iter().map(words).collect();
             parts.push(format!(
                 "{lacking} of {} cells give no figures: {}",
                 self.all,

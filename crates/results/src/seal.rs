@@ -136,7 +136,7 @@ pub fn interval_log(
     let mut line = |row: &IntervalRow| -> Result<(), LogError> {
         let Some(text) = &row.histogram else { return Ok(()) };
         let latencies = histogram::decode(text)?;
-        let name = tags.of(row);
+        let name = tags.operation_of(row);
         let start = Duration::from_nanos(row.start_ns);
         let length = Duration::from_nanos(row.end_ns.saturating_sub(row.start_ns));
         Ok(log.write_histogram(&latencies, start, length, Tag::new(&name))?)
@@ -165,7 +165,7 @@ impl Tags {
 
     /// The operation's name in the only measured stage; with the stage's name before it where there are several, and in others, so that
     /// what was only preparation does not mix with what was measured.
-    pub fn of(&self, row: &IntervalRow) -> String {
+    pub fn operation_of(&self, row: &IntervalRow) -> String {
         let alone = self.edges.values().filter(|edge| edge.measured).count() == 1;
         let name = match self.edges.get(&row.stage) {
             Some(edge) if edge.measured && alone => row.operation.clone(),

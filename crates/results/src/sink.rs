@@ -183,9 +183,9 @@ impl DirSink {
     /// Says that it was removed, or moved to another place, which is named.
     pub fn check_name(&self) -> Result<(), SinkError> {
         self.check_there()?;
-        let own = self.folder.metadata().map_err(|source| write_error(&self.name, source))?;
+        let opened = self.folder.metadata().map_err(|source| write_error(&self.name, source))?;
         let there = fs::metadata(&self.name).ok();
-        if there.is_some_and(|there| (there.dev(), there.ino()) == (own.dev(), own.ino())) {
+        if there.is_some_and(|there| (there.dev(), there.ino()) == (opened.dev(), opened.ino())) {
             return Ok(());
         }
         let now = fs::read_link(&self.way).map_err(|source| write_error(&self.name, source))?;

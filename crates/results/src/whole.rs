@@ -33,12 +33,12 @@ impl Lacks {
             n => format!("{what} ({first} and {n} more)"),
         };
         let (told, others) = self.0.split_at(self.0.len().min(TOLD));
-        let mut told: Vec<String> = told.iter().map(one).collect();
+        let mut list: Vec<String> = told.iter().map(one).collect();
         if !others.is_empty() {
-            told.push(format!("and {} more", others.len()));
+            list.push(format!("and {} more", others.len()));
         }
-        let all = told.join(", ");
-        (!told.is_empty())
+        let all = list.join(", ");
+        (!list.is_empty())
             .then(|| format!("parts are gone, so that nothing could look at them: {all}"))
     }
 }
@@ -68,9 +68,9 @@ pub(crate) fn lacking(
     of_record(real && record.facts.is_empty(), "facts of layers and devices");
     for LayerFacts { layer, name, .. } in variant.into_iter().flat_map(|one| &one.stack) {
         let of_cell = layer == "device" || record.layers.contains_key(name);
-        let own = |stage: &StageRecord| !stage.measured || stage.layers.contains_key(name);
+        let has_figures = |stage: &StageRecord| !stage.measured || stage.layers.contains_key(name);
         // Nor did they look at the layers and devices of each stage.
-        let of_stages = record.run_id.is_none() || record.stages.iter().all(own);
+        let of_stages = record.run_id.is_none() || record.stages.iter().all(has_figures);
         of_record(!(of_cell && of_stages), &format!("figures of {name}"));
     }
     if let Some(rows) = rows {

@@ -145,7 +145,7 @@ fn one(finding: &Finding, also: &[&Finding]) -> Markup {
             @for other in also {
                 p.soft { b { (other.subject.as_deref().unwrap_or_default()) } ": " (doctor::also(finding, other)) }
             }
-            @if let Some(proof) = &finding.proof { p { strong { (proof.outcome.word()) } ": " (proof.said()) } }
+            @if let Some(proof) = &finding.proof { p { strong { (proof.outcome.word()) } ": " (proof.describe()) } }
             p.faint { code { (finding.rule) } }
         }
     }

@@ -186,11 +186,11 @@ impl PlanFacts {
     pub fn measured_stages(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for variant in &self.variants {
-            let own = || variant.stages.iter().filter(|stage| stage.measured);
+            let measured = || variant.stages.iter().filter(|stage| stage.measured);
             let shared =
-                own().filter_map(|stage| names.iter().position(|name| *name == stage.name));
+                measured().filter_map(|stage| names.iter().position(|name| *name == stage.name));
             let mut next = shared.min().unwrap_or(names.len());
-            for stage in own() {
+            for stage in measured() {
                 let known = names.iter().position(|name| *name == stage.name);
                 if known.is_none() {
                     names.insert(next, &stage.name);
@@ -230,8 +230,9 @@ impl PlanFacts {
         stage: Option<&str>,
     ) -> impl Iterator<Item = (&'a str, &'a str, &'a PickedFacts)> {
         let stages = self.variants.iter().flat_map(|variant| &variant.stages);
-        let own = stages.filter(move |s| s.measured && stage.is_none_or(|name| s.name == name));
-        own.flat_map(|s| s.figures.iter().map(|(name, f)| (s.name.as_str(), name.as_str(), f)))
+        let measured =
+            stages.filter(move |s| s.measured && stage.is_none_or(|name| s.name == name));
+        measured.flat_map(|s| s.figures.iter().map(|(name, f)| (s.name.as_str(), name.as_str(), f)))
     }
 
     /// Unit and good direction of a metric that is not in the catalogue: a figure that a stage picks from what its command prints.

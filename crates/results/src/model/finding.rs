@@ -165,7 +165,7 @@ pub struct Proof {
 
 impl Proof {
     /// Returns what was measured, in words.
-    pub fn said(&self) -> String {
+    pub fn describe(&self) -> String {
         let round = |round: &ProofRound| {
             let figures = round.ratio.zip(round.low.zip(round.high));
             let ratio = figures.map(|(ratio, (low, high))| {

@@ -172,8 +172,8 @@ impl LoadSummary {
     /// it is operations that were tried: one that misses its file costs time, too.
     pub fn counted_ios(&self) -> u64 {
         let names = counted_operations(self.operations.keys());
-        let own = names.filter_map(|name| self.operations.get(name));
-        let ios: u64 = own.map(|own| own.attempted.unwrap_or(own.ios)).sum();
+        let counted = names.filter_map(|name| self.operations.get(name));
+        let ios: u64 = counted.map(|one| one.attempted.unwrap_or(one.ios)).sum();
         (ios as f64 * self.ramp_factor()).round() as u64
     }
 

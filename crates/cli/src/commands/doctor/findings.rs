@@ -75,6 +75,6 @@ pub fn one(text: &mut Text, finding: &Finding, style: Style) {
             ProofOutcome::Refuted => style.bad("refuted"),
             ProofOutcome::Unclear => style.note("unclear"),
         };
-        text.line(word.and(format!("with {}: {}", changes.join(", "), proof.said())));
+        text.line(word.and(format!("with {}: {}", changes.join(", "), proof.describe())));
     }
 }

@@ -15,13 +15,13 @@ pub fn text(
 ) -> String {
     let mut all = families(read, stack, limit);
     let of_stack = findings.iter().filter(|finding| !doctor::is_about_reading(finding));
-    let told = of_stack.map(|finding| {
+    let samples = of_stack.map(|finding| {
         let name = finding.subject.clone().unwrap_or_default();
         let node = stack.nodes.iter().find(|node| node.name == name);
-        let mut own = node.map_or_else(|| vec![("device", name.clone())], labels);
-        own.push(("rule", finding.rule.clone()));
-        own.push(("severity", word(finding.severity).to_owned()));
-        (own, 1.0)
+        let mut pairs = node.map_or_else(|| vec![("device", name.clone())], labels);
+        pairs.push(("rule", finding.rule.clone()));
+        pairs.push(("severity", word(finding.severity).to_owned()));
+        (pairs, 1.0)
     });
     let of = |help: &str, values| Family {
         kind: MetricType::Gauge,
@@ -29,7 +29,7 @@ pub fn text(
         help: help.to_owned(),
         values,
     };
-    let found = of("What fathom doctor found: 1 for each finding.", told.collect());
+    let found = of("What fathom doctor found: 1 for each finding.", samples.collect());
     all.insert("fathom_doctor_finding".to_owned(), found);
     let lacks = vec![(Vec::new(), stack.missing.len() as f64)];
     let lacks = of("Things that could not be read: rules that need them said nothing.", lacks);

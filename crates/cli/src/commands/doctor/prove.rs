@@ -76,7 +76,7 @@ pub fn run(
         let changes: Vec<_> = suspect.changes.iter().map(ToString::to_string).collect();
         let (word, changes) = (proof.outcome.word(), changes.join(", "));
         let (rule, variant) = (&suspect.rule, &suspect.variant);
-        say(&format!("{rule} of {variant} {word}: with {changes} {}", proof.said()));
+        say(&format!("{rule} of {variant} {word}: with {changes} {}", proof.describe()));
         if let Some(finding) = findings.get_mut(suspect.finding) {
             // The proof holds all the same where the result cannot be written to.
             let kept = held.as_mut().map_err(|why| why.clone());
@@ -183,8 +183,8 @@ fn prove(
         }
         let plan = trial_plan(args, result, suspect, source)?;
         let measured = measure(args, source, &plan, next_dir())?;
-        let said = doctor::round(&measured, &analysis::analyse(&measured), &suspect.stage);
-        let Some((of, round)) = said else {
+        let found = doctor::round(&measured, &analysis::analyse(&measured), &suspect.stage);
+        let Some((of, round)) = found else {
             let error = format!("The result in {} has no verdict", measured.path.display());
             return Err(
                 Failure::data(error).with_help("its first question has no figure in this variant")
@@ -211,13 +211,13 @@ fn trial_plan(
         set: suspect.set(),
         stage: suspect.stage.clone(),
     };
-    let asked = RunRequest {
+    let request = RunRequest {
         repeat: Some(experiment::Repeat::Fixed(args.repeat)),
         scale: facts.scale.clone(),
         trial: Some(trial),
         ..RunRequest::default()
     };
-    Ok(asked.plan(source, LAB)?)
+    Ok(request.plan(source, LAB)?)
 }
 
 /// Runs the plan of a trial.
@@ -231,8 +231,8 @@ fn measure(
         std::fs::create_dir_all(folder).map_err(Failure::environment)?;
     }
     let (outcome, dir) = if args.lab {
-        let own = lab::own_args(source.name.clone(), dir, &GUEST);
-        lab::execute_plan(&own, source, plan, None)?
+        let lab_args = lab::own_args(source.name.clone(), dir, &GUEST);
+        lab::execute_plan(&lab_args, source, plan, None)?
     } else {
         (simulate(source, plan, &dir)?, dir)
     };

@@ -33,9 +33,9 @@ fn text(rules: &[RuleAbout], style: Style) -> Text {
     let mut text = Text::new();
     let mut group = None;
     for rule in rules {
-        let own = (rule.layer, rule.when);
-        if group != Some(own) {
-            group = Some(own);
+        let heading = (rule.layer, rule.when);
+        if group != Some(heading) {
+            group = Some(heading);
             let layer = rule.layer.unwrap_or("any layer");
             text.line(style.good(&format!("{layer}, {}", rule.when.words())));
         }

@@ -177,8 +177,8 @@ fn latency(io: &IoGrowth, ios: &str, ms: &str) -> String {
 /// Adds the sentences on a device below the table.
 fn more(text: &mut Text, node: &Node, watched: &Watched, style: Style) {
     if let Some((at_s, why)) = &watched.gone {
-        let said = format!("{} after {at_s:.0} s: {why}", node.name);
-        text.line(style.bad("  went away:").and(said));
+        let when = format!("{} after {at_s:.0} s: {why}", node.name);
+        text.line(style.bad("  went away:").and(when));
     }
     let io = &watched.io;
     let others = ["discards", "flushes"].iter().filter_map(|field| {
