@@ -216,7 +216,7 @@ fn vdo(analysis: &Analysis) -> BlockMapAdvice {
         NEAR_POINTS * analysis.leaf_visits() as f64 / leaves.touches().iter().sum::<u64>() as f64;
     let wanted = looks.chunks_for(most - near).unwrap_or(1.0);
     let end = analysis.pattern().end();
-    let written = analysis.pattern().of(disk::Op::Write);
+    let written = analysis.pattern().counts_of(disk::Op::Write);
     let unaligned = 100.0 * written.unaligned as f64 / written.ios as f64;
     BlockMapAdvice {
         logical_bytes: end.next_multiple_of(BLOCK),

@@ -48,7 +48,7 @@ impl Curve {
     }
 
     /// Returns the curve of so many touches; those that are counted in no distance are misses at any size.
-    pub(crate) fn of(self, touches: f64) -> Self {
+    pub(crate) fn with_touches(self, touches: f64) -> Self {
         Self { touches, ..self }
     }
 
@@ -133,7 +133,7 @@ mod tests {
     fn hits_and_chunks_are_two_ways_to_read_one_curve() {
         let mut curve = Curve::default();
         (0..1000u64).for_each(|distance| curve.add(distance, 1.0));
-        let curve = curve.of(2000.0);
+        let curve = curve.with_touches(2000.0);
         for chunks in [1.0, 100.0, 512.0, 1000.0] {
             let percent = curve.hits_percent(chunks).unwrap();
             assert!((percent - chunks / 20.0).abs() < 0.05, "{chunks}: {percent}");

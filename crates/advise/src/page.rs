@@ -83,7 +83,7 @@ fn curve(cache: &CacheAdvice, prices: &[Price]) -> Markup {
                     @for price in prices { th scope="col" { (price.medium) } } } }
                 tbody { @for point in &cache.points { tr {
                     th scope="row" { (bytes(point.bytes)) } td { (percent(point.reads_percent)) } td { (percent(point.writes_percent)) }
-                    @for price in prices { td { (significant(price.of(point.bytes), 3)) } }
+                    @for price in prices { td { (significant(price.cost(point.bytes), 3)) } }
                 } } }
             } } }
         }
@@ -137,9 +137,9 @@ fn drawing(cache: &CacheAdvice, prices: &[Price], room: &DrawingSize) -> Markup 
 /// Draws the mark at the size above which a larger cache does not pay.
 fn knee(cache: &CacheAdvice, prices: &[Price], (x, y, ground): (f64, f64, f64)) -> Markup {
     let costs = prices.first().map(|price| {
-        format!(", {} {}", price.medium, significant(price.of(cache.stops_paying_bytes), 3))
+        format!(", {} {}", price.medium, significant(price.cost(cache.stops_paying_bytes), 3))
     });
-    let said = format!(
+    let label = format!(
         "{}: {}{}",
         bytes(cache.stops_paying_bytes),
         percent(Some(cache.hits_there_percent)),
@@ -150,7 +150,7 @@ fn knee(cache: &CacheAdvice, prices: &[Price], (x, y, ground): (f64, f64, f64)) 
     html! {
         line x1=(x) x2=(x) y1=(TOP) y2=(ground) style="stroke:var(--ink);stroke-dasharray:2 3" {}
         circle cx=(x) cy=(y) r="4.5" style="fill:var(--ink)" {}
-        text.strong x=(at) y=(ground - 10.0) text-anchor=(anchor) { (said) }
+        text.strong x=(at) y=(ground - 10.0) text-anchor=(anchor) { (label) }
     }
 }
 
@@ -163,7 +163,7 @@ fn tick(size: f64, prices: &[Price], (x, ground): (f64, f64), end: f64) -> Marku
     html! {
         text x=(x) y=(ground + LINE) text-anchor=(anchor) { (bytes(size)) }
         @for (at, price) in prices.iter().enumerate() {
-            text x=(x) y=(ground + LINE * (at + 2) as f64) text-anchor=(anchor) { (significant(price.of(size), 2)) }
+            text x=(x) y=(ground + LINE * (at + 2) as f64) text-anchor=(anchor) { (significant(price.cost(size), 2)) }
             @if x <= LEFT + 1.0 { text x="0" y=(ground + LINE * (at + 2) as f64) { (price.medium.chars().take(6).collect::<String>()) } }
         }
     }

@@ -63,7 +63,7 @@ impl Pattern {
     }
 
     /// Returns what there is of an operation.
-    pub fn of(&self, op: Op) -> &OpCounts {
+    pub fn counts_of(&self, op: Op) -> &OpCounts {
         &self.ops[Op::ALL.iter().position(|one| *one == op).unwrap_or(0)]
     }
 
@@ -86,7 +86,7 @@ mod tests {
             add(step * 4096);
             (0..25).for_each(|jump| add((step * 25 + jump + 1) << 30));
         }
-        assert_eq!(pattern.of(Op::Write).sequential, 99);
+        assert_eq!(pattern.counts_of(Op::Write).sequential, 99);
     }
 
     #[test]
@@ -98,11 +98,11 @@ mod tests {
             add(Op::Write, (step * 7919) << 20, 512);
         }
         add(Op::Flush, 0, 0);
-        let reads = pattern.of(Op::Read);
+        let reads = pattern.counts_of(Op::Read);
         assert_eq!((reads.ios, reads.sequential, reads.unaligned), (40, 36, 0));
-        let writes = pattern.of(Op::Write);
+        let writes = pattern.counts_of(Op::Write);
         assert_eq!((writes.ios, writes.bytes, writes.sequential), (10, 5120, 0));
-        assert_eq!((writes.unaligned, pattern.of(Op::Flush).ios), (10, 1));
+        assert_eq!((writes.unaligned, pattern.counts_of(Op::Flush).ios), (10, 1));
         assert_eq!(pattern.end(), ((9 * 7919) << 20) + 512);
     }
 }

@@ -16,7 +16,7 @@ pub struct Price {
 
 impl Price {
     /// Returns what so many bytes cost.
-    pub fn of(&self, bytes: f64) -> f64 {
+    pub fn cost(&self, bytes: f64) -> f64 {
         self.of_a_byte * bytes
     }
 }
@@ -51,11 +51,11 @@ mod tests {
     #[test]
     fn prices_are_read_and_what_is_none_is_refused() {
         let price: Price = "ssd=0.1/GiB".parse().unwrap();
-        assert!((price.of(10.0 * (1u64 << 30) as f64) - 1.0).abs() < 1e-12);
-        assert!(("nvme=80/TB".parse::<Price>().unwrap().of(1e12) - 80.0).abs() < 1e-9);
+        assert!((price.cost(10.0 * (1u64 << 30) as f64) - 1.0).abs() < 1e-12);
+        assert!(("nvme=80/TB".parse::<Price>().unwrap().cost(1e12) - 80.0).abs() < 1e-9);
         // A size with a number is that size, not one with a 1 before it.
         let price: Price = "ssd=100/4TiB".parse().unwrap();
-        assert!((price.of(4.0 * (1u64 << 40) as f64) - 100.0).abs() < 1e-9);
+        assert!((price.cost(4.0 * (1u64 << 40) as f64) - 100.0).abs() < 1e-9);
         for text in [
             "",
             "ssd",

@@ -237,7 +237,7 @@ impl Shards {
     fn curve(&self, touch: Touch) -> Curve {
         let (seen, touches) = (&self.seen[touch as usize], self.touches[touch as usize] as f64);
         let scale = if seen.sampled > 0.0 { (touches - seen.alone) / seen.sampled } else { 0.0 };
-        seen.alone_curve.with(&seen.sampled_curve.scaled(scale)).of(touches)
+        seen.alone_curve.with(&seen.sampled_curve.scaled(scale)).with_touches(touches)
     }
 
     /// Returns the number of chunks that were touched, of those that were read, and of those that were written.

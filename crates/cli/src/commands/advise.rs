@@ -56,7 +56,7 @@ pub fn run(args: &AdviseArgs) -> Result<ExitCode, Failure> {
         }
     })?;
     drop(view);
-    let count = |op| analysis.pattern().of(op).ios;
+    let count = |op| analysis.pattern().counts_of(op).ios;
     if [Op::Read, Op::Write].map(count) == [0, 0] {
         let (paths, others) = (args.files.clone(), [Op::Flush, Op::Discard].map(count));
         return Err(advise::Error::Empty { paths, others }.into());
@@ -113,7 +113,7 @@ fn incomplete(trace: &Trace) -> ExitCode {
 
 fn document(args: &AdviseArgs, trace: &Trace, analysis: &Analysis, advice: &Advice) -> Value {
     let (first, last) = trace.times_ns();
-    let ios = Op::ALL.map(|op| (op.name().to_owned(), object!(analysis.pattern().of(op))));
+    let ios = Op::ALL.map(|op| (op.name().to_owned(), object!(analysis.pattern().counts_of(op))));
     let (window_ns, windows) = analysis.working_set();
     let windows: Vec<_> = windows
         .iter()
@@ -122,7 +122,7 @@ fn document(args: &AdviseArgs, trace: &Trace, analysis: &Analysis, advice: &Advi
     let cost = |bytes: f64| {
         args.price
             .iter()
-            .map(move |price| object!({ "medium": price.medium, "price": price.of(bytes) }))
+            .map(move |price| object!({ "medium": price.medium, "price": price.cost(bytes) }))
     };
     let cache = advice.cache.as_ref();
     let prices: Vec<_> = cache.into_iter().flat_map(|c| cost(c.stops_paying_bytes)).collect();

@@ -34,7 +34,7 @@ pub(super) fn text(args: &AdviseArgs, trace: &Trace, analysis: &Analysis, advice
         text.line(style.good("cache:").and(verdict(cache)));
         if cache.verdict != Verdict::DoesNotPay {
             for price in &args.price {
-                let (medium, costs) = (&price.medium, price.of(cache.stops_paying_bytes));
+                let (medium, costs) = (&price.medium, price.cost(cache.stops_paying_bytes));
                 text.line(format!("  That size of {medium} costs {}.", significant(costs, 3)));
             }
             text.append(&chunks(cache));
@@ -61,9 +61,9 @@ pub(super) fn text(args: &AdviseArgs, trace: &Trace, analysis: &Analysis, advice
 /// Lines about the trace itself.
 fn recorded(trace: &Trace, analysis: &Analysis) -> Text {
     let mut text = Text::from(what(trace));
-    let shown = Op::ALL.iter().filter(|op| analysis.pattern().of(**op).ios > 0);
+    let shown = Op::ALL.iter().filter(|op| analysis.pattern().counts_of(**op).ios > 0);
     let row = |op: &Op| {
-        let counts = analysis.pattern().of(*op);
+        let counts = analysis.pattern().counts_of(*op);
         vec![
             op.name().to_owned(),
             grouped(counts.ios),
@@ -144,7 +144,7 @@ fn curve(args: &AdviseArgs, cache: &CacheAdvice) -> Text {
     for point in &cache.points {
         let mut row =
             vec![bytes(point.bytes), or_none(point.reads_percent), or_none(point.writes_percent)];
-        row.extend(args.price.iter().map(|price| significant(price.of(point.bytes), 3)));
+        row.extend(args.price.iter().map(|price| significant(price.cost(point.bytes), 3)));
         let shown =
             if cache.decided_by == "reads" { point.reads_percent } else { point.writes_percent };
         let length = (shown.unwrap_or(0.0) / 100.0 * BAR).round() as usize;
@@ -207,7 +207,7 @@ fn vdo(vdo: &BlockMapAdvice, analysis: &Analysis) -> Vec<String> {
         mib => format!("Its block map cache should be {mib} MiB (vdo_block_map_cache_size_mb={mib}): lvm's 128 MiB miss {default} of the looks (one for each 4 KiB), which costs a read and a write of a page each; one of any size misses {least}."),
     });
     lines.push(format!("For all of the logical size it would be {} MiB.", vdo.whole_cache_mib));
-    if analysis.pattern().of(Op::Write).ios == 0 {
+    if analysis.pattern().counts_of(Op::Write).ios == 0 {
         lines.push("Nothing was written: VDO saves only where something is.".into());
     } else {
         let written = bytes(vdo.written_bytes);
@@ -225,7 +225,7 @@ fn vdo(vdo: &BlockMapAdvice, analysis: &Analysis) -> Vec<String> {
 /// Tells whether neither a cache nor VDO pays for what was recorded.
 fn neither(analysis: &Analysis, advice: &Advice) -> bool {
     let cache = advice.cache.as_ref().is_some_and(|one| one.verdict == Verdict::DoesNotPay);
-    cache && analysis.pattern().of(Op::Write).ios == 0
+    cache && analysis.pattern().counts_of(Op::Write).ios == 0
 }
 
 /// Returns what cannot be told from a trace, and how much of it was used; a sentence each.
@@ -261,7 +261,7 @@ pub(super) fn not_known(trace: &Trace, analysis: &Analysis, advice: &Advice) -> 
                 .into(),
         );
     }
-    let left = [Op::Flush, Op::Discard].map(|op| analysis.pattern().of(op).ios);
+    let left = [Op::Flush, Op::Discard].map(|op| analysis.pattern().counts_of(op).ios);
     if left != [0, 0] {
         lines.push("what flushes and discards do to a cache: they are in no curve.".into());
     }
