@@ -118,11 +118,11 @@ fn figures_alone(own: &Analysis, other: &Analysis, questions: &[AskedMetric]) ->
         Some((variant, other.variants.iter().find(|one| one.name == variant.name)?))
     });
     let alone = both.flat_map(|(variant, counterpart)| {
-        let asked = variant.values.iter().filter(|values| {
-            let asked = |asked: &AskedMetric| asks(asked, &values.scope, &values.metric);
-            !values.points.is_empty() && questions.iter().any(asked)
+        let of_questions = variant.values.iter().filter(|values| {
+            let asks_it = |asked: &AskedMetric| asks(asked, &values.scope, &values.metric);
+            !values.points.is_empty() && questions.iter().any(asks_it)
         });
-        let lacks = asked.filter(|values| {
+        let lacks = of_questions.filter(|values| {
             let there = counterpart.values_of(&values.scope, &values.metric);
             there.is_none_or(|there| there.points.is_empty())
         });
@@ -185,11 +185,11 @@ fn settings(old: &PlanFacts, new: &PlanFacts) -> Vec<Fact> {
     let all = |variant: &VariantFacts| -> BTreeMap<String, String> {
         let of = |layer: &LayerFacts| {
             let (name, kind) = (layer.name.clone(), layer.layer.clone());
-            let own = layer
+            let settings = layer
                 .settings
                 .iter()
                 .map(move |(key, value)| (format!("{name}.{key}"), value.clone()));
-            own.chain([(format!("layer {}", layer.name), kind)]).collect::<Vec<_>>()
+            settings.chain([(format!("layer {}", layer.name), kind)]).collect::<Vec<_>>()
         };
         variant.stack.iter().flat_map(of).collect()
     };

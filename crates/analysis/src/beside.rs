@@ -30,11 +30,11 @@ fn variant<'a>(analysis: &'a Analysis, name: &str) -> Option<&'a VariantFigures>
 /// The scopes in which the variants of `names` have the figure that is asked about, as all variants call them.
 pub fn scopes(analysis: &Analysis, names: [&str; 2], asked: &AskedMetric) -> BTreeSet<Scope> {
     let variants = names.into_iter().filter_map(|name| variant(analysis, name));
-    let own = variants.flat_map(|variant| {
+    let measured = variants.flat_map(|variant| {
         let known = variant.values.iter().filter(|values| !values.points.is_empty());
         known.map(move |values| (variant.common(&values.scope), &values.metric))
     });
-    own.filter(|(scope, metric)| asks(asked, scope, metric)).map(|(scope, _)| scope).collect()
+    measured.filter(|(scope, metric)| asks(asked, scope, metric)).map(|(scope, _)| scope).collect()
 }
 
 /// Values of the good one and of the other in each of `repeats` repeats, by the figure of this scope; `None` where either has none.
@@ -47,8 +47,8 @@ pub fn beside(
     let by_repeat = |name: &str| -> BTreeMap<u32, f64> {
         let points = variant(analysis, name).into_iter().flat_map(|variant| {
             let values = variant.values.iter().filter(|values| values.metric == metric);
-            let own = values.filter(|values| variant.common(&values.scope) == *scope);
-            own.flat_map(|values| &values.points)
+            let of_scope = values.filter(|values| variant.common(&values.scope) == *scope);
+            of_scope.flat_map(|values| &values.points)
         });
         points.map(|point| (point.repeat, point.value)).collect()
     };

@@ -186,13 +186,13 @@ fn moments(
     (start, end): (u64, u64),
 ) -> Vec<CacheMoment> {
     let Some(ids) = kind.cache else { return Vec::new() };
-    let own = |row: &SampleRow| {
+    let is_of_layer = |row: &SampleRow| {
         row.source.strip_prefix(layer).is_some_and(|rest| rest.starts_with('.'))
             && row.error.is_none()
             && (start..=end).contains(&row.at_ns)
     };
     let samples = cell.rows.iter().filter_map(|row| match row {
-        Row::Sample(sample) if own(sample) => Some(sample),
+        Row::Sample(sample) if is_of_layer(sample) => Some(sample),
         _ => None,
     });
     let mut moments = Vec::new();

@@ -51,11 +51,11 @@ pub enum ColumnsError {
     #[error("line {0}: a quote is opened and never closed")]
     Unclosed(usize),
     /// Lines that cannot be read.
-    #[error("{}", told(.0))]
+    #[error("{}", list_lines(.0))]
     Lines(Vec<String>),
 }
 
-fn told(bad: &[String]) -> String {
+fn list_lines(bad: &[String]) -> String {
     let more = bad.len().saturating_sub(NAMED);
     let named = bad.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join("; ");
     if more == 0 { named } else { format!("{named}; and {more} more lines") }
@@ -113,8 +113,8 @@ fn first(cells: &[String]) -> usize {
 }
 
 fn named(header: Option<&mut std::vec::IntoIter<String>>, at: usize) -> Series {
-    let own = header.and_then(Iterator::next).filter(|name| !name.is_empty());
-    let name = own.unwrap_or_else(|| format!("column {}", at + 1));
+    let title = header.and_then(Iterator::next).filter(|name| !name.is_empty());
+    let name = title.unwrap_or_else(|| format!("column {}", at + 1));
     Series { name, points: Vec::new(), missing: Vec::new() }
 }
 

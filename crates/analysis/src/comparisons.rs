@@ -195,8 +195,8 @@ fn one_sided(
     new: &VariantFigures,
 ) -> Option<MetricComparison> {
     let of = |variant: &'_ VariantFigures| {
-        let own = variant.values.iter().filter(|v| asks(asked, &v.scope, &v.metric));
-        own.filter(|values| !values.points.is_empty()).cloned().collect::<Vec<_>>()
+        let matching = variant.values.iter().filter(|v| asks(asked, &v.scope, &v.metric));
+        matching.filter(|values| !values.points.is_empty()).cloned().collect::<Vec<_>>()
     };
     let (old, own) = (of(base), of(new));
     let (values, has, lacks) = match (&old[..], &own[..]) {
@@ -256,10 +256,10 @@ fn pair<'a>(
         return None;
     }
     // A device may be asked about by either's name of it.
-    let asked =
+    let asks_it =
         |asked: &AskedMetric| [old, values].iter().any(|v| asks(asked, &v.scope, &v.metric));
-    let question = questions.iter().enumerate().find(|(_, question)| asked(question));
-    let threshold = question.map(|(_, asked)| asked.threshold);
+    let question = questions.iter().enumerate().find(|(_, question)| asks_it(question));
+    let threshold = question.map(|(_, question)| question.threshold);
     let numbers: Vec<_> = pairs.iter().map(|(_, pair)| *pair).collect();
     let least = least_base(base, &old.scope, &old.metric);
     let comparison = stats::compare_to(&numbers, test, threshold, least);
@@ -353,8 +353,8 @@ pub fn asks(asked: &AskedMetric, scope: &Scope, metric: &str) -> bool {
 
 /// Gives the verdicts on what is asked, with one correction over all of it.
 fn judge(drafts: &mut [Draft], effects: &mut [(&mut Effects, Better)]) {
-    let asked = drafts.iter_mut().filter(|draft| draft.judged().is_some());
-    let mut family: Vec<_> = asked.map(|draft| (&mut draft.comparison, draft.better)).collect();
+    let judged = drafts.iter_mut().filter(|draft| draft.judged().is_some());
+    let mut family: Vec<_> = judged.map(|draft| (&mut draft.comparison, draft.better)).collect();
     stats::judge_together(&mut family, effects);
 }
 
@@ -389,13 +389,13 @@ impl Draft<'_> {
         }
         let run = |cells: &[CellEntry], variant: &str, place: usize| {
             let (repeat, _) = *self.pairs.get(place)?;
-            let own = |cell: &&CellEntry| cell.variant == variant && cell.repeat == repeat;
-            let cell = cells.iter().find(own)?.index + 1;
+            let is_run = |cell: &&CellEntry| cell.variant == variant && cell.repeat == repeat;
+            let cell = cells.iter().find(is_run)?.index + 1;
             Some(RunApart { variant: variant.to_owned(), repeat, cell })
         };
-        let own = &self.new.name;
+        let new_name = &self.new.name;
         let of_base = comparison.apart.base.iter().filter_map(|place| run(old, base, *place));
-        let of_new = comparison.apart.new.iter().filter_map(|place| run(new, own, *place));
+        let of_new = comparison.apart.new.iter().filter_map(|place| run(new, new_name, *place));
         let apart = of_base.chain(of_new).collect();
         MetricComparison {
             metric: self.values.metric.clone(),

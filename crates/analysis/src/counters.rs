@@ -68,14 +68,14 @@ pub(crate) fn samples(cell: &CellData) -> impl Iterator<Item = &SampleRow> {
 
 /// Every metric that questions, expectations, figures of the source and pictures of the plan name, with the layer where they say of which.
 pub(crate) fn wanted(plan: &PlanFacts) -> Vec<(&String, &Option<String>)> {
-    let asked = plan.questions.iter().map(|asked| (&asked.metric, &asked.layer));
+    let questions = plan.questions.iter().map(|asked| (&asked.metric, &asked.layer));
     let expected = plan.expectations.iter().flat_map(|expected| {
         std::iter::once(&expected.figure).chain(&expected.of).chain(&expected.evidence)
     });
     let reported = plan.reported.iter().flat_map(|all| all.values.iter().map(|one| &one.figure));
     let figures = expected.chain(reported).map(|figure| (&figure.metric, &figure.layer));
     let drawn = plan.pictures.iter().filter_map(|p| Some((p.metric.as_ref()?, &p.layer)));
-    asked.chain(figures).chain(drawn).collect()
+    questions.chain(figures).chain(drawn).collect()
 }
 
 /// The counters that the plan names, of this variant's layers.
@@ -85,11 +85,11 @@ fn named<'a>(plan: &'a PlanFacts, variant: &str) -> Vec<Named<'a>> {
     let stack = facts.into_iter().flat_map(|facts| &facts.stack);
     let mut named = Vec::new();
     for (layer, kind) in stack.filter_map(|layer| Some((layer, layers::kind(&layer.layer)?))) {
-        let own = |(_, of): &&(&String, &Option<String>)| {
+        let is_wanted = |(_, of): &&(&String, &Option<String>)| {
             of.as_ref().is_none_or(|wanted| *wanted == layer.name)
         };
         let mut counters: Vec<_> =
-            wanted.iter().filter(own).filter_map(|(id, _)| kind.counter(id)).collect();
+            wanted.iter().filter(is_wanted).filter_map(|(id, _)| kind.counter(id)).collect();
         counters.sort_by_key(|counter| counter.id);
         counters.dedup();
         named.extend(counters.into_iter().map(|counter| Named {

@@ -239,15 +239,15 @@ fn of_run(series: &Series) -> Option<OneRun> {
 }
 
 fn of_runs(series: &[Series]) -> Option<RunCourse> {
-    let said: Vec<OneRun> = series.iter().filter_map(of_run).collect();
+    let runs: Vec<OneRun> = series.iter().filter_map(of_run).collect();
     // Of all runs of the variant: what only the slowest are long enough to show is not said of it.
     let most = |n: usize| n > 0 && n as f64 >= MOST_RUNS * series.len() as f64;
-    let (change, turns) = change(&said, &most).unzip();
-    (!said.is_empty()).then(|| RunCourse {
+    let (change, turns) = change(&runs, &most).unzip();
+    (!runs.is_empty()).then(|| RunCourse {
         runs: series.len(),
         change,
-        warm_up_s: warm_up(&said, &most),
-        growth: growth(&said, &most),
+        warm_up_s: warm_up(&runs, &most),
+        growth: growth(&runs, &most),
         turns: turns.unwrap_or_default(),
     })
 }
@@ -270,18 +270,18 @@ fn change(said: &[OneRun], most: &dyn Fn(usize) -> bool) -> Option<(Change, Vec<
     let all = [falling, rising].into_iter().find(|places| most(places.len()))?;
     let steps: Vec<&Place> = all.iter().filter(|place| place.step).copied().collect();
     let step = most(steps.len());
-    let own = if step { steps } else { all };
-    let times: Vec<f64> = own.iter().filter_map(|place| place.at_s).collect();
-    let bytes: Vec<f64> = own.iter().filter_map(|place| place.at_bytes).collect();
+    let places = if step { steps } else { all };
+    let times: Vec<f64> = places.iter().filter_map(|place| place.at_s).collect();
+    let bytes: Vec<f64> = places.iter().filter_map(|place| place.at_bytes).collect();
     let range =
         |of: &[f64]| (of.iter().copied().reduce(f64::min), of.iter().copied().reduce(f64::max));
-    let ((low_s, high_s), (low_bytes, high_bytes)) = match &own[..] {
+    let ((low_s, high_s), (low_bytes, high_bytes)) = match &places[..] {
         [one] => ((one.low_s, one.high_s), one.ends_bytes),
         _ => (range(&times), range(&bytes)),
     };
     let sure = most(times.len());
     let turn = |p: &&Place| Some(Turn { repeat: p.repeat, at_s: p.at_s?, at_bytes: p.at_bytes? });
-    let turns = own.iter().filter(|_| sure).filter_map(turn).collect();
+    let turns = places.iter().filter(|_| sure).filter_map(turn).collect();
     let change = Change {
         step,
         at_s: median(times.into_iter()).filter(|_| sure),
@@ -290,9 +290,9 @@ fn change(said: &[OneRun], most: &dyn Fn(usize) -> bool) -> Option<(Change, Vec<
         at_bytes: median(bytes.into_iter()).filter(|_| sure),
         low_bytes: low_bytes.filter(|_| sure),
         high_bytes: high_bytes.filter(|_| sure),
-        before: median(own.iter().map(|place| place.before))?,
-        after: median(own.iter().map(|place| place.after))?,
-        runs: own.len(),
+        before: median(places.iter().map(|place| place.before))?,
+        after: median(places.iter().map(|place| place.after))?,
+        runs: places.len(),
     };
     Some((change, turns))
 }

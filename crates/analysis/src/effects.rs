@@ -173,8 +173,8 @@ fn asked_scopes<'a>(
     let mut all = Vec::new();
     for asked in &plan.questions {
         let of = |variant: &VariantFigures| {
-            let own = variant.values.iter().filter(|v| asks(asked, &v.scope, &v.metric));
-            own.map(|values| variant.common(&values.scope)).collect::<Vec<_>>()
+            let matching = variant.values.iter().filter(|v| asks(asked, &v.scope, &v.metric));
+            matching.map(|values| variant.common(&values.scope)).collect::<Vec<_>>()
         };
         let scopes: BTreeSet<Scope> = variants.iter().flat_map(of).collect();
         all.extend(scopes.into_iter().map(|scope| (asked, scope)));
@@ -184,33 +184,33 @@ fn asked_scopes<'a>(
 
 /// Returns everything that varies: the variants in the file, if there are several, and its factors.
 fn varied(plan: &PlanFacts) -> Vec<Varied> {
-    let mut own: Vec<String> = Vec::new();
+    let mut names: Vec<String> = Vec::new();
     for variant in &plan.variants {
         let name = own_name(plan, variant);
-        if !own.contains(&name) {
-            own.push(name);
+        if !names.contains(&name) {
+            names.push(name);
         }
     }
-    let own = (own.len() > 1).then(|| Varied { name: VARIANT.to_owned(), levels: own });
+    let variants = (names.len() > 1).then(|| Varied { name: VARIANT.to_owned(), levels: names });
     let factors = plan.factors.iter();
     let factors = factors.map(|f| Varied { name: f.name.clone(), levels: f.levels.clone() });
-    own.into_iter().chain(factors).collect()
+    variants.into_iter().chain(factors).collect()
 }
 
 /// Returns the name that the file gives a variant, without the levels that follow it.
 pub fn own_name(plan: &PlanFacts, variant: &VariantFacts) -> String {
     let level = |name: &String| Some(format!("{name} {}", variant.levels.get(name)?));
     let levels: Vec<_> = plan.factors.iter().filter_map(|factor| level(&factor.name)).collect();
-    let own = variant.name.strip_suffix(&levels.join(", ")).unwrap_or_default();
-    own.trim_end_matches(", ").to_owned()
+    let stem = variant.name.strip_suffix(&levels.join(", ")).unwrap_or_default();
+    stem.trim_end_matches(", ").to_owned()
 }
 
 fn level(plan: &PlanFacts, variant: &VariantFacts, factor: &Varied) -> Option<usize> {
-    let own = match factor.name.as_str() {
+    let wanted = match factor.name.as_str() {
         VARIANT => own_name(plan, variant),
         name => variant.levels.get(name)?.clone(),
     };
-    factor.levels.iter().position(|level| *level == own)
+    factor.levels.iter().position(|level| *level == wanted)
 }
 
 /// Returns the factors reduced to levels of which every combination was planned, and the levels dropped for that: repeatedly the one with the
@@ -231,8 +231,8 @@ fn drop_incomplete_levels(
             break;
         }
         let has = |factor: usize, level: usize| {
-            let own = ran.iter().filter(|levels| levels[factor] == level).count();
-            own as f64 * factors[factor].levels.len() as f64 / all as f64
+            let with_level = ran.iter().filter(|levels| levels[factor] == level).count();
+            with_level as f64 * factors[factor].levels.len() as f64 / all as f64
         };
         let each = (0..factors.len())
             .flat_map(|f| (0..factors[f].levels.len()).map(move |level| (f, level)));

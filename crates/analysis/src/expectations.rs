@@ -150,9 +150,9 @@ pub(crate) fn unit_of(plan: &PlanFacts, figure: &FigureName) -> Option<Unit> {
 /// some are zero, the median of the repeats' own ratios, with their range.
 pub(crate) fn ratio(figure: &FigureName, base: &FigureName, variants: &[VariantFigures]) -> Figure {
     let base = values(base, variants);
-    let own = values(figure, variants).into_iter();
+    let by_repeat = values(figure, variants).into_iter();
     let pairs: Vec<(f64, f64)> =
-        own.filter_map(|(repeat, value)| Some((*base.get(&repeat)?, value))).collect();
+        by_repeat.filter_map(|(repeat, value)| Some((*base.get(&repeat)?, value))).collect();
     let ratios = pairs.iter().map(|(base, value)| value / base);
     let plain = stats::figure(&ratios.filter(|ratio| ratio.is_finite()).collect::<Vec<_>>());
     let test = layers::metric(&figure.metric).map_or(Test::Paired, |metric| metric.test);
@@ -170,11 +170,12 @@ pub(crate) fn ratio(figure: &FigureName, base: &FigureName, variants: &[VariantF
 fn level_runs(expected: &ExpectedFigure, variants: &[VariantFigures]) -> Option<usize> {
     let FigureName { metric, stage, operation, variant, .. } = &expected.figure;
     let variant = variants.iter().find(|one| one.name == *variant)?;
-    let own = |scope: &Scope| {
+    let is_meant = |scope: &Scope| {
         let is_stage = stage.is_none() || scope.stage.is_none() || scope.stage == *stage;
-        is_stage && operation.as_deref().is_none_or(|own| scope.as_operation() == Some(own))
+        is_stage && operation.as_deref().is_none_or(|name| scope.as_operation() == Some(name))
     };
-    let mut courses = variant.courses.iter().filter(|(scope, _)| own(scope)).map(|(_, own)| own);
+    let mut courses =
+        variant.courses.iter().filter(|(scope, _)| is_meant(scope)).map(|(_, course)| course);
     let first = courses.next().filter(|first| first.change.is_none())?;
     (layers::is_turn(metric) && courses.all(|course| course.change.is_none())).then_some(first.runs)
 }
@@ -192,7 +193,7 @@ pub(crate) fn ran(variant: &str, variants: &[VariantFigures]) -> bool {
 }
 
 /// A figure as questions name it.
-pub(crate) fn asked(name: &FigureName) -> AskedMetric {
+pub(crate) fn as_question(name: &FigureName) -> AskedMetric {
     let FigureName { metric, stage, operation, layer, .. } = name.clone();
     AskedMetric { metric, stage, operation, layer, threshold: 0.0 }
 }
@@ -208,10 +209,10 @@ fn held<'a>(
     name: &FigureName,
     variants: &'a [VariantFigures],
 ) -> Option<(&'a VariantFigures, &'a MetricValues)> {
-    let asked = asked(name);
+    let question = as_question(name);
     let variant = variants.iter().find(|v| v.name == name.variant)?;
     let mut values = variant.values.iter();
-    values.find(|of| asks(&asked, &of.scope, &of.metric)).map(|values| (variant, values))
+    values.find(|of| asks(&question, &of.scope, &of.metric)).map(|values| (variant, values))
 }
 
 /// The fewest I/Os of a run behind an expected figure and the one that it is divided by, where they are too few for it.

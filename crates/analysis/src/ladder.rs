@@ -226,10 +226,10 @@ fn maker(first: &str, all: &[Rung]) -> Result<MadeBy, String> {
 pub fn join_repeats(ladders: &[Ladder]) -> Option<Ladder> {
     let first = ladders.first()?;
     let rungs = first.rungs.iter().map(|rung| {
-        let own = ladders.iter().flat_map(|ladder| &ladder.rungs);
-        let own: Vec<&Rung> = own.filter(|other| other.name == rung.name).collect();
+        let same_rung = ladders.iter().flat_map(|ladder| &ladder.rungs);
+        let same_rung: Vec<&Rung> = same_rung.filter(|other| other.name == rung.name).collect();
         let part = |of: &dyn Fn(&Rung) -> Option<RungLatency>| {
-            let all: Vec<_> = own.iter().filter_map(|rung| of(rung)).collect();
+            let all: Vec<_> = same_rung.iter().filter_map(|rung| of(rung)).collect();
             (!all.is_empty()).then(|| RungLatency {
                 ios: all.iter().map(|one| one.ios).sum(),
                 p50_ns: median(all.iter().filter_map(|one| one.p50_ns)),
@@ -240,9 +240,9 @@ pub fn join_repeats(ladders: &[Ladder]) -> Option<Ladder> {
             all: part(&|rung| Some(rung.all)).unwrap_or(rung.all),
             read: part(&|rung| rung.read),
             write: part(&|rung| rung.write),
-            adds_ns: median(own.iter().filter_map(|rung| rung.adds_ns)),
-            lost: own.iter().map(|rung| rung.lost).sum(),
-            absent: own.iter().find_map(|rung| rung.absent.clone()),
+            adds_ns: median(same_rung.iter().filter_map(|rung| rung.adds_ns)),
+            lost: same_rung.iter().map(|rung| rung.lost).sum(),
+            absent: same_rung.iter().find_map(|rung| rung.absent.clone()),
             ..rung.clone()
         }
     });
@@ -267,9 +267,9 @@ fn agreed(ladders: &[Ladder]) -> Result<MadeBy, String> {
     match ladders.iter().find_map(|ladder| ladder.made.as_ref().err()) {
         Some(why) => Err(why.clone()),
         None => {
-            let told = named.iter().map(|(name, makers)| format!("{name} in {}", makers.len()));
-            let told = told.collect::<Vec<_>>().join(", ");
-            Err(format!("repeats do not agree: {told}"))
+            let counts = named.iter().map(|(name, makers)| format!("{name} in {}", makers.len()));
+            let counts = counts.collect::<Vec<_>>().join(", ");
+            Err(format!("repeats do not agree: {counts}"))
         }
     }
 }

@@ -28,11 +28,11 @@ pub(crate) fn ladders(set: &ResultSet) -> Vec<StageLadder> {
     for (variant, facts) in plan.variants.iter().enumerate() {
         for stage in &stages {
             let records = set.cells.iter().filter_map(|cell| cell.record.as_ref());
-            let own = records.filter(|r| r.variant == facts.name && r.state == CellState::Done);
-            let own = own.flat_map(|record| &record.stages);
-            let own = own.filter(|own| own.name == *stage && !own.latency.is_empty());
-            let each: Vec<_> = own
-                .map(|own| ladder(own.load.as_ref().and_then(of_load).as_ref(), &own.latency))
+            let records = records.filter(|r| r.variant == facts.name && r.state == CellState::Done);
+            let stages = records.flat_map(|record| &record.stages);
+            let stages = stages.filter(|one| one.name == *stage && !one.latency.is_empty());
+            let each: Vec<_> = stages
+                .map(|one| ladder(one.load.as_ref().and_then(of_load).as_ref(), &one.latency))
                 .collect();
             let stage = (*stage).to_owned();
             all.extend(join_repeats(&each).map(|ladder| StageLadder {

@@ -21,16 +21,16 @@ struct Common {
 pub(crate) fn devices<'a>(stacks: impl Iterator<Item = &'a [LayerFacts]>) -> Vec<Devices> {
     let mut all: Vec<Common> = Vec::new();
     let of = |stack: &[LayerFacts]| {
-        let mut own = Devices::new();
+        let mut devices = Devices::new();
         let mut rest = placed(stack);
         let same: [fn(&Common, &Common) -> bool; 2] =
             [|a, b| a.place == b.place, |a, b| a.name == b.name];
         for same in same {
             rest.retain(|device| {
-                let free = |common: &&Common| !own.contains_key(&common.name);
+                let free = |common: &&Common| !devices.contains_key(&common.name);
                 let found = all.iter().filter(free).find(|common| same(common, device));
                 let Some(common) = found else { return true };
-                own.insert(common.name.clone(), device.name.clone());
+                devices.insert(common.name.clone(), device.name.clone());
                 false
             });
         }
@@ -39,10 +39,10 @@ pub(crate) fn devices<'a>(stacks: impl Iterator<Item = &'a [LayerFacts]>) -> Vec
             while all.iter().any(|known| known.name == common) {
                 common.push('\'');
             }
-            own.insert(common.clone(), device.name);
+            devices.insert(common.clone(), device.name);
             all.push(Common { name: common, place: device.place });
         }
-        own
+        devices
     };
     stacks.map(of).collect()
 }

@@ -5,7 +5,7 @@ use stats::{Figure, Spread};
 use units::Unit;
 
 use crate::comparisons::asks;
-use crate::expectations::{asked, ran, ratio, unit_of, values};
+use crate::expectations::{as_question, ran, ratio, unit_of, values};
 use crate::variant::VariantFigures;
 
 /// A table of figures of a source, each beside the one measured here.
@@ -57,7 +57,7 @@ fn table(
     let first = reported.values.first()?;
     let row = |(place, ReportedValue { figure, value, spread }): (usize, &ReportedValue)| {
         let other = place > 0;
-        let own = values(figure, variants);
+        let by_repeat = values(figure, variants);
         let source_ratio = (other && first.value != 0.0).then(|| value / first.value);
         let ratio = other.then(|| ratio(figure, &first.figure, variants));
         ReportedRow {
@@ -66,7 +66,7 @@ fn table(
             source: *value,
             source_ratio,
             ran: ran(&figure.variant, variants),
-            found: stats::figure(&own.into_values().collect::<Vec<_>>()),
+            found: stats::figure(&by_repeat.into_values().collect::<Vec<_>>()),
             source_spread: *spread,
             spread: spread.and(of_each_io(figure, variants)),
             ratio,
@@ -83,7 +83,8 @@ fn table(
 /// Returns the spread of the bandwidth of each I/O behind a figure, bytes per second.
 fn of_each_io(figure: &FigureName, variants: &[VariantFigures]) -> Option<Spread> {
     let variant = variants.iter().find(|variant| variant.name == figure.variant)?;
-    let asked = asked(figure);
-    let own = variant.io_bandwidth.iter().find(|(scope, _)| asks(&asked, scope, &figure.metric));
-    own.map(|(_, typical)| typical.spread)
+    let question = as_question(figure);
+    let bandwidth =
+        variant.io_bandwidth.iter().find(|(scope, _)| asks(&question, scope, &figure.metric));
+    bandwidth.map(|(_, typical)| typical.spread)
 }

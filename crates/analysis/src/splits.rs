@@ -165,9 +165,9 @@ fn amounts<'a>(plan: &PlanFacts, variant: &'a VariantFigures) -> BTreeMap<Named,
         })
         .collect();
     let swept = |stage: &str, outstanding: u64| -> Amount<'a> {
-        let own =
+        let at_stage =
             points.values().filter(|(s, amount, _)| s.stage == stage && *amount == outstanding);
-        own.map(|(.., depth)| (*depth, None)).collect()
+        at_stage.map(|(.., depth)| (*depth, None)).collect()
     };
     let mut found: BTreeMap<Named, Amount> = BTreeMap::new();
     for values in variant.values.iter().filter(|values| values.metric == METRIC) {
@@ -211,11 +211,11 @@ fn split(
         () => SplitAnswer::Either,
     };
     // Where some are surely faster, the answer is one of these, and no unsure one that happens to have a higher median.
-    let told = |depth: &u64| {
+    let is_answer = |depth: &u64| {
         let sure = |beside: &Beside| beside.depth == *depth && is(Verdict::Better)(beside);
         answer != SplitAnswer::Split || compared.iter().any(sure)
     };
-    let others = amount.keys().skip(1).filter(|depth| told(depth));
+    let others = amount.keys().skip(1).filter(|depth| is_answer(depth));
     let medians = others.filter_map(|depth| Some((median(*depth)?, *depth)));
     let (best, depth) = medians.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
     let comparison = compared.iter().find(|beside| beside.depth == depth);

@@ -248,13 +248,13 @@ fn figures(analysis: &Analysis, manifest: &Manifest) -> Vec<AskedFigure> {
             over: Some(c.base.clone()),
         };
         // Nothing is a multiple of 0: the variant stands for itself.
-        let own = || {
+        let new_figure = || {
             let variant = analysis.variants.iter().find(|one| one.name == c.new)?;
             variant.figure(&c.scope, &c.metric)
         };
-        match (c.ratio, own()) {
-            (None, Some(own)) => {
-                add(TrendName { over: None, ..name }, own.median, own.n, threshold);
+        match (c.ratio, new_figure()) {
+            (None, Some(new_figure)) => {
+                add(TrendName { over: None, ..name }, new_figure.median, new_figure.n, threshold);
             }
             (ratio, _) => add(name, ratio, c.n, threshold),
         }
@@ -273,8 +273,9 @@ fn asked_of<'a>(
     // A percentile of few I/Os is another one with each run.
     let all = all.filter(|(scope, metric, _)| !few_beyond(&[only], scope, metric));
     all.filter_map(|(scope, metric, figure)| {
-        let asked = manifest.plan.questions.iter().find(|one| crate::asks(one, scope, metric))?;
-        Some((scope, metric, figure, asked.threshold))
+        let question =
+            manifest.plan.questions.iter().find(|one| crate::asks(one, scope, metric))?;
+        Some((scope, metric, figure, question.threshold))
     })
 }
 
@@ -291,13 +292,13 @@ pub fn trends(mut results: Vec<TrendResult>, seed: Seed) -> Trends {
     let mut series: Vec<TrendSeries> = Vec::new();
     for result in &results {
         for figure in &result.figures {
-            let own = |one: &&mut TrendSeries| {
+            let is_same = |one: &&mut TrendSeries| {
                 one.kind == result.kind
                     && one.name == figure.name
                     && one.threshold == figure.threshold
             };
             let point = (result.run.clone(), figure.value);
-            match series.iter_mut().find(own) {
+            match series.iter_mut().find(is_same) {
                 Some(series) => series.runs.push(point),
                 None => series.push(begun(&result.kind, figure, point)),
             }

@@ -25,8 +25,8 @@ pub(crate) fn collect(
         (TURN_TIME, (|turn: &Turn| turn.at_s) as fn(&Turn) -> f64),
         (TURN_BYTES, |turn: &Turn| turn.at_bytes),
     ] {
-        let own = courses.iter().filter(|_| is_wanted(id));
-        all.extend(own.map(|(scope, course)| {
+        let wanted = courses.iter().filter(|_| is_wanted(id));
+        all.extend(wanted.map(|(scope, course)| {
             let point = |turn: &Turn| Point { repeat: turn.repeat, value: of(turn) };
             let points = course.turns.iter().map(point).collect();
             MetricValues { scope: scope.clone(), metric: id.to_owned(), points }
@@ -69,9 +69,9 @@ fn fills(
     let point = |stage: &Option<String>, (repeat, at_s): (u32, f64)| {
         let cell = cells.iter().find(|cell| cell.entry.repeat == repeat)?;
         let stages = &cell.record.as_ref()?.stages;
-        let own =
+        let is_stage =
             |one: &&StageRecord| one.measured && (!apart || Some(&one.name) == stage.as_ref());
-        let start_ns = stages.iter().find(own)?.start_ns;
+        let start_ns = stages.iter().find(is_stage)?.start_ns;
         let value = of.at(cell, start_ns, start_ns + (at_s * 1e9) as u64)?;
         Some(Point { repeat, value })
     };
@@ -88,8 +88,9 @@ impl Filled<'_> {
     fn at(&self, cell: &CellData, start_ns: u64, at_ns: u64) -> Option<f64> {
         let prefix = format!("{}.", self.layer);
         let (mut begin, mut before, mut after) = (Rows::new(), Rows::new(), Rows::new());
-        let own = |row: &&SampleRow| row.error.is_none() && row.source.starts_with(&prefix);
-        for row in samples(cell).filter(own).filter(|row| row.at_ns >= start_ns) {
+        let is_of_source =
+            |row: &&SampleRow| row.error.is_none() && row.source.starts_with(&prefix);
+        for row in samples(cell).filter(is_of_source).filter(|row| row.at_ns >= start_ns) {
             begin.entry(&row.source).or_insert(row);
             if row.at_ns <= at_ns {
                 before.insert(&row.source, row);

@@ -31,8 +31,8 @@ pub(crate) fn fill(questions: &[AskedMetric], variants: &mut [VariantFigures]) {
     for variant in variants {
         for asked in &lacking {
             let scope = Scope { stage: asked.stage.clone(), of: part(asked) };
-            let own = variant.figures.entry(scope.clone()).or_default();
-            own.insert(asked.metric.clone(), stats::figure(&[]));
+            let figures = variant.figures.entry(scope.clone()).or_default();
+            figures.insert(asked.metric.clone(), stats::figure(&[]));
             let metric = asked.metric.clone();
             variant.values.push(MetricValues { scope, metric, points: Vec::new() });
         }
@@ -59,13 +59,13 @@ pub(crate) fn unanswered(
     let mut all: Vec<MetricComparison> = Vec::new();
     for asked in &questions[..questions.len().min(QUESTIONS)] {
         let of = |variant: &VariantFigures| {
-            let own = variant.values.iter().filter(|v| asks(asked, &v.scope, &v.metric));
-            own.map(|v| (variant.common(&v.scope), v.points.len())).collect::<Vec<_>>()
+            let matching = variant.values.iter().filter(|v| asks(asked, &v.scope, &v.metric));
+            matching.map(|v| (variant.common(&v.scope), v.points.len())).collect::<Vec<_>>()
         };
         let (old, own) = (of(base), of(new));
         let both: Vec<&(Scope, usize)> = old.iter().chain(&own).collect();
         for (scope, _) in &both {
-            let told = |c: &MetricComparison| {
+            let is_compared = |c: &MetricComparison| {
                 c.new == new.name && c.metric == asked.metric && c.scope == *scope
             };
             let points = |side: &[(Scope, usize)]| {
@@ -76,7 +76,7 @@ pub(crate) fn unanswered(
             // What one side's stack does not have is no question to it.
             let one_sided = values > 0 && (before.is_none() || now.is_none());
             let skip = one_sided || !is_meant(asked, scope, &both, (base, new));
-            if skip || known.iter().chain(&all).any(told) {
+            if skip || known.iter().chain(&all).any(is_compared) {
                 continue;
             }
             let Some((_, test)) = described(plan, scope, &asked.metric) else { continue };

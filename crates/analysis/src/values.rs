@@ -49,10 +49,11 @@ pub(crate) type Pair = (u32, (f64, f64));
 
 /// The repeats that have both values, and how many repeats have only one.
 pub(crate) fn pairs(base: &MetricValues, new: &MetricValues) -> (Vec<Pair>, usize) {
-    let own: BTreeMap<u32, f64> = new.points.iter().map(|p| (p.repeat, p.value)).collect();
-    let both = |p: &Point| Some((p.repeat, (p.value, *own.get(&p.repeat)?)));
+    let new_by_repeat: BTreeMap<u32, f64> =
+        new.points.iter().map(|p| (p.repeat, p.value)).collect();
+    let both = |p: &Point| Some((p.repeat, (p.value, *new_by_repeat.get(&p.repeat)?)));
     let pairs: Vec<_> = base.points.iter().filter_map(both).collect();
-    let alone = base.points.len() + own.len() - 2 * pairs.len();
+    let alone = base.points.len() + new_by_repeat.len() - 2 * pairs.len();
     (pairs, alone)
 }
 
@@ -80,20 +81,20 @@ pub(crate) fn collect(
 pub(crate) fn least_ios(cells: &[&CellData], apart: bool) -> BTreeMap<Scope, u64> {
     let mut least: BTreeMap<Scope, u64> = BTreeMap::new();
     for record in cells.iter().filter_map(|cell| cell.record.as_ref()) {
-        let mut own: BTreeMap<Scope, u64> = BTreeMap::new();
+        let mut cell_ios: BTreeMap<Scope, u64> = BTreeMap::new();
         for stage in record.stages.iter().filter(|stage| stage.measured) {
             let operations = stage.load.iter().flat_map(|load| &load.operations);
             for (name, operation) in operations {
                 let stage = apart.then(|| stage.name.clone());
-                *own.entry(Scope { stage, of: Of::Operation(name.clone()) }).or_default() +=
+                *cell_ios.entry(Scope { stage, of: Of::Operation(name.clone()) }).or_default() +=
                     operation.ios;
             }
             if let Some(load) = &stage.load {
                 let stage = apart.then(|| stage.name.clone());
-                *own.entry(Scope { stage, of: Of::Load }).or_default() += load.counted_ios();
+                *cell_ios.entry(Scope { stage, of: Of::Load }).or_default() += load.counted_ios();
             }
         }
-        for (scope, ios) in own {
+        for (scope, ios) in cell_ios {
             least.entry(scope).and_modify(|least| *least = ios.min(*least)).or_insert(ios);
         }
     }
@@ -175,11 +176,11 @@ fn of_stages(stages: &[&StageRecord], mixed: bool) -> Vec<Value> {
     let mut names = counted_operations(operations.keys());
     if let (Some(name), None, false) = (names.next(), names.next(), mixed) {
         let of = Of::Operation(name.clone());
-        let own = |id: &str| {
+        let is_shared = |id: &str| {
             id.ends_with(CPU_PER_IO) || id == SLOWEST_JOB || layers::owners_of_metric(id).trees
         };
-        let own = whole.iter().filter(|(id, _)| own(id));
-        values.extend(own.map(|(id, v)| (of.clone(), (*id).to_owned(), *v)));
+        let shared = whole.iter().filter(|(id, _)| is_shared(id));
+        values.extend(shared.map(|(id, v)| (of.clone(), (*id).to_owned(), *v)));
     }
     values.extend(whole.iter().map(|(id, v)| (Of::Load, (*id).to_owned(), *v)));
     // Figures of several commands do not add up.
@@ -225,11 +226,11 @@ pub(crate) fn of_jobs(cells: &[&CellData], apart: bool) -> BTreeMap<Scope, BTree
             for (name, operation) in &job.operations {
                 let stage = apart.then(|| stage.name.clone());
                 let scope = Scope { stage, of: Of::Operation(name.clone()) };
-                let own = all.entry(scope).or_default().entry(job.job).or_default();
+                let of_job = all.entry(scope).or_default().entry(job.job).or_default();
                 let mut total = Total::default();
                 total.add(operation, job.duration_ns);
                 for (id, value) in total.metrics() {
-                    own.entry(id).or_default().extend(value);
+                    of_job.entry(id).or_default().extend(value);
                 }
             }
         }

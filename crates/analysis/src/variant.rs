@@ -53,12 +53,12 @@ impl VariantFigures {
     /// All figures of an operation, a layer or a load; none where no run has any.
     pub fn of(&self, scope: &Scope) -> &Figures {
         const NONE: &Figures = &Figures::new();
-        self.own(scope).and_then(|scope| self.figures.get(&scope)).unwrap_or(NONE)
+        self.own_scope(scope).and_then(|scope| self.figures.get(&scope)).unwrap_or(NONE)
     }
 
     /// The scope under its own name: a device is called as this variant calls the one at its place. `None` where it has a device of that
     /// name at another place.
-    pub fn own(&self, scope: &Scope) -> Option<Scope> {
+    pub fn own_scope(&self, scope: &Scope) -> Option<Scope> {
         scope.as_named_by(&self.devices)
     }
 
@@ -88,7 +88,7 @@ impl VariantFigures {
 
     /// The values of a metric by what it is of, as all variants call it.
     pub fn values_of(&self, scope: &Scope, metric: &str) -> Option<&MetricValues> {
-        let scope = self.own(scope)?;
+        let scope = self.own_scope(scope)?;
         self.values.iter().find(|values| values.scope == scope && values.metric == metric)
     }
 }
@@ -114,15 +114,15 @@ pub(crate) fn figures(
     values.extend(unpicked(result, name, apart, &values));
     let mut figures: BTreeMap<Scope, Figures> = BTreeMap::new();
     for values in &values {
-        let own = figures.entry(values.scope.clone()).or_default();
-        own.insert(values.metric.clone(), stats::figure(&values.numbers()));
+        let of_scope = figures.entry(values.scope.clone()).or_default();
+        of_scope.insert(values.metric.clone(), stats::figure(&values.numbers()));
     }
     VariantFigures {
         name: name.to_owned(),
         repeats: done.len(),
         failed,
         figures,
-        asked: asked(&done, apart),
+        asked: asked_content(&done, apart),
         thesis: within_run
             .iter()
             .filter_map(|(of, runs)| {
@@ -168,7 +168,7 @@ fn unpicked(
 }
 
 /// Returns what the measured loads of the first cell that knows it were asked to write.
-fn asked(cells: &[&CellData], apart: bool) -> BTreeMap<Option<String>, AskedContent> {
+fn asked_content(cells: &[&CellData], apart: bool) -> BTreeMap<Option<String>, AskedContent> {
     let mut asked = BTreeMap::new();
     for record in cells.iter().filter_map(|cell| cell.record.as_ref()) {
         if apart {

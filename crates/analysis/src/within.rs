@@ -83,20 +83,21 @@ fn seconds(row: &IntervalRow) -> f64 {
 pub(crate) fn io_bandwidths(cells: &[&CellData], apart: bool) -> BTreeMap<Scope, Vec<Spread>> {
     let mut spreads: BTreeMap<Scope, Vec<Spread>> = BTreeMap::new();
     for record in cells.iter().filter_map(|cell| cell.record.as_ref()) {
-        let mut own: BTreeMap<Scope, Option<Histogram<u64>>> = BTreeMap::new();
+        let mut cell_bandwidths: BTreeMap<Scope, Option<Histogram<u64>>> = BTreeMap::new();
         for stage in record.stages.iter().filter(|stage| stage.measured) {
             let operations = stage.load.iter().flat_map(|load| &load.operations);
             for (name, operation) in operations.filter(|(_, operation)| operation.ios > 0) {
                 let next = histogram::bandwidths(operation);
                 let stage = apart.then(|| stage.name.clone());
                 let scope = Scope { stage, of: Of::Operation(name.clone()) };
-                own.entry(scope)
+                cell_bandwidths
+                    .entry(scope)
                     // A stage of which nobody knows it leaves none of all stages.
                     .and_modify(|all| *all = all.take().zip(next.clone()).and_then(together))
                     .or_insert(next);
             }
         }
-        for (scope, found) in own {
+        for (scope, found) in cell_bandwidths {
             spreads.entry(scope).or_default().extend(found.as_ref().and_then(of_histogram));
         }
     }

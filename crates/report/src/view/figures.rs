@@ -127,7 +127,7 @@ fn row(
         analysis.comparisons.iter().find(same).cloned()
     };
     // A device may be asked about by the name that any variant has for it.
-    let named = || analysis.variants.iter().filter_map(|variant| variant.own(scope));
+    let named = || analysis.variants.iter().filter_map(|variant| variant.own_scope(scope));
     let asks = |asked: &AskedMetric| {
         let own = |scope: Scope| analysis::asks(asked, &scope, metric.id);
         analysis::asks(asked, scope, metric.id) || named().any(own)
