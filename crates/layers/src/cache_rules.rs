@@ -129,13 +129,13 @@ fn unknown_contents(facts: &PlannedFacts, _: ThresholdTest) -> Option<Observatio
     };
     let first = facts.stages.iter().position(|stage| stage.measured && reads(stage))?;
     let (before, after) = facts.stages.split_at(first);
-    let said = before.iter().any(|stage| stage.data == StageData::State || reads(stage));
+    let warms = before.iter().any(|stage| stage.data == StageData::State || reads(stage));
     let again = after.iter().filter(|stage| stage.measured && reads(stage)).count() > 1;
     let stage = after.first()?;
-    let own = stage.targets.iter().any(|target| target == facts.layer);
+    let drives_layer = stage.targets.iter().any(|target| target == facts.layer);
     let kept = facts.settings.get("mode").is_some_and(|mode| mode == "writeback");
     let written = before.iter().rfind(|stage| stage.brings_data());
-    (own && !said && !again).then(|| Observation {
+    (drives_layer && !warms && !again).then(|| Observation {
         severity: Severity::Note,
         message: Some(match written.filter(|_| kept) {
             Some(layout) => format!(

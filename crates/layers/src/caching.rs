@@ -98,22 +98,24 @@ pub(crate) const fn states(empty: StateMethod) -> [State; 3] {
 
 /// Returns what proves a state of the cache at `at`, which does nothing by itself for longer than `period_s` seconds.
 pub(crate) fn proof(at: &Place, state: &str, period_s: u64) -> Proof {
-    let own = |metric: Metric, must| Criterion {
+    let criterion = |metric: Metric, must| Criterion {
         layer: at.name.to_owned(),
         metric: metric.id.to_owned(),
         must,
     };
     match state {
-        "empty" => Proof { criteria: vec![own(USED, Requirement::BeAtMost(EMPTY))], round: None },
+        "empty" => {
+            Proof { criteria: vec![criterion(USED, Requirement::BeAtMost(EMPTY))], round: None }
+        }
         "warmed" => Proof {
-            criteria: vec![own(READ_HIT, Requirement::StayWithin(STILL))],
+            criteria: vec![criterion(READ_HIT, Requirement::StayWithin(STILL))],
             round: Some(Round::Time { seconds: period_s }),
         },
         // What fills an empty cache is what this load read: the counters see no older block that could be left.
         "junk" => Proof {
             criteria: vec![
-                own(USED, Requirement::BeAtLeast(FULL)),
-                own(NEW, Requirement::BeAtLeast(JUNK)),
+                criterion(USED, Requirement::BeAtLeast(FULL)),
+                criterion(NEW, Requirement::BeAtLeast(JUNK)),
             ],
             round: None,
         },

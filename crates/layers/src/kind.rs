@@ -49,7 +49,7 @@ impl Threads {
     }
 
     /// A thread with its work first: `looks for duplicates (hashQ0)`; `None` where nobody told it.
-    pub fn told(&self, name: &str) -> Option<String> {
+    pub fn with_work(&self, name: &str) -> Option<String> {
         self.does(name).map(|does| format!("{does} ({name})"))
     }
 }

@@ -16,20 +16,20 @@ pub(crate) const RULES: &[LayerRule] = &[LayerRule {
     threshold: None,
     remedy: "Leave that layer out where the device itself is the question.",
     source: "the kernel's admin-guide/device-mapper: dm-delay, dm-flakey, error",
-    check: Check::Cell(told),
+    check: Check::Cell(slow_or_faulty),
 }];
 
-fn told(facts: &RuleFacts, _: ThresholdTest) -> Option<Observation> {
-    let own = facts.own()?;
-    let below: Vec<&str> = own.on.values().map(String::as_str).collect();
+fn slow_or_faulty(facts: &RuleFacts, _: ThresholdTest) -> Option<Observation> {
+    let layer = facts.layer_facts()?;
+    let below: Vec<&str> = layer.on.values().map(String::as_str).collect();
     let message = format!(
         "Layer '{}' makes '{}' slow or faulty on purpose: the figures are those of no device that there is.",
-        own.name,
+        layer.name,
         below.join(", ")
     );
     let settings: Vec<String> =
-        own.settings.iter().map(|(key, value)| format!("{key} {value}")).collect();
-    let evidence = format!("{}: {}", own.layer, settings.join(", "));
+        layer.settings.iter().map(|(key, value)| format!("{key} {value}")).collect();
+    let evidence = format!("{}: {}", layer.layer, settings.join(", "));
     Some(Observation { message: Some(message), evidence, ..Observation::default() })
 }
 
@@ -108,12 +108,12 @@ mod tests {
         };
         let stack = [own];
         let found = |layer| RULES[0].examine(&RuleFacts { layer, stack: &stack, ..made_up::CELL });
-        let told = found("tired").unwrap();
+        let finding = found("tired").unwrap();
         assert!(
-            told.message.contains("'tired' makes 'four' slow or faulty on purpose"),
-            "{told:?}"
+            finding.message.contains("'tired' makes 'four' slow or faulty on purpose"),
+            "{finding:?}"
         );
-        assert_eq!(told.evidence, "delay: read_delay_ms 30");
+        assert_eq!(finding.evidence, "delay: read_delay_ms 30");
         assert_eq!(found("other"), None);
     }
 }

@@ -30,8 +30,8 @@ impl Readings {
     /// Takes a sample in.
     pub fn take(&mut self, row: SampleRow) {
         let edge = row.mark.as_deref().is_some_and(|mark| mark != ROUND_END);
-        let own = |course: &&mut Course| row.error.is_none() && course.source == row.source;
-        for course in self.courses.iter_mut().filter(own) {
+        let is_of_row = |course: &&mut Course| row.error.is_none() && course.source == row.source;
+        for course in self.courses.iter_mut().filter(is_of_row) {
             if let Some(value) = row.fields.get(course.field).copied().flatten() {
                 course.take(row.at_ns, value, edge);
             }

@@ -56,9 +56,9 @@ impl Recorded {
 
 impl Twin for Recorded {
     fn command(&mut self, argv: &[String]) -> TwinAnswer {
-        let said = show_argv(argv);
+        let command = show_argv(argv);
         let is = |action: &Action| {
-            matches!(action, Action::Command { .. }) && is_planned(&action.show(), &said)
+            matches!(action, Action::Command { .. }) && is_planned(&action.show(), &command)
         };
         if let Some(at) = self.raised.up.iter().position(|step| is(&step.action)) {
             // What a wipe undoes is content of a device, and no object that could be left.
@@ -91,10 +91,10 @@ impl Twin for Recorded {
 
     /// Grants what the layer itself waits for, as its commands succeed: what was recorded is of other settings.
     fn grants(&self, source: &Source, until: &Condition) -> bool {
-        let said = source.show();
+        let wait = source.show();
         self.steps().any(|step| match &step.action {
             Action::Wait { source, until: own, .. } => {
-                own == until && is_planned(&source.show(), &said)
+                own == until && is_planned(&source.show(), &wait)
             }
             _ => false,
         })

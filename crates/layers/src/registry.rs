@@ -127,7 +127,7 @@ pub fn headline_verb_and_object(id: &str) -> Option<(&'static str, &'static str)
 
 /// Returns a layer's thread with its work first: `looks for duplicates (hashQ0)`; the name alone if no kind knows it.
 pub fn thread(name: &str) -> String {
-    kinds().iter().find_map(|kind| kind.threads.told(name)).unwrap_or_else(|| name.to_owned())
+    kinds().iter().find_map(|kind| kind.threads.with_work(name)).unwrap_or_else(|| name.to_owned())
 }
 
 fn headlines() -> impl Iterator<Item = Headline> {

@@ -157,7 +157,7 @@ impl<C> Rule<C> {
 
     /// The finding that is made of what the predicate noticed about `subject`, which is the layer whose settings `changes` name.
     pub fn finding(&self, subject: &str, noticed: Observation) -> Finding {
-        let said: Vec<String> = noticed.figures.iter().map(ToString::to_string).collect();
+        let figures: Vec<String> = noticed.figures.iter().map(ToString::to_string).collect();
         let change =
             |(key, value): (&str, String)| Change { key: format!("{subject}.{key}"), value };
         let device =
@@ -172,7 +172,11 @@ impl<C> Rule<C> {
             severity: noticed.severity,
             subject: Some(subject.to_owned()),
             message: noticed.message.unwrap_or_else(|| self.text.to_owned()),
-            evidence: if noticed.evidence.is_empty() { said.join("; ") } else { noticed.evidence },
+            evidence: if noticed.evidence.is_empty() {
+                figures.join("; ")
+            } else {
+                noticed.evidence
+            },
             remedy,
             figures: noticed.figures,
             range: None,
@@ -296,13 +300,13 @@ impl<'a> RuleFacts<'a> {
     }
 
     /// The layer itself, as it was configured.
-    pub fn own(&self) -> Option<&'a LayerFacts> {
+    pub fn layer_facts(&self) -> Option<&'a LayerFacts> {
         self.stack.iter().find(|layer| layer.name == self.layer)
     }
 
     /// The device that an input of the layer is; `None` where a layer lies between.
     pub fn device(&self, input: &str) -> Option<&'a LayerFacts> {
-        let name = self.own()?.on.get(input)?;
+        let name = self.layer_facts()?.on.get(input)?;
         self.stack.iter().find(|below| below.layer == "device" && below.name == *name)
     }
 

@@ -46,11 +46,14 @@ pub fn set_up(asked: &[AskedSetting]) -> Vec<Step> {
             value,
         };
         let back = |name: &str| set(name, format!("{{{}.value}}", before(name, role)));
-        let own = (!covered(name, &asked.role)).then(|| back(name));
+        let put_back = (!covered(name, &asked.role)).then(|| back(name));
         Step {
             about: format!("set {name} of {}", role.unwrap_or("the machine")),
             action: set(name, asked.value.clone()),
-            undo: own.into_iter().chain(setting.resets.iter().map(|name| back(name))).collect(),
+            undo: put_back
+                .into_iter()
+                .chain(setting.resets.iter().map(|name| back(name)))
+                .collect(),
             deadline_s: DEADLINE_S,
         }
     });

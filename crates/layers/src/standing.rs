@@ -214,8 +214,8 @@ impl StandingStack {
 
     /// All that a node stands on, through all its inputs or one, however many lie between.
     pub fn below(&self, node: &Node, input: Option<&str>) -> Vec<&Node> {
-        let own = node.on.iter().filter(|(name, _)| input.is_none_or(|input| input == name));
-        let mut open: Vec<&str> = own.map(|(_, id)| id.as_str()).collect();
+        let inputs = node.on.iter().filter(|(name, _)| input.is_none_or(|input| input == name));
+        let mut open: Vec<&str> = inputs.map(|(_, id)| id.as_str()).collect();
         let mut found: Vec<&Node> = Vec::new();
         while let Some(id) = open.pop() {
             let Some(below) = self.node(id) else { continue };

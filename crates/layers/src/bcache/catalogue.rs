@@ -56,7 +56,7 @@ pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
     let percent = |part, whole| ratio(part, whole).map(|share| 100.0 * share);
     let read = grown("legs", "whole_read_bytes");
     let hit = || Some((read? - grown("legs", "origin_read_bytes")?).max(0.0));
-    let own = READS.iter().map(|field| grown("stats", field)).sum::<Option<f64>>();
+    let stats_reads = READS.iter().map(|field| grown("stats", field)).sum::<Option<f64>>();
     [
         ("read_hit_percent", percent(hit(), read)),
         ("bound_percent", end("available", "value").map(|available| 100.0 - available)),
@@ -64,7 +64,7 @@ pub(super) fn figures(facts: &FigureFacts) -> LayerFigures {
         ("new_percent", unused.map(|grew| (-grew).max(0.0))),
         ("cache_written_bytes", grown("legs", "cache_written_bytes")),
         ("dirty_bytes", end("dirty", "value")),
-        ("own_count_percent", percent(own, grown("legs", "whole_reads"))),
+        ("own_count_percent", percent(stats_reads, grown("legs", "whole_reads"))),
     ]
     .map(|(id, value)| (id.to_owned(), value))
     .into()

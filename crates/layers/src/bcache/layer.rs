@@ -74,7 +74,7 @@ impl Layer for Setup {
     }
 
     fn act(&self, at: &Place, asked: &Asked) -> Result<ActionPlan, SettingError> {
-        let own = device(at);
+        let node = device(at);
         let step = |about: &str, action| Step {
             about: about.to_owned(),
             action,
@@ -84,16 +84,16 @@ impl Layer for Setup {
         let state = raise::state(at);
         let steps = match asked.action {
             "detach" => vec![
-                step("take the cache away", write(format!("{own}/detach"), "1", None)),
+                step("take the cache away", write(format!("{node}/detach"), "1", None)),
                 says("wait until dirty blocks are written back", state, "no cache"),
                 // The state says so before the cached device has let the cache go.
                 step("wait until nothing stands on the cache", let_go(at)),
             ],
             _ => {
-                let attach = write(format!("{own}/attach"), &at.uuid_text(), None);
+                let attach = write(format!("{node}/attach"), &at.uuid_text(), None);
                 let attach = step("put the cache in front of the device", attach);
                 let there = says("wait until it is there", state, "clean");
-                [attach, there].into_iter().chain(self.asked(at)).collect()
+                [attach, there].into_iter().chain(self.attribute_steps(at)).collect()
             }
         };
         Ok(ActionPlan { steps, bytes: None })

@@ -25,7 +25,7 @@ pub(super) fn raise(setup: &Setup, at: &Place) -> RaisePlan {
     let attached = says("look whether the cache is in front of it", state(at), "clean");
     up.push(Step { deadline_s: 30, ..attached });
     up.extend(setup.formatted(at));
-    up.extend(setup.asked(at));
+    up.extend(setup.attribute_steps(at));
     let path = node(at);
     RaisePlan {
         up,
@@ -155,22 +155,27 @@ pub(super) fn says(about: &str, path: String, is: &str) -> Step {
 impl Setup {
     /// Steps that look whether the set has the sizes that it was made with, where they are not the tool's own.
     fn formatted(&self, at: &Place) -> Vec<Step> {
-        let own = self.settings();
+        let settings = self.settings();
         let sizes = [("bucket_size", self.bucket_size), ("block_size", self.block_size)];
-        let asked = sizes.into_iter().filter(|(name, _)| {
+        let given = sizes.into_iter().filter(|(name, _)| {
             let key = KEYS.iter().find(|key| key.name == *name);
-            key.is_some_and(|key| own.get(*name).is_some_and(|own| *own != key.default()))
+            key.is_some_and(|key| settings.get(*name).is_some_and(|value| *value != key.default()))
         });
-        asked
+        given
             .flat_map(|(name, bytes)| looks(name, format!("{}/{name}", set(at)), printed(bytes)))
             .collect()
     }
 
     /// Steps that bring each setting that can change while it runs, and is not the kernel's own, to its value.
-    pub(super) fn asked(&self, at: &Place) -> Vec<Step> {
-        let own = self.settings();
-        let asked = |key: &&Key| own.get(key.name).is_some_and(|own| *own != key.default());
-        KEYS.iter().filter(asked).filter_map(|key| self.attribute(at, key.name)).flatten().collect()
+    pub(super) fn attribute_steps(&self, at: &Place) -> Vec<Step> {
+        let settings = self.settings();
+        let is_given =
+            |key: &&Key| settings.get(key.name).is_some_and(|value| *value != key.default());
+        KEYS.iter()
+            .filter(is_given)
+            .filter_map(|key| self.attribute(at, key.name))
+            .flatten()
+            .collect()
     }
 
     /// Steps that bring a setting that can change while it runs to its value, and look whether the kernel has it.

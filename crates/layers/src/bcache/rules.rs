@@ -148,13 +148,13 @@ fn own_count(
     threshold: ThresholdTest,
 ) -> Option<Observation> {
     let reads = stage.load_span(&format!("{}.legs", facts.layer))?.counted("whole_reads")?;
-    let own = stage.load_span(&format!("{}.stats", facts.layer))?;
-    let own: f64 = READS.iter().map(|field| own.counted(field)).sum::<Option<f64>>()?;
-    let differ = threshold.passed(100.0 * (own - reads).abs() / reads.max(1.0))?;
+    let stats = stage.load_span(&format!("{}.stats", facts.layer))?;
+    let stats_reads: f64 = READS.iter().map(|field| stats.counted(field)).sum::<Option<f64>>()?;
+    let differ = threshold.passed(100.0 * (stats_reads - reads).abs() / reads.max(1.0))?;
     Some(Observation {
         figures: vec![
             threshold.figure("difference", differ),
-            figure("reads by its counters", own, Unit::Count),
+            figure("reads by its counters", stats_reads, Unit::Count),
             figure("reads", reads, Unit::Count),
         ],
         ..Observation::default()

@@ -159,13 +159,13 @@ impl Btrfs {
 
 impl Layer for Btrfs {
     fn settings(&self) -> BTreeMap<String, String> {
-        let own = [
+        let own_settings = [
             ("compression".to_owned(), self.compression.clone()),
             ("compression_level".to_owned(), self.level.to_string()),
             ("compression_force".to_owned(), on_off(self.force)),
             ("discard".to_owned(), self.discard.clone()),
         ];
-        own.into_iter().chain(self.options.settings()).collect()
+        own_settings.into_iter().chain(self.options.settings()).collect()
     }
 
     fn raise(&self, at: &Place) -> Result<RaisePlan, SettingError> {

@@ -132,13 +132,13 @@ impl Setup {
 
     /// The settings that the table must have.
     fn wanted(&self) -> Vec<(&'static str, String)> {
-        let own = [
+        let own_settings = [
             ("cipher", self.cipher.to_owned()),
             ("key_bits", self.key_bits.to_string()),
             ("sector_size", self.sector_size.to_string()),
         ];
         let on = SWITCHES.iter().zip(self.switches).filter(|(_, on)| *on);
-        own.into_iter().chain(on.map(|((key, ..), on)| (*key, on_off(on)))).collect()
+        own_settings.into_iter().chain(on.map(|((key, ..), on)| (*key, on_off(on)))).collect()
     }
 }
 

@@ -49,9 +49,9 @@ fn plain_arithmetic(facts: &RuleFacts, _: ThresholdTest) -> Option<Observation> 
 
 /// The layers that `layer` stands on, however many lie between.
 fn below<'a>(layer: &str, stack: &'a [LayerFacts]) -> Vec<&'a LayerFacts> {
-    let own = stack.iter().find(|other| other.name == layer);
+    let start = stack.iter().find(|other| other.name == layer);
     let mut open: Vec<&str> =
-        own.map_or_else(Vec::new, |own| own.on.values().map(String::as_str).collect());
+        start.map_or_else(Vec::new, |start| start.on.values().map(String::as_str).collect());
     let mut found = Vec::new();
     while let Some(name) = open.pop() {
         if let Some(layer) = stack.iter().find(|other| other.name == name) {

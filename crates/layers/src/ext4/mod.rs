@@ -137,12 +137,12 @@ impl Ext4 {
 
 impl Layer for Ext4 {
     fn settings(&self) -> BTreeMap<String, String> {
-        let own = [
+        let own_settings = [
             ("discard".to_owned(), on_off(self.discard)),
             ("lazy_init".to_owned(), on_off(self.lazy_init)),
             ("extended_options".to_owned(), self.extended.join(",")),
         ];
-        own.into_iter().chain(self.options.settings()).collect()
+        own_settings.into_iter().chain(self.options.settings()).collect()
     }
 
     fn raise(&self, at: &Place) -> Result<RaisePlan, SettingError> {

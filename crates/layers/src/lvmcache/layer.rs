@@ -24,7 +24,7 @@ const PERIOD_S: u64 = 70;
 impl Layer for Setup {
     fn settings(&self) -> BTreeMap<String, String> {
         let chunk = self.chunk_size.map_or_else(|| "usual".to_owned(), size_text);
-        let own = [
+        let own_settings = [
             ("via", self.via().to_owned()),
             ("chunk_size", chunk),
             ("mode", self.mode.clone()),
@@ -35,7 +35,7 @@ impl Layer for Setup {
             ),
         ];
         let mut settings = self.sizes.settings();
-        settings.extend(own.map(|(key, value)| (key.to_owned(), value)));
+        settings.extend(own_settings.map(|(key, value)| (key.to_owned(), value)));
         settings
     }
 
@@ -50,8 +50,8 @@ impl Layer for Setup {
         let [option, value] = raise::argument(self, at, field);
         let about = format!("change {field} of the cache");
         let change = group.change(&about, &[&option, &value], VOLUME);
-        let own = || self.settings().remove(*field).unwrap_or_default();
-        let wanted = if *field == THRESHOLD { self.threshold(at).to_string() } else { own() };
+        let as_set = || self.settings().remove(*field).unwrap_or_default();
+        let wanted = if *field == THRESHOLD { self.threshold(at).to_string() } else { as_set() };
         let wanted = vec![(*field, wanted)];
         Some([change].into_iter().chain(raise::looks(&group, wanted)).collect())
     }

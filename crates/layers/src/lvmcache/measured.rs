@@ -107,17 +107,17 @@ fn hits_disagree(
     stage: &MeasuredStage,
     threshold: ThresholdTest,
 ) -> Option<Observation> {
-    let own = stage.load_span(&format!("{}.status", facts.layer))?;
+    let status = stage.load_span(&format!("{}.status", facts.layer))?;
     let disks = stage.load_span(DISKSTATS)?;
-    let origin = facts.own()?.on.get("origin")?;
-    let grew = |field: &str| own.counted(field);
+    let origin = facts.layer_facts()?.on.get("origin")?;
+    let grew = |field: &str| status.counted(field);
     let bytes = |name: &str, what: &str| disks.counted(&format!("{name}.{what}"));
     if bytes(facts.layer, "written_bytes")? > 0.0 {
         return None;
     }
     let (hits, misses) = (grew("read_hits")?, grew("read_misses")?);
     let all = Some(hits + misses).filter(|reads| *reads >= FEWEST)?;
-    let brought = grew("promotions")? * own.end("chunk_sectors")? * 512.0;
+    let brought = grew("promotions")? * status.end("chunk_sectors")? * 512.0;
     let whole = bytes(facts.layer, "read_bytes").filter(|bytes| *bytes > 0.0)?;
     let missed = (bytes(origin, "read_bytes")? - brought).max(0.0);
     let (by_count, by_bytes) = (100.0 * hits / all, 100.0 * (1.0 - missed / whole).max(0.0));

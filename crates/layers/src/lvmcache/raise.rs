@@ -85,7 +85,10 @@ fn pool(setup: &Setup, at: &Place, group: &Group) -> Step {
 
 /// Steps that put the cache in front of the volume, and look whether it is as asked.
 pub(super) fn attached(setup: &Setup, at: &Place, group: &Group) -> Vec<Step> {
-    [attach(setup, at, group)].into_iter().chain(looks(group, asked(setup, at))).collect()
+    [attach(setup, at, group)]
+        .into_iter()
+        .chain(looks(group, expected_settings(setup, at)))
+        .collect()
 }
 
 /// The step that puts the cache in front of the volume. Removing the volume removes both.
@@ -122,7 +125,7 @@ pub(super) fn argument(setup: &Setup, at: &Place, key: &str) -> [String; 2] {
 }
 
 /// Settings that are not what lvm takes by itself, as the status line has them.
-fn asked(setup: &Setup, at: &Place) -> Vec<(&'static str, String)> {
+fn expected_settings(setup: &Setup, at: &Place) -> Vec<(&'static str, String)> {
     let chunk = setup.chunk_size.map(|chunk| ("chunk_size", size_text(chunk)));
     let mode = ("mode", setup.mode.clone());
     let policy = ("policy", setup.policy.clone());

@@ -114,8 +114,8 @@ pub fn device_source(metric: &str, device: &str) -> String {
 fn run(window: &Window, name: &str) -> Option<f64> {
     let ends = window.ends(&write_runs::probe_id(name))?;
     let (writes, dropped) = (ends.growth("writes"), ends.growth("dropped"));
-    let told = ratio(dropped, writes).is_some_and(|dropped| dropped <= DROPPED);
-    ratio(ends.growth("bytes"), ends.growth("runs")).filter(|_| told)
+    let is_complete = ratio(dropped, writes).is_some_and(|dropped| dropped <= DROPPED);
+    ratio(ends.growth("bytes"), ends.growth("runs")).filter(|_| is_complete)
 }
 
 /// Returns what the device called `name` did in the window of a stage, and how busy it was in that of its load; its runs of writes only where they
@@ -129,14 +129,14 @@ pub fn device_figures([window, load]: [&Window; 2], name: &str, recorded: bool) 
     let spent_ms = ratio(sum("read_ms", "write_ms"), sum("reads", "writes"));
     let busy_ms = load.ends(DISKSTATS).and_then(|ends| ends.growth(&format!("{name}.busy_ms")));
     let busy = ratio(busy_ms, load.seconds(DISKSTATS));
-    let own = [
+    let computed = [
         (LATENCY.id, spent_ms.map(|ms| ms * 1e6)),
         (BUSY.id, busy.map(|ms| (ms / 10.0).min(100.0))),
         (WRITE_SIZE.id, size),
     ];
-    let own = own.map(|(id, value)| (id.to_owned(), value));
+    let computed = computed.map(|(id, value)| (id.to_owned(), value));
     let run = recorded.then(|| (RUN.id.to_owned(), run(window, name)));
-    fields.chain(own).chain(run).collect()
+    fields.chain(computed).chain(run).collect()
 }
 
 #[cfg(test)]

@@ -156,7 +156,7 @@ pub fn device_latencies(
 }
 
 fn device_latency(before: &Fields, after: &Fields, device: &PlacedDevice) -> DeviceLatency {
-    let own = |fields: &Fields, key: &str| {
+    let value_of = |fields: &Fields, key: &str| {
         fields.get(&format!("{}.{key}", device.name)).copied().flatten()
     };
     let begins = format!("{}.", device.name);
@@ -164,12 +164,12 @@ fn device_latency(before: &Fields, after: &Fields, device: &PlacedDevice) -> Dev
         DeviceLatency { name: device.name.clone(), on: device.on.clone(), ..Default::default() };
     let reason = Unmeasured::ALL
         .into_iter()
-        .find(|reason| own(after, &format!("none.{}", reason.word())).is_some());
+        .find(|reason| value_of(after, &format!("none.{}", reason.word())).is_some());
     latency.by = LatencySource::ALL
         .into_iter()
-        .find(|source| own(after, &format!("by.{}", source.word())).is_some());
+        .find(|source| value_of(after, &format!("by.{}", source.word())).is_some());
     latency.absent = reason.map(|reason| reason.why().to_owned());
-    if own(before, "since") != own(after, "since") {
+    if value_of(before, "since") != value_of(after, "since") {
         latency.absent = Some(ANEW.to_owned());
     }
     if latency.absent.is_some() || latency.by.is_none() {
@@ -177,7 +177,7 @@ fn device_latency(before: &Fields, after: &Fields, device: &PlacedDevice) -> Dev
         latency.by = None;
         return latency;
     }
-    let mut shrank = own(before, "lost") > own(after, "lost");
+    let mut shrank = value_of(before, "lost") > value_of(after, "lost");
     let mut counts: BTreeMap<&str, Vec<(u64, u64)>> = BTreeMap::new();
     for (field, value) in after {
         let Some((direction, step)) =
@@ -201,7 +201,8 @@ fn device_latency(before: &Fields, after: &Fields, device: &PlacedDevice) -> Dev
         latency.by = None;
         return latency;
     }
-    let grew = |key: &str| Some((own(after, key)? - own(before, key).unwrap_or(0.0)) as u64);
+    let grew =
+        |key: &str| Some((value_of(after, key)? - value_of(before, key).unwrap_or(0.0)) as u64);
     let sum = |direction| counts.get(direction).map_or(0, |c| c.iter().map(|(_, n)| n).sum());
     latency.reads = grew("reads").unwrap_or_else(|| sum("read"));
     latency.writes = grew("writes").unwrap_or_else(|| sum("write"));

@@ -62,7 +62,7 @@ impl Member<'_> {
 /// The members of the layer; none where one of them cannot be told.
 fn members<'a>(facts: &RuleFacts<'a>, stage: &MeasuredStage<'a>) -> Option<Vec<Member<'a>>> {
     let span: Span = stage.load_span(DISKSTATS)?;
-    let own = facts.own()?;
+    let layer = facts.layer_facts()?;
     let member = |name: &'a String| {
         let grew = |field: &str| span.counted(&format!("{name}.{field}"));
         Some(Member {
@@ -74,7 +74,7 @@ fn members<'a>(facts: &RuleFacts<'a>, stage: &MeasuredStage<'a>) -> Option<Vec<M
             busy_percent: (grew("busy_ms")? / 10.0 / span.seconds()).min(100.0),
         })
     };
-    let members: Vec<Member> = own.on.values().map(member).collect::<Option<_>>()?;
+    let members: Vec<Member> = layer.on.values().map(member).collect::<Option<_>>()?;
     (members.len() > 1).then_some(members)
 }
 

@@ -116,10 +116,10 @@ impl Setup {
         let mirrors = (members.count() - 1).to_string();
         let region = format!("{}b", self.region_size);
         let [how, size] = lvm::size_arguments(Some(bytes));
-        let own = ["--type", NAME, "--mirrors", &mirrors, "--regionsize", &region, &how, &size];
+        let shape = ["--type", NAME, "--mirrors", &mirrors, "--regionsize", &region, &how, &size];
         let sync: &[&str] = if self.sync { &[] } else { &["--nosync"] };
         let named = ["--name", VOLUME, &group.name];
-        let arguments = [&own[..], sync, &named, &members.devices()].concat();
+        let arguments = [&shape[..], sync, &named, &members.devices()].concat();
         let parts = (0..members.count())
             .flat_map(|at| ["rimage", "rmeta"].map(|part| format!("{VOLUME}_{part}_{at}")));
         let nodes: Vec<String> = [VOLUME.to_owned()].into_iter().chain(parts).collect();

@@ -53,7 +53,7 @@ impl Layer for Setup {
         let group = members.group();
         let (stripes, chunk) = (members.count().to_string(), format!("{}b", self.chunk_size));
         let [how, size] = lvm::size_arguments(Some(bytes));
-        let own = [
+        let shape = [
             "--type",
             "striped",
             "--stripes",
@@ -67,7 +67,7 @@ impl Layer for Setup {
             &group.name,
         ];
         let mut up = group.up();
-        let arguments = [&own[..], &members.devices()].concat();
+        let arguments = [&shape[..], &members.devices()].concat();
         up.push(group.create("make the striped volume", &arguments, VOLUME, &[VOLUME]));
         let (node, device) = (group.node(VOLUME), group.path(VOLUME));
         let wanted = vec![("stripes", stripes.clone()), ("chunk_size", size_text(self.chunk_size))];

@@ -117,16 +117,16 @@ impl Layer for Setup {
     }
 
     fn proof(&self, at: &Place, state: &str) -> Proof {
-        let own = |metric: &str, must| Criterion {
+        let criterion = |metric: &str, must| Criterion {
             layer: at.name.to_owned(),
             metric: metric.to_owned(),
             must,
         };
         let criteria = match state {
-            "fresh" => vec![own("mapped_bytes", Requirement::BeAtMost(0.0))],
-            "allocated" => vec![own("mapped_percent", Requirement::BeAtLeast(100.0))],
+            "fresh" => vec![criterion("mapped_bytes", Requirement::BeAtMost(0.0))],
+            "allocated" => vec![criterion("mapped_percent", Requirement::BeAtLeast(100.0))],
             // One for the volume, one for the snapshot.
-            _ => vec![own("transactions", Requirement::BeAtLeast(2.0))],
+            _ => vec![criterion("transactions", Requirement::BeAtLeast(2.0))],
         };
         Proof { criteria, round: None }
     }

@@ -72,8 +72,8 @@ fn more_than_pool(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Obse
 
 /// What the pool holds, by its computed figure; by its setting in plans from before there was one.
 fn pool_bytes(facts: &PlannedFacts) -> Option<f64> {
-    let own = facts.stack.iter().find(|layer| layer.name == facts.layer);
-    let computed = own.and_then(|own| own.computed.iter().find(|c| c.metric == POOL_USED));
+    let layer = facts.stack.iter().find(|layer| layer.name == facts.layer);
+    let computed = layer.and_then(|layer| layer.computed.iter().find(|c| c.metric == POOL_USED));
     let set = || Some(facts.settings.get("pool_size")?.parse::<Bytes>().ok()?.0 as f64);
     computed.map(|computed| computed.value).or_else(set)
 }

@@ -74,8 +74,8 @@ impl Setup {
 
     /// Returns how much of the pool's end lies on another device, bytes.
     pub(super) fn tail(&self, at: &Place) -> u64 {
-        let asked = self.tail_size.unwrap_or(geometry::TAIL);
-        if at.inputs.contains_key(TAIL) { asked } else { 0 }
+        let tail_size = self.tail_size.unwrap_or(geometry::TAIL);
+        if at.inputs.contains_key(TAIL) { tail_size } else { 0 }
     }
 
     /// Size of the pool at a place.

@@ -76,24 +76,24 @@ pub(super) fn proof(setup: &Setup, at: &Place, state: &str) -> Proof {
 
 /// Returns what must hold of a volume in a state.
 fn criteria(setup: &Setup, at: &Place, state: &str) -> Vec<Criterion> {
-    let own = |metric: &str, must| Criterion {
+    let criterion = |metric: &str, must| Criterion {
         layer: at.name.to_owned(),
         metric: metric.to_owned(),
         must,
     };
-    let no_data = || own("physical_used_percent", Requirement::BeAtMost(0.0));
+    let no_data = || criterion("physical_used_percent", Requirement::BeAtMost(0.0));
     let (pages, empty) = (setup.map_pages(at), setup.empty_overhead(at));
     match state {
         "fresh" => {
-            vec![no_data(), own("metadata_blocks", Requirement::BeAtMost(empty as f64))]
+            vec![no_data(), criterion("metadata_blocks", Requirement::BeAtMost(empty as f64))]
         }
         "allocated" => {
-            vec![own("metadata_blocks", Requirement::BeAtLeast((empty + pages) as f64))]
+            vec![criterion("metadata_blocks", Requirement::BeAtLeast((empty + pages) as f64))]
         }
         "steady" => vec![
-            own("physical_used_percent", Requirement::BeAtLeast(HALF)),
-            own("slabs_reopened", Requirement::Grow),
-            own("physical_used_percent", Requirement::StayWithin(STILL_FILLS)),
+            criterion("physical_used_percent", Requirement::BeAtLeast(HALF)),
+            criterion("slabs_reopened", Requirement::Grow),
+            criterion("physical_used_percent", Requirement::StayWithin(STILL_FILLS)),
             Criterion {
                 layer: at.block(DATA).0.to_owned(),
                 metric: RUN_BYTES.into(),
@@ -101,10 +101,10 @@ fn criteria(setup: &Setup, at: &Place, state: &str) -> Vec<Criterion> {
             },
         ],
         "full" => vec![
-            own("physical_used_percent", Requirement::BeAtLeast(FULL)),
-            own("no_space_errors", Requirement::BeAtLeast(1.0)),
+            criterion("physical_used_percent", Requirement::BeAtLeast(FULL)),
+            criterion("no_space_errors", Requirement::BeAtLeast(1.0)),
         ],
-        "index-lost" => vec![own("index_entries", Requirement::BeAtMost(0.0))],
+        "index-lost" => vec![criterion("index_entries", Requirement::BeAtMost(0.0))],
         "discarded" => vec![no_data()],
         _ => Vec::new(),
     }

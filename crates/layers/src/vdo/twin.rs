@@ -276,8 +276,8 @@ impl Twin for VdoTwin {
         }
         let accepted = !matches!(answer, TwinAnswer::Ran { exit: 1.., .. });
         let answered = answer != TwinAnswer::NotMine;
-        let own = accepted && self.made.is_up() && self.follow(argv, answered);
-        if own && !answered { TwinAnswer::ok("") } else { answer }
+        let followed = accepted && self.made.is_up() && self.follow(argv, answered);
+        if followed && !answered { TwinAnswer::ok("") } else { answer }
     }
 
     fn read(&mut self, source: &Source) -> Option<String> {

@@ -84,15 +84,18 @@ fn group<'a>(at: &Place<'a>) -> Group {
 fn attached(setup: &Setup, group: &Group) -> Vec<Step> {
     let up = group.change("bring the volume up", &["--activate", "y"], VOLUME);
     let table = Source::DmTable { node: group.node(VOLUME) };
-    [attach(setup, group), up].into_iter().chain(read_back(&table, TABLE, asked(setup))).collect()
+    [attach(setup, group), up]
+        .into_iter()
+        .chain(read_back(&table, TABLE, expected_settings(setup)))
+        .collect()
 }
 
 /// The step that puts the cache in front of the volume. Removing the volume removes both.
 fn attach(setup: &Setup, group: &Group) -> Step {
     let block = ("block_size", setup.block_size);
-    let asked = setup.asked().map(|(word, value)| (word, u64::from(value)));
+    let options = setup.non_defaults().map(|(word, value)| (word, u64::from(value)));
     let settings: Vec<String> =
-        [block].into_iter().chain(asked).map(|(word, value)| format!("{word}={value}")).collect();
+        [block].into_iter().chain(options).map(|(word, value)| format!("{word}={value}")).collect();
     let settings = settings.join(" ");
     let arguments = ["--type", "writecache", "--cachevol", FAST, "--cachesettings", &settings];
     let nodes = [VOLUME, &format!("{VOLUME}_wcorig"), &format!("{FAST}_cvol")];
@@ -100,14 +103,14 @@ fn attach(setup: &Setup, group: &Group) -> Step {
 }
 
 /// Settings to look for in the table: those that were asked for, and the size of a block.
-fn asked(setup: &Setup) -> Vec<(&'static str, String)> {
+fn expected_settings(setup: &Setup) -> Vec<(&'static str, String)> {
     let text = |(word, value): (&'static str, u32)| match word {
         "cleaner" | "metadata_only" => (word, on_off(value == 1)),
         _ => (word, value.to_string()),
     };
     [("block_size", size_text(setup.block_size))]
         .into_iter()
-        .chain(setup.asked().map(text))
+        .chain(setup.non_defaults().map(text))
         .collect()
 }
 

@@ -110,7 +110,7 @@ impl Setup {
     }
 
     /// The settings that are not what the kernel takes by itself, as lvm takes them.
-    pub(super) fn asked(&self) -> impl Iterator<Item = (&'static str, u32)> {
+    pub(super) fn non_defaults(&self) -> impl Iterator<Item = (&'static str, u32)> {
         let numbers = self.numbers.iter().filter(|(_, value, default)| value != default);
         let numbers = numbers.map(|(word, value, _)| (*word, *value));
         numbers.chain(self.switches.iter().filter(|(_, on)| *on).map(|(word, _)| (*word, 1)))

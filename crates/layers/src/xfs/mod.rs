@@ -128,12 +128,12 @@ impl Xfs {
     /// Returns the flags of mkfs.xfs for the oldest kernel that is to mount it, without what the experiment says itself.
     fn format(&self) -> Vec<String> {
         let oldest = self.format.as_deref().and_then(filesystem::kernel_version);
-        let own = |key: &str| {
+        let sets = |key: &str| {
             let mut parts = self.options.make.iter().flat_map(|word| word.split(','));
             parts.any(|part| part.split('=').next() == Some(key))
         };
         let older = OLDER.iter().filter(|_| oldest.is_some_and(|oldest| oldest < TODAYS));
-        let older = older.filter(|(_, key, _)| !own(key));
+        let older = older.filter(|(_, key, _)| !sets(key));
         older
             .flat_map(|(flag, key, value)| [(*flag).to_owned(), format!("{key}={value}")])
             .collect()
@@ -166,10 +166,10 @@ impl Xfs {
 
 impl Layer for Xfs {
     fn settings(&self) -> BTreeMap<String, String> {
-        let own = [("reflink", self.reflink), ("discard", self.discard)];
-        let own = own.into_iter().map(|(key, on)| (key.to_owned(), on_off(on)));
+        let own_settings = [("reflink", self.reflink), ("discard", self.discard)];
+        let own_settings = own_settings.into_iter().map(|(key, on)| (key.to_owned(), on_off(on)));
         let format = [(keys::FORMAT.name.to_owned(), self.format.clone().unwrap_or_default())];
-        own.chain(format).chain(self.options.settings()).collect()
+        own_settings.chain(format).chain(self.options.settings()).collect()
     }
 
     fn raise(&self, at: &Place) -> Result<RaisePlan, SettingError> {

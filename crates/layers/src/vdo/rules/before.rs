@@ -156,12 +156,12 @@ pub(super) const PREFILL_DIFFERS: LayerRule = LayerRule {
 fn prefill_differs(facts: &PlannedFacts, threshold: ThresholdTest) -> Option<Observation> {
     measured(facts).filter(|m| m.load.does(OperationKind::Writes)).find_map(
         |Measured { load, before, stage }| {
-            let own =
+            let writing =
                 |stage: &PlannedStage| stage.load.clone().filter(|l| l.does(OperationKind::Writes));
             // What fills space has to be stored as it is: another rule.
             let data = |stage: &&PlannedStage| !stage.measured && !fills_space(stage);
             let (name, earlier) = fillers(before).filter(data).find_map(|stage| {
-                Some((stage.name.clone(), own(stage).filter(|l| l.zero_percent < 99.0)?))
+                Some((stage.name.clone(), writing(stage).filter(|l| l.zero_percent < 99.0)?))
             })?;
             let dedupe = (load.dedupe_percent - earlier.dedupe_percent).abs();
             let lz4 = lz4_saved(load).zip(lz4_saved(&earlier)).map_or(0.0, |(a, b)| (a - b).abs());

@@ -30,7 +30,7 @@ fn not_packable(facts: &RuleFacts, threshold: ThresholdTest) -> Option<Observati
         return None;
     }
     let size = facts.achieved.and_then(|achieved| achieved.lz4_size_mean_bytes);
-    let said = size.map_or(String::new(), |s| format!(", mean LZ4 size {s:.0} bytes"));
+    let mean_size = size.map_or(String::new(), |s| format!(", mean LZ4 size {s:.0} bytes"));
     let mut figures = vec![
         threshold.figure("blocks stored compressed (fragments)", fragments),
         figure("data blocks", data, Unit::Blocks),
@@ -40,7 +40,7 @@ fn not_packable(facts: &RuleFacts, threshold: ThresholdTest) -> Option<Observati
     Some(Observation {
         severity: Severity::Warning,
         evidence: format!(
-            "LZ4 was to save {asked:.0} %{said}; {data} data blocks written, 0 compressed fragments"
+            "LZ4 was to save {asked:.0} %{mean_size}; {data} data blocks written, 0 compressed fragments"
         ),
         figures,
         remedy: Some(format!(

@@ -44,7 +44,7 @@ pub(super) fn journal_apart(facts: &RuleFacts) -> Option<Cure> {
 
 /// Tells whether the journal lies on a device of its own.
 pub(super) fn has_tail(facts: &RuleFacts) -> bool {
-    facts.own().is_some_and(|own| own.on.contains_key(TAIL))
+    facts.layer_facts().is_some_and(|own| own.on.contains_key(TAIL))
 }
 
 /// The volume on a fast device of the same size; `None` where it is on one, or where a layer lies between.
@@ -91,7 +91,7 @@ fn model(like: &str) -> String {
 
 /// The volume with its data on another device.
 fn on(facts: &RuleFacts, device: &str) -> (&'static str, String) {
-    let tail = facts.own().and_then(|own| own.on.get(TAIL));
+    let tail = facts.layer_facts().and_then(|own| own.on.get(TAIL));
     let inputs = tail.map_or_else(
         || format!("\"{device}\""),
         |tail| format!("{{ {DATA} = \"{device}\", {TAIL} = \"{tail}\" }}"),

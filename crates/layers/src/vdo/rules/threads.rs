@@ -27,7 +27,7 @@ fn threads<'a>(facts: &RuleFacts<'a>, stage: &MeasuredStage<'a>) -> Option<Span<
 /// Returns a thread with its work first, as far as that is told.
 fn thread(name: &str) -> String {
     let known = Threads { does: DOES, ..Threads::NONE };
-    known.told(name).unwrap_or_else(|| name.to_owned())
+    known.with_work(name).unwrap_or_else(|| name.to_owned())
 }
 
 /// CPU of a thread, percent of one.

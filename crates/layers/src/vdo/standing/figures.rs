@@ -4,23 +4,23 @@ use crate::standing::Node;
 
 /// Space used, of what metadata leave, percent: by the statistics, else by the status line or vdostats, which count metadata as used.
 pub(super) fn used_percent(node: &Node) -> Option<f64> {
-    let own = || {
+    let counted = || {
         let overhead = node.number("overheadBlocksUsed")?;
         let room = node.number("physicalBlocks")? - overhead;
         (room > 0.0).then_some(100.0 * node.number("dataBlocksUsed")? / room)
     };
-    own()
+    counted()
         .or_else(|| node.percent("used_blocks", "total_blocks"))
         .or_else(|| node.number("use_percent"))
 }
 
 /// Space saved of what is stored, percent: zero blocks count, as vdostats counts them.
 pub(super) fn saving_percent(node: &Node) -> Option<f64> {
-    let own = || {
+    let counted = || {
         let logical = node.number("logicalBlocksUsed").filter(|blocks| *blocks > 0.0)?;
         Some(100.0 * (logical - node.number("dataBlocksUsed")?) / logical)
     };
-    own().or_else(|| node.number("saving_percent"))
+    counted().or_else(|| node.number("saving_percent"))
 }
 
 /// The setting of a number of threads of one kind; 0 where the table does not name it and the kernel's default is none.
