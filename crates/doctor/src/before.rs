@@ -126,27 +126,27 @@ fn warned(variant: &str, message: String, evidence: String) -> VariantObservatio
 fn cached_io(plan: &Plan, _: ThresholdTest) -> Vec<VariantObservation> {
     let cached = |load: &PlannedLoad| !load.direct && load.sync_every.is_none();
     let found = measured(plan, |stage| stage.load.as_ref().is_some_and(cached));
-    let told = found.into_iter().map(|(variant, stage)| {
+    let observations = found.into_iter().map(|(variant, stage)| {
         let message = format!("Stage {} goes through the page cache.", stage.name);
         warned(variant, message, "direct = false, and no sync.".into())
     });
-    told.collect()
+    observations.collect()
 }
 
 fn command_not_synced(plan: &Plan, _: ThresholdTest) -> Vec<VariantObservation> {
     let found = measured(plan, |stage| stage.synced == Some(false));
-    let told = found.into_iter().map(|(variant, stage)| {
+    let observations = found.into_iter().map(|(variant, stage)| {
         let message = format!("Command {} ends before what it wrote is on the layer.", stage.name);
         warned(variant, message, "sync = false.".into())
     });
-    told.collect()
+    observations.collect()
 }
 
 /// The first variant is what the others are held against.
 fn bytes_in_flight_differ(plan: &Plan, _: ThresholdTest) -> Vec<VariantObservation> {
     let Some(((_, base), others)) = plan.variants.split_first() else { return Vec::new() };
     let sizes = |load: &PlannedLoad| load.operations.iter().map(|op| op.size_unit).max();
-    let mut told: Vec<VariantObservation> = Vec::new();
+    let mut observations: Vec<VariantObservation> = Vec::new();
     for (variant, stages) in others {
         let pairs =
             stages.iter().filter(|stage| stage.measured && !stage.swept).filter_map(|own| {
@@ -157,18 +157,18 @@ fn bytes_in_flight_differ(plan: &Plan, _: ThresholdTest) -> Vec<VariantObservati
             let apart = new.blocks_in_flight.abs_diff(old.blocks_in_flight) > 0;
             if apart
                 && sizes(new) != sizes(old)
-                && !told.iter().any(|(_, noticed)| is_of(noticed, stage))
+                && !observations.iter().any(|(_, noticed)| is_of(noticed, stage))
             {
                 let evidence = format!(
                     "{} has {} blocks of 4 KiB in flight, the first variant {}.",
                     variant.name, new.blocks_in_flight, old.blocks_in_flight
                 );
                 let (subject, noticed) = warned(&variant.name, differs(stage), evidence);
-                told.push((subject, Observation { severity: Severity::Note, ..noticed }));
+                observations.push((subject, Observation { severity: Severity::Note, ..noticed }));
             }
         }
     }
-    told
+    observations
 }
 
 fn differs(stage: &PlannedStage) -> String {
@@ -181,7 +181,7 @@ fn is_of(noticed: &Observation, stage: &PlannedStage) -> bool {
 
 /// Every run begins with discarded devices and new layers: what no stage of it wrote holds nothing.
 fn reads_of_nothing(plan: &Plan, threshold: ThresholdTest) -> Vec<VariantObservation> {
-    let mut told: Vec<VariantObservation> = Vec::new();
+    let mut observations: Vec<VariantObservation> = Vec::new();
     for (variant, stages) in plan.variants {
         for (at, stage) in stages.iter().enumerate().filter(|(_, stage)| stage.measured) {
             let Some(load) = stage.load.as_ref().filter(|load| reads_around(load)) else {
@@ -192,15 +192,16 @@ fn reads_of_nothing(plan: &Plan, threshold: ThresholdTest) -> Vec<VariantObserva
                 continue;
             };
             let message = format!("Stage {} reads places that nothing has written.", stage.name);
-            if told.iter().any(|(_, noticed)| noticed.message.as_deref() == Some(&message)) {
+            if observations.iter().any(|(_, noticed)| noticed.message.as_deref() == Some(&message))
+            {
                 continue;
             }
             let (subject, noticed) = warned(&variant.name, message, String::new());
             let figures = vec![threshold.figure("written before, of the range", little)];
-            told.push((subject, Observation { figures, ..noticed }));
+            observations.push((subject, Observation { figures, ..noticed }));
         }
     }
-    told
+    observations
 }
 
 /// Tells whether a load reads over a range, not one block again and again.
@@ -246,7 +247,7 @@ fn window_below_a_pass(plan: &Plan, threshold: ThresholdTest) -> Vec<VariantObse
         threshold.passed(load.window_percent(load.most_written_per_s?)?)
     };
     let found = measured(plan, |stage| share(stage).is_some());
-    let told = found.into_iter().filter_map(|(variant, stage)| {
+    let observations = found.into_iter().filter_map(|(variant, stage)| {
         let message =
             format!("Stage {} cannot write its range once in the window of 'steady'.", stage.name);
         let (subject, noticed) = warned(variant, message, String::new());
@@ -254,16 +255,16 @@ fn window_below_a_pass(plan: &Plan, threshold: ThresholdTest) -> Vec<VariantObse
             vec![threshold.figure("written in a window at most, of the range", share(stage)?)];
         Some((subject, Observation { figures, ..noticed }))
     });
-    told.collect()
+    observations.collect()
 }
 
 fn content_doubtful(plan: &Plan, _: ThresholdTest) -> Vec<VariantObservation> {
     let doubts =
         |stage: &PlannedStage| stage.load.as_ref().map_or_else(Vec::new, |l| l.doubts.clone());
     let found = measured(plan, |stage| !doubts(stage).is_empty());
-    let told = found.into_iter().map(|(variant, stage)| {
+    let observations = found.into_iter().map(|(variant, stage)| {
         let message = format!("Content of stage {} will not do what one expects.", stage.name);
         warned(variant, message, format!("{}.", doubts(stage).join("; ")))
     });
-    told.collect()
+    observations.collect()
 }

@@ -69,14 +69,14 @@ pub fn rules() -> Vec<RuleAbout> {
     let mut all: Vec<RuleAbout> = before.chain(after).chain(standing).chain(watched).collect();
     for kind in layers::kinds() {
         let when = |before| if before { When::Before } else { When::After };
-        let own = kind.rules.iter();
-        all.extend(own.map(|rule| about(rule, Some(kind.name), when(rule.is_before()))));
-        let own = kind.standing_rules.iter();
-        all.extend(own.map(|rule| about(rule, Some(kind.name), When::Standing)));
+        let rules = kind.rules.iter();
+        all.extend(rules.map(|rule| about(rule, Some(kind.name), when(rule.is_before()))));
+        let rules = kind.standing_rules.iter();
+        all.extend(rules.map(|rule| about(rule, Some(kind.name), When::Standing)));
         // Most are among those above.
         let known = |id: &str| kind.standing_rules.iter().any(|rule| rule.id == id);
-        let own = kind.watch_rules.iter().filter(|rule| !known(rule.id));
-        all.extend(own.map(|rule| about(rule, Some(kind.name), When::Watched)));
+        let rules = kind.watch_rules.iter().filter(|rule| !known(rule.id));
+        all.extend(rules.map(|rule| about(rule, Some(kind.name), When::Watched)));
     }
     all.sort_by_key(|rule| (rule.layer.is_some(), rule.layer, rule.when));
     all

@@ -135,13 +135,13 @@ fn of_cell(
 
 /// The finding with the commands that make its changes, where all of them are changes to the layer.
 fn with_commands(mut finding: Finding, layer: &LayerFacts, kind: &Kind) -> Finding {
-    let own = |change: &'_ Change| {
+    let of_layer = |change: &'_ Change| {
         let key = change.key.strip_prefix(&*layer.name)?.strip_prefix('.')?;
         Some((key.to_owned(), change.value.clone()))
     };
-    let own: Option<Vec<_>> = finding.changes.iter().map(own).collect();
-    let own = own.unwrap_or_default();
-    let changed: Vec<_> = own.iter().map(|(key, value)| (&**key, &**value)).collect();
+    let changes: Option<Vec<_>> = finding.changes.iter().map(of_layer).collect();
+    let changes = changes.unwrap_or_default();
+    let changed: Vec<_> = changes.iter().map(|(key, value)| (&**key, &**value)).collect();
     finding.commands = (kind.commands)(&layer.settings, &changed);
     finding
 }

@@ -48,8 +48,8 @@ pub fn check_plan(plan: &PlanFacts) -> Vec<Finding> {
     let variants: Vec<_> = variants.map(|variant| (variant, planned::stages(variant))).collect();
     let view = before::Plan { facts: plan, variants: &variants };
     let common = before::RULES.iter().flat_map(|rule| {
-        let told = (rule.check)(&view, rule.threshold_test()).into_iter();
-        told.map(|(subject, noticed)| of_plan(rule, subject, noticed))
+        let observations = (rule.check)(&view, rule.threshold_test()).into_iter();
+        observations.map(|(subject, noticed)| of_plan(rule, subject, noticed))
     });
     let mut findings: Vec<Finding> = common.collect();
     findings.extend(layer_rules::check_plan(&variants));

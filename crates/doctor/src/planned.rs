@@ -114,6 +114,6 @@ fn doubts(spec: &LoadSpec, reduces: bool) -> Vec<String> {
     let flushes = spec.durable().and_then(|durable| content.flush_warning(durable));
     let short = spec.written_blocks().and_then(|n| content.length_warning(n, spec.jobs));
     let all = content.warnings().into_iter().chain(flushes).chain(short);
-    let told = all.filter(|warning| reduces || !warning.is_of_reduction());
-    told.map(|warning| warning.to_string()).collect()
+    let warnings = all.filter(|warning| reduces || !warning.is_of_reduction());
+    warnings.map(|warning| warning.to_string()).collect()
 }

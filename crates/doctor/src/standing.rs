@@ -25,13 +25,13 @@ pub fn examine_standing(stack: &StandingStack, of: &str) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
     for node in &stack.nodes {
         let facts = StandingFacts { node, stack, watched: false };
-        let own = layers::kind(&node.kind).map_or(&[][..], |kind| kind.standing_rules);
+        let kind_rules = layers::kind(&node.kind).map_or(&[][..], |kind| kind.standing_rules);
         let found: Vec<Finding> =
-            own.iter().chain(RULES).filter_map(|rule| check(rule, &facts)).collect();
+            kind_rules.iter().chain(RULES).filter_map(|rule| check(rule, &facts)).collect();
         let now = watched(node, stack);
         // What is so now says more than what was so since the device came up.
-        let told = |finding: &Finding| now.iter().any(|other| other.rule == finding.rule);
-        findings.extend(found.into_iter().filter(|finding| !told(finding)));
+        let is_current = |finding: &Finding| now.iter().any(|other| other.rule == finding.rule);
+        findings.extend(found.into_iter().filter(|finding| !is_current(finding)));
         findings.extend(now);
     }
     sort(&mut findings);
@@ -46,8 +46,8 @@ pub fn examine_standing(stack: &StandingStack, of: &str) -> Vec<Finding> {
 fn watched(node: &Node, stack: &StandingStack) -> Vec<Finding> {
     let Some(over) = node.over_watch() else { return Vec::new() };
     let facts = StandingFacts { node: &over, stack, watched: true };
-    let own = layers::kind(&node.kind).map_or(&[][..], |kind| kind.watch_rules);
-    let found = own.iter().chain(WATCH_RULES).filter_map(|rule| check(rule, &facts));
+    let kind_rules = layers::kind(&node.kind).map_or(&[][..], |kind| kind.watch_rules);
+    let found = kind_rules.iter().chain(WATCH_RULES).filter_map(|rule| check(rule, &facts));
     let seconds = node.watched.as_ref().map_or(0.0, |watched| watched.seconds);
     let place = format!("in the {seconds:.0} s that were watched");
     found.map(|finding| Finding { place: Some(place.clone()), ..finding }).collect()

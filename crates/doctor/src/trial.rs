@@ -86,11 +86,11 @@ pub fn next(rounds: &[ProofRound]) -> Next {
 /// Returns the verdict of a round on the first question that the experiment asks of `stage`, with the name of that figure; `None` where
 /// nothing has a verdict. Where only other stages have one, the round is unclear: they say nothing of a limit that was found elsewhere.
 pub fn round(result: &ResultSet, analysis: &Analysis, stage: &str) -> Option<(String, ProofRound)> {
-    let asked = || analysis.comparisons.iter().filter(|comparison| comparison.verdict.is_some());
+    let judged = || analysis.comparisons.iter().filter(|comparison| comparison.verdict.is_some());
     // A single measured stage has no name here.
-    let own = asked().find(|c| c.scope.stage.as_deref().is_none_or(|name| name == stage));
-    let comparison = own.or_else(|| asked().next())?;
-    let verdict = own.and_then(|own| own.verdict).unwrap_or(Verdict::Unclear);
+    let of_stage = judged().find(|c| c.scope.stage.as_deref().is_none_or(|name| name == stage));
+    let comparison = of_stage.or_else(|| judged().next())?;
+    let verdict = of_stage.and_then(|c| c.verdict).unwrap_or(Verdict::Unclear);
     let name = layers::metric(&comparison.metric).map_or(&*comparison.metric, |m| m.name);
     let round = ProofRound {
         verdict: verdict.word().to_owned(),

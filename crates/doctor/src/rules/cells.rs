@@ -36,9 +36,9 @@ pub(crate) fn kernels(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
             let numbers: Vec<_> = cells.iter().map(|cell| (cell.index + 1).to_string()).collect();
             numbers.join(", ")
         };
-        let told =
+        let list =
             kernels.iter().map(|(kernel, cells)| format!("{kernel}: cell {}", numbers(cells)));
-        let told = told.collect::<Vec<_>>().join("; ");
+        let list = list.collect::<Vec<_>>().join("; ");
         (kernels.len() > 1).then(|| Finding {
             rule: "kernels_differ".into(),
             severity: Severity::Warning,
@@ -46,7 +46,7 @@ pub(crate) fn kernels(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
                 "Cells ran on {} kernels, which the experiment does not ask for: differences may be the kernels'.",
                 kernels.len()
             ),
-            evidence: format!("{told}."),
+            evidence: format!("{list}."),
             remedy: "Run the experiment again, on one kernel from beginning to end.".into(),
             ..Finding::default()
         })
@@ -179,9 +179,9 @@ fn slower(result: &ResultSet, of: fn(&CellData) -> Option<&MachineLoad>) -> Vec<
     let all: Sorted = result.cells.iter().filter_map(mhz).collect();
     let Some(usual) = all.median() else { return Vec::new() };
     let name = |cell: &CellData| {
-        let own = mhz(cell).filter(|own| 100.0 * own < SLOW_PERCENT * usual)?;
+        let speed = mhz(cell).filter(|speed| 100.0 * speed < SLOW_PERCENT * usual)?;
         let CellEntry { variant, repeat, .. } = &cell.entry;
-        Some(format!("{variant} repeat {repeat}: {own:.0} MHz in place of {usual:.0}"))
+        Some(format!("{variant} repeat {repeat}: {speed:.0} MHz in place of {usual:.0}"))
     };
     result.cells.iter().filter_map(name).collect()
 }
@@ -217,14 +217,14 @@ pub(crate) fn notices(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let mut findings = Vec::new();
     for variant in &result.manifest.plan.variants {
         let cells: Vec<_> = result.cells_of(&variant.name).collect();
-        let said: Vec<String> = cells
+        let lines: Vec<String> = cells
             .iter()
             .filter_map(|cell| Some((cell.entry.repeat, cell.record.as_ref()?)))
             .flat_map(|(repeat, record)| {
                 record.notices.iter().map(move |text| format!("repeat {repeat}: {text}"))
             })
             .collect();
-        if said.is_empty() {
+        if lines.is_empty() {
             continue;
         }
         findings.push(Finding {
@@ -232,7 +232,7 @@ pub(crate) fn notices(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
             severity: Severity::Warning,
             subject: Some(variant.name.clone()),
             message: format!("Not everything of {} was recorded as planned.", variant.name),
-            evidence: format!("{}.", said.join("; ")),
+            evidence: format!("{}.", lines.join("; ")),
             remedy:
                 "Charts and figures that need it are missing; mend what is named and run again."
                     .into(),

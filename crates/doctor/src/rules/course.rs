@@ -17,13 +17,13 @@ pub(crate) fn uneven(_: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
 }
 
 fn of_variant(variant: &VariantFigures) -> Option<Finding> {
-    let mut said = Vec::new();
+    let mut changes = Vec::new();
     for (scope, spread) in &variant.thesis {
         let course = variant.courses.get(scope).and_then(changed);
         let how = course.or_else(|| dropped(&spread.spread));
-        said.extend(how.map(|how| format!("{}: {how}", scope.name())));
+        changes.extend(how.map(|how| format!("{}: {how}", scope.name())));
     }
-    (!said.is_empty()).then(|| Finding {
+    (!changes.is_empty()).then(|| Finding {
         rule: "uneven_course".into(),
         severity: Severity::Note,
         subject: Some(variant.name.clone()),
@@ -31,7 +31,7 @@ fn of_variant(variant: &VariantFigures) -> Option<Finding> {
             "Throughput of {} did not keep one level within the runs: a mean over them describes no state.",
             variant.name
         ),
-        evidence: format!("{}.", said.join("; ")),
+        evidence: format!("{}.", changes.join("; ")),
         remedy: "Look at throughput over time; where the level of a state is asked, bring the layer to it first, or let the load run until it is steady."
             .into(),
         ..Finding::default()

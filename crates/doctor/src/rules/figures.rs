@@ -52,10 +52,10 @@ fn of_cell(cell: &CellData) -> Vec<String> {
         for (name, operation) in &load.operations {
             // What fio told has a time for each operation, and its rate is that of this time.
             let whole = load.ended_by != imported::ELSEWHERE;
-            let mut own = of_operation(operation, if whole { load.duration_ns } else { 0 });
-            own.extend(against_rows(cell, stage, name, operation, &sums));
+            let mut wrong = of_operation(operation, if whole { load.duration_ns } else { 0 });
+            wrong.extend(against_rows(cell, stage, name, operation, &sums));
             let place = format!("repeat {}, {} of stage {}", cell.entry.repeat, name, stage.name);
-            found.extend(own.into_iter().map(|what| format!("{place}: {what}")));
+            found.extend(wrong.into_iter().map(|what| format!("{place}: {what}")));
         }
     }
     found

@@ -70,12 +70,12 @@ pub(crate) fn uneven(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let mut stages: BTreeMap<(&str, &str), Stage> = BTreeMap::new();
     for (variant, repeat, stage, load) in loads(result).filter(|(_, _, stage, _)| stage.measured) {
         let Some(found) = apart(load) else { continue };
-        let own = stages.entry((variant, &stage.name)).or_default();
-        own.cells += 1;
+        let tally = stages.entry((variant, &stage.name)).or_default();
+        tally.cells += 1;
         if is_uneven(load, found) {
-            own.uneven += 1;
-            if own.worst.is_none_or(|(_, worst)| found.percent < worst.percent) {
-                own.worst = Some((repeat, found));
+            tally.uneven += 1;
+            if tally.worst.is_none_or(|(_, worst)| found.percent < worst.percent) {
+                tally.worst = Some((repeat, found));
             }
         }
     }
@@ -88,8 +88,8 @@ pub(crate) fn uneven(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
             message: format!("The jobs of stage {stage} of {variant} went at very different speeds."),
             evidence: format!(
                 "In repeat {repeat} {}, {}: {} %. Jobs differ so in {} of {} runs.",
-                told(fastest),
-                told(slowest),
+                describe_job(fastest),
+                describe_job(slowest),
                 significant(percent, 2),
                 own.uneven,
                 own.cells
@@ -104,7 +104,7 @@ pub(crate) fn uneven(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
 }
 
 /// The work of a job, in words.
-fn told(job: &JobSummary) -> String {
+fn describe_job(job: &JobSummary) -> String {
     let rate = job.iops().map_or_else(String::new, |iops| significant(iops, 3));
     format!("job {} did {rate} I/Os per second ({} in all)", job.job, grouped(job.ios))
 }

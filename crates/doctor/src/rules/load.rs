@@ -68,13 +68,13 @@ pub(crate) fn reads_of_nothing(result: &ResultSet, _: &Analysis) -> Vec<Finding>
     let measured = loads(result).filter(|(_, _, stage, load)| stage.measured && load.engine.direct);
     for (variant, _, stage, load) in measured {
         let reads = load.operations.iter().filter(|(name, _)| name.ends_with("read"));
-        let asked = reads.map(|(_, operation)| operation.bytes).sum::<u64>() as f64;
+        let read_bytes = reads.map(|(_, operation)| operation.bytes).sum::<u64>() as f64;
         let device = |figures: &LayerFigures| figures.get("device_read_bytes").copied().flatten();
         let devices: Vec<f64> = stage.layers.values().filter_map(device).collect();
-        if asked == 0.0 || devices.is_empty() {
+        if read_bytes == 0.0 || devices.is_empty() {
             continue;
         }
-        let found = (devices.iter().sum::<f64>(), asked * load.ramp_factor());
+        let found = (devices.iter().sum::<f64>(), read_bytes * load.ramp_factor());
         let least = worst.entry((variant, stage.name.as_str())).or_insert(found);
         if found.0 * least.1 < least.0 * found.1 {
             *least = found;
@@ -185,7 +185,7 @@ pub(crate) fn rate_not_kept(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         severity: Severity::Warning,
         subject: Some(variant.to_owned()),
         message: format!("Stage {stage} of {variant} did not keep the rate that it was asked for."),
-        evidence: format!("Of {} that were due {} % were done.", asked(rate), significant(percent, 2)),
+        evidence: format!("Of {} that were due {} % were done.", describe_rate(rate), significant(percent, 2)),
         remedy: "Ask for less, or let more be in flight: latencies count from when an I/O was due, so that these are of a backlog, and grow \
                  with the duration."
             .into(),
@@ -196,7 +196,7 @@ pub(crate) fn rate_not_kept(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
 }
 
 /// The rate that was asked for, in words.
-fn asked(rate: RateFacts) -> String {
+fn describe_rate(rate: RateFacts) -> String {
     match (rate.asked_iops, rate.asked_bytes_per_s) {
         (Some(ios), _) => format!("{} I/Os per second", significant(ios, 6)),
         (None, bytes) => Unit::BytesPerSecond.show(bytes.unwrap_or_default()),
@@ -219,13 +219,13 @@ const UNWRITTEN: &str = "reads of them need no device";
 
 /// Loads gave notices about themselves. That reads asked no device is more than a note: their speed is that of nothing.
 pub(crate) fn notices(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
-    let mut said: BTreeMap<(&str, &str, bool), Vec<&str>> = BTreeMap::new();
+    let mut notices: BTreeMap<(&str, &str, bool), Vec<&str>> = BTreeMap::new();
     for (variant, _, stage, load) in loads(result) {
         let fresh = load.notices.iter().map(String::as_str);
         let fresh = fresh.filter(|text| !text.starts_with(STOOD_STILL));
         for text in fresh {
             let key = (variant, stage.name.as_str(), text.contains(UNWRITTEN));
-            let texts = said.entry(key).or_default();
+            let texts = notices.entry(key).or_default();
             if !texts.contains(&text) {
                 texts.push(text);
             }
@@ -236,7 +236,7 @@ pub(crate) fn notices(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
             0 => String::new(),
             n => format!("; and {n} more"),
         };
-        let told: Vec<_> = texts.iter().take(TOLD).copied().collect();
+        let shown: Vec<_> = texts.iter().take(TOLD).copied().collect();
         let (severity, message, remedy) = match unwritten {
             true => (
                 Severity::Warning,
@@ -257,12 +257,12 @@ pub(crate) fn notices(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
             severity,
             subject: Some(variant.to_owned()),
             message,
-            evidence: format!("{}{rest}.", told.join("; ")),
+            evidence: format!("{}{rest}.", shown.join("; ")),
             remedy: remedy.into(),
             ..Finding::default()
         }
     };
-    said.into_iter().map(finding).collect()
+    notices.into_iter().map(finding).collect()
 }
 
 /// Words of the engine where Fathom itself did not run, in results that have no field for it.
@@ -273,8 +273,8 @@ fn times_still(load: &LoadSummary) -> Vec<String> {
     if !load.stood_still_ns.is_empty() {
         return load.stood_still_ns.iter().map(|ns| show::nanos(*ns as f64)).collect();
     }
-    let told = load.notices.iter().filter_map(|text| text.strip_prefix(STOOD_STILL));
-    told.filter_map(|rest| Some(rest.split(':').next()?.to_owned())).collect()
+    let notices = load.notices.iter().filter_map(|text| text.strip_prefix(STOOD_STILL));
+    notices.filter_map(|rest| Some(rest.split(':').next()?.to_owned())).collect()
 }
 
 /// Fathom itself did not run while a load did: I/Os that ended meanwhile, or were due, have that time in their latency.
@@ -285,12 +285,12 @@ pub(crate) fn stood_still(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         if still.is_empty() {
             continue;
         }
-        let own = load.operations.values().filter_map(|own| Some(own.latency.as_ref()?.max_ns));
-        let longest = own.max().map_or_else(String::new, |ns| {
+        let maxima = load.operations.values().filter_map(|one| Some(one.latency.as_ref()?.max_ns));
+        let longest = maxima.max().map_or_else(String::new, |ns| {
             format!(", and its longest I/O took {}", show::nanos(ns as f64))
         });
-        let told = format!("repeat {repeat} for {}{longest}", still.join(" and "));
-        runs.entry((variant, stage.name.as_str())).or_default().push(told);
+        let sentence = format!("repeat {repeat} for {}{longest}", still.join(" and "));
+        runs.entry((variant, stage.name.as_str())).or_default().push(sentence);
     }
     let finding = |((variant, stage), told): ((&str, &str), Vec<String>)| {
         Finding {

@@ -26,8 +26,8 @@ pub(crate) fn uneven(result: &ResultSet, analysis: &Analysis) -> Vec<Finding> {
     let mut tests = Vec::new();
     for variant in &analysis.variants {
         for values in &variant.values {
-            let asked = |asked: &&AskedMetric| asks(asked, &values.scope, &values.metric);
-            let Some(question) = questions.iter().find(asked) else { continue };
+            let asks_it = |asked: &&AskedMetric| asks(asked, &values.scope, &values.metric);
+            let Some(question) = questions.iter().find(asks_it) else { continue };
             if let Some(how) = shape(&numbers(values), question.threshold) {
                 let metric = layers::metric(&values.metric);
                 let label = metric.map_or(&*values.metric, |m| m.name);

@@ -160,7 +160,7 @@ pub(crate) fn incomplete(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
 /// It was stopped and went on later.
 pub(crate) fn resumed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
     let sessions = result.manifest.resumed.iter().filter(|session| session.kept > 0);
-    let told: Vec<String> = sessions
+    let list: Vec<String> = sessions
         .map(|session| format!("at {} with {} cells kept", session.started_utc, session.kept))
         .collect();
     let finding = Finding {
@@ -168,12 +168,12 @@ pub(crate) fn resumed(result: &ResultSet, _: &Analysis) -> Vec<Finding> {
         severity: Severity::Note,
         subject: None,
         message: "The run was stopped and went on later: its cells are of several sessions.".into(),
-        evidence: format!("Begun at {}; went on {}.", result.manifest.started_utc, told.join(", and ")),
+        evidence: format!("Begun at {}; went on {}.", result.manifest.started_utc, list.join(", and ")),
         remedy: "Where a verdict is close run it anew, in one go: the machine may have been in another state."
             .into(),
         ..Finding::default()
     };
-    Vec::from_iter((!told.is_empty()).then_some(finding))
+    Vec::from_iter((!list.is_empty()).then_some(finding))
 }
 
 /// Files are not as the run left them.

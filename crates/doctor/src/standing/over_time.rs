@@ -24,8 +24,8 @@ const THREAD_FULL: StandingRule = StandingRule {
                 .figure(format!("time with {:.0} % of a CPU and more", 100.0 * FULL_CPU), full),
             figure("CPU over all the time", thread.cpu_percent, Unit::Percent),
         ];
-        let said = figures.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-        let evidence = format!("{}: {said}", thread.name);
+        let list = figures.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+        let evidence = format!("{}: {list}", thread.name);
         Some(Observation {
             severity: Severity::Warning,
             evidence,

@@ -118,8 +118,8 @@ fn misaligned(facts: &StandingFacts, threshold: ThresholdTest) -> Option<Observa
         let disk = facts.stack.disks(node, None).first().map(|disk| block(disk))?;
         Some((node.limit("start")? * SECTOR) % disk)
     };
-    let own = node.limit("alignment_offset").filter(|offset| *offset > 0.0);
-    let offset = threshold.passed(own.or_else(beyond)?)?;
+    let node_offset = node.limit("alignment_offset").filter(|offset| *offset > 0.0);
+    let offset = threshold.passed(node_offset.or_else(beyond)?)?;
     let figures = vec![threshold.figure("beyond a whole block", offset)];
     Some(Observation { severity: Severity::Warning, figures, ..Observation::default() })
 }
@@ -215,8 +215,8 @@ pub fn alarming(stack: &StandingStack) -> Vec<&str> {
                 || (line.contains("vdo") && node.kind == "vdo")
         })
     };
-    let told = lines.filter(|line| TROUBLE.iter().any(|word| line.contains(word)) && ours(line));
-    told.map(String::as_str).collect()
+    let trouble = lines.filter(|line| TROUBLE.iter().any(|word| line.contains(word)) && ours(line));
+    trouble.map(String::as_str).collect()
 }
 
 const KERNEL_LINES: StandingRule = StandingRule {
