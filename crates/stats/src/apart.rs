@@ -98,8 +98,8 @@ impl Apart {
         };
         let Some(at) = (2..all.len()).find(is_split) else { return Self::default() };
         let runs = |side: usize| {
-            let own = all[at..].iter().filter(|one| one.1 == side);
-            let mut runs: Vec<usize> = own.map(|one| one.2).collect();
+            let of_side = all[at..].iter().filter(|one| one.1 == side);
+            let mut runs: Vec<usize> = of_side.map(|one| one.2).collect();
             runs.sort_unstable();
             runs
         };

@@ -163,8 +163,8 @@ pub fn growth(values: &[f64], positions: &[f64]) -> Option<Growth> {
     }
     let logs = floored(values)?;
     let part = |part: usize| {
-        let own = part * n / PARTS..(part + 1) * n / PARTS;
-        (mean(&positions[own.clone()]), mean(&logs[own]))
+        let range = part * n / PARTS..(part + 1) * n / PARTS;
+        (mean(&positions[range.clone()]), mean(&logs[range]))
     };
     let parts: Vec<(f64, f64)> = (0..PARTS).map(part).collect();
     let (x, y): (Vec<f64>, Vec<f64>) = parts.iter().copied().unzip();

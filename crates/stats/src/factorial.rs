@@ -171,8 +171,8 @@ fn complete(factors: &[Factor], trials: &[Trial], block: u32, combinations: usiz
         trial.levels.len() == factors.len()
             && trial.levels.iter().zip(factors).all(|(level, factor)| *level < factor.levels)
     };
-    let own = trials.iter().filter(|trial| trial.block == block).filter(fits);
-    let mut levels: Vec<&Vec<usize>> = own.map(|trial| &trial.levels).collect();
+    let of_block = trials.iter().filter(|trial| trial.block == block).filter(fits);
+    let mut levels: Vec<&Vec<usize>> = of_block.map(|trial| &trial.levels).collect();
     let many = levels.len();
     levels.sort();
     levels.dedup();
@@ -193,14 +193,14 @@ impl Model<'_> {
 
     /// Number of parameters: of all factors and two-way interactions.
     fn parameters(&self) -> usize {
-        let own = |factor: usize| self.factors[factor].levels - 1;
-        (0..self.factors.len()).map(own).sum::<usize>()
-            + self.pairs().map(|(a, b)| own(a) * own(b)).sum::<usize>()
+        let degrees = |factor: usize| self.factors[factor].levels - 1;
+        (0..self.factors.len()).map(degrees).sum::<usize>()
+            + self.pairs().map(|(a, b)| degrees(a) * degrees(b)).sum::<usize>()
     }
 
     fn mean(&self, of: impl Fn(&Trial) -> bool) -> f64 {
-        let own = self.cells.iter().filter(|(trial, _)| of(trial));
-        let (sum, n) = own.fold((0.0, 0.0), |(sum, n), (_, y)| (sum + y, n + 1.0));
+        let fitting = self.cells.iter().filter(|(trial, _)| of(trial));
+        let (sum, n) = fitting.fold((0.0, 0.0), |(sum, n), (_, y)| (sum + y, n + 1.0));
         sum / n
     }
 
@@ -227,8 +227,8 @@ impl Model<'_> {
             .iter()
             .map(|(trial, y)| {
                 let block = blocks.iter().position(|b| *b == trial.block).unwrap_or(0);
-                let own = trial.levels.iter().zip(&mains).map(|(level, of)| of[*level]);
-                y - all - of_block[block] - own.sum::<f64>()
+                let effects = trial.levels.iter().zip(&mains).map(|(level, of)| of[*level]);
+                y - all - of_block[block] - effects.sum::<f64>()
             })
             .collect();
         for (a, b) in self.pairs() {

@@ -28,8 +28,8 @@ pub fn groups(groups: &[Vec<f64>]) -> Option<Groups> {
     }
     let centre = mean(&all);
     let squares = |group: &[f64]| {
-        let own = mean(group);
-        group.iter().map(|value| (value - own).powi(2)).sum::<f64>()
+        let group_mean = mean(group);
+        group.iter().map(|value| (value - group_mean).powi(2)).sum::<f64>()
     };
     let within = groups.iter().map(|group| squares(group)).sum::<f64>() / freedom as f64;
     let between = groups.iter().map(|group| group.len() as f64 * (mean(group) - centre).powi(2));

@@ -4,9 +4,9 @@
 pub(crate) fn rows(name: &str) -> Vec<Vec<f64>> {
     let lines = include_str!("../tests/scipy/reference.txt").lines();
     let words = lines.map(|line| line.split(' ').collect::<Vec<_>>());
-    let own = words.filter(|words| words[0] == name);
+    let named = words.filter(|words| words[0] == name);
     let rows: Vec<Vec<f64>> =
-        own.map(|words| words[1..].iter().map(|n| n.parse().unwrap()).collect()).collect();
+        named.map(|words| words[1..].iter().map(|n| n.parse().unwrap()).collect()).collect();
     assert!(!rows.is_empty(), "{name}");
     rows
 }

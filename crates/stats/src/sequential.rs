@@ -72,12 +72,12 @@ pub fn compare_at_looks(asked: &AtLooks) -> Comparison {
     if whole.decided_after.is_none() && whole.apart.is_empty() {
         whole.repeats_that_would_decide = whole.repeats(share);
     }
-    whole.method = format!("{}; {}", whole.method, said(asked, whole.decided_after));
+    whole.method = format!("{}; {}", whole.method, describe_looks(asked, whole.decided_after));
     whole
 }
 
 /// Returns what the looks were, in words.
-fn said(asked: &AtLooks, decided_after: Option<u32>) -> String {
+fn describe_looks(asked: &AtLooks, decided_after: Option<u32>) -> String {
     let Some((last, before)) = asked.looks.split_last() else {
         return "not looked at yet: a look comes after five repeats".to_owned();
     };

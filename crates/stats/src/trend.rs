@@ -227,9 +227,9 @@ fn residuals(values: &[f64], edges: &[(usize, f64)]) -> Vec<f64> {
     ends.extend(edges.iter().map(|edge| edge.0));
     ends.push(values.len());
     let stretches = ends.windows(2).flat_map(|edge| {
-        let own = &values[edge[0]..edge[1]];
-        let middle = Sorted::from(own).median().unwrap_or_default();
-        own.iter().map(move |value| value - middle)
+        let stretch = &values[edge[0]..edge[1]];
+        let middle = Sorted::from(stretch).median().unwrap_or_default();
+        stretch.iter().map(move |value| value - middle)
     });
     stretches.collect()
 }
