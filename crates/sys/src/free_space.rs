@@ -51,7 +51,7 @@ pub fn each_free(file: impl AsFd, mut take: impl FnMut(u64) -> bool) -> io::Resu
     let file = file.as_fd();
     let number = fstat(file)?.st_dev;
     let (major, minor) = (major(number), minor(number));
-    let own = (minor & 0xff) | (major << 8) | ((minor & !0xff) << 12);
+    let dev = (minor & 0xff) | (major << 8) | ((minor & !0xff) << 12);
     let last = Stretch {
         device: u32::MAX,
         flags: u32::MAX,
@@ -80,7 +80,7 @@ pub fn each_free(file: impl AsFd, mut take: impl FnMut(u64) -> bool) -> io::Resu
         let found = &question.found[..(question.entries as usize).min(AT_ONCE)];
         let by_number = question.flags_out & BY_NUMBER != 0;
         let free = found.iter().filter(|one| {
-            let here = !by_number || one.device == own;
+            let here = !by_number || one.device == dev;
             here && one.flags & SPECIAL != 0 && one.owner == FREE
         });
         for one in free {

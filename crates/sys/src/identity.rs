@@ -149,8 +149,9 @@ impl Identity {
     /// Returns the identity of the device of that number, which `opened` is, if given.
     fn of_device(number: Number, opened: Option<&File>, deeper: u32) -> Self {
         let here = sysfs(number);
-        let read =
-            |name: &str| std::fs::read_to_string(here.join(name)).ok().and_then(|text| said(&text));
+        let read = |name: &str| {
+            std::fs::read_to_string(here.join(name)).ok().and_then(|text| joined_words(&text))
+        };
         let count = |name: &str| read(name).and_then(|text| text.parse::<u64>().ok());
         if let Some(deeper) = deeper.checked_sub(1) {
             if let Some((start, disk)) = count("start").zip(disk_of(number)) {
@@ -191,13 +192,13 @@ impl Identity {
         let path = Path::new(named.trim_end_matches('\n'));
         let there = std::fs::metadata(path).ok();
         // The driver knows the file, whatever leads to it by now; without the right to ask it, the name has to do.
-        let asked = match opened {
+        let backing = match opened {
             Some(device) => loop_backing(device),
             None => {
                 File::open(Path::new("/dev").join(node(number)?)).and_then(|d| loop_backing(&d))
             }
         };
-        match (asked.ok(), there) {
+        match (backing.ok(), there) {
             (Some(Backing::Device(below)), _) => Some(Self::of_device(below, None, deeper)),
             (Some(Backing::File { device, inode }), there) => {
                 let same = |found: &Metadata| (found.dev(), found.ino()) == (device, inode);
@@ -222,28 +223,29 @@ impl Identity {
     }
 
     fn likeness(&self, now: &Self) -> Likeness {
-        let told = |same: bool| if same { Likeness::Same } else { Likeness::Other };
+        let likeness = |same: bool| if same { Likeness::Same } else { Likeness::Other };
         match (self, now) {
             (Self::File(a), Self::File(b)) => a.likeness(b),
             (Self::Disk(a), Self::Disk(b)) => match (&a.wwid, &b.wwid) {
-                (Some(a), Some(b)) => told(a == b),
-                _ => told(a.serial.is_some() && (&a.serial, &a.model) == (&b.serial, &b.model)),
+                (Some(a), Some(b)) => likeness(a == b),
+                _ => likeness(a.serial.is_some() && (&a.serial, &a.model) == (&b.serial, &b.model)),
             },
             (Self::Loop { offset: a, on }, Self::Loop { offset: b, on: below })
             | (Self::Partition { start: a, on }, Self::Partition { start: b, on: below }) => {
-                told(a == b).max(on.likeness(below))
+                likeness(a == b).max(on.likeness(below))
             }
             (Self::Mapped { uuid: Some(a), .. }, Self::Mapped { uuid: Some(b), .. }) => {
-                told(a == b)
+                likeness(a == b)
             }
             (Self::Mapped { name: a, on, .. }, Self::Mapped { name: b, on: below, .. }) => {
                 let each = on.iter().zip(below).map(|(a, b)| a.likeness(b));
-                told(a == b && on.len() == below.len()).max(each.max().unwrap_or(Likeness::Same))
+                likeness(a == b && on.len() == below.len())
+                    .max(each.max().unwrap_or(Likeness::Same))
             }
             (Self::Passing { boot: a, .. }, Self::Passing { boot: b, .. }) if a != b => {
                 Likeness::Untold
             }
-            _ => told(self == now),
+            _ => likeness(self == now),
         }
     }
 }
@@ -252,11 +254,11 @@ impl FileIdentity {
     fn likeness(&self, now: &Self) -> Likeness {
         let marks = self.mark.as_ref().zip(now.mark.as_ref());
         // Without a time an inode may be a later file's: then the mark has to tell it, or the file system.
-        let told = match self.made_ns.zip(now.made_ns) {
+        let is_same = match self.made_ns.zip(now.made_ns) {
             Some((made, then)) => made == then,
             None => marks.is_some() || self.device == now.device,
         };
-        if self.inode != now.inode || !told || marks.is_some_and(|(a, b)| a != b) {
+        if self.inode != now.inode || !is_same || marks.is_some_and(|(a, b)| a != b) {
             return Likeness::Other;
         }
         // A file in a snapshot of its file system has the same inode, time and mark.
@@ -328,11 +330,11 @@ fn mark_at(path: &Path) -> Option<String> {
 }
 
 fn text(value: &[u8]) -> Option<String> {
-    std::str::from_utf8(value).ok().and_then(said)
+    std::str::from_utf8(value).ok().and_then(joined_words)
 }
 
 /// Returns what a text says, blanks made one; `None` where it is empty.
-fn said(text: &str) -> Option<String> {
+fn joined_words(text: &str) -> Option<String> {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     (!text.is_empty()).then_some(text)
 }

@@ -55,8 +55,8 @@ pub fn of_bytes(file: &File) -> io::Result<Option<Holder>> {
 
 /// Returns which other process holds a lock of any kind on what is open, as far as /proc shows it: one of another user may stay unseen.
 pub fn holder(file: &File) -> Holder {
-    let own = std::process::id();
-    let mut pids = entries(Path::new("/proc")).filter(|pid| *pid != own);
+    let own_pid = std::process::id();
+    let mut pids = entries(Path::new("/proc")).filter(|pid| *pid != own_pid);
     Holder(pids.find(|pid| locks(*pid, file)).map(|pid| (pid, name(pid))))
 }
 

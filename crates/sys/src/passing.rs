@@ -144,7 +144,7 @@ fn end_on(mut signals: Signals) {
 
 /// Removes directories of this user that a program left which does not live any more: nobody holds their lock.
 fn remove_left(folder: &Path, prefix: &str) {
-    let own = rustix::process::geteuid().as_raw();
+    let own_uid = rustix::process::geteuid().as_raw();
     let ours = |name: &str| {
         let rest = name.strip_prefix(prefix).and_then(|rest| rest.split_once('-'));
         rest.is_some_and(|(pid, number)| {
@@ -153,7 +153,7 @@ fn remove_left(folder: &Path, prefix: &str) {
     };
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let (name, path) = (entry.file_name(), entry.path());
-        let is_own = entry.metadata().is_ok_and(|found| found.is_dir() && found.uid() == own);
+        let is_own = entry.metadata().is_ok_and(|found| found.is_dir() && found.uid() == own_uid);
         if is_own
             && name.to_str().is_some_and(ours)
             && let Ok(held) = File::open(&path)

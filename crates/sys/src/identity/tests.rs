@@ -97,7 +97,7 @@ fn file(mark: Option<&str>, device: u64, inode: u64, made_ns: Option<u64>) -> Fi
 }
 
 fn disk(wwid: &str, serial: &str, model: &str) -> Identity {
-    let [wwid, serial, model] = [wwid, serial, model].map(said);
+    let [wwid, serial, model] = [wwid, serial, model].map(joined_words);
     Identity::Disk(DiskIdentity { wwid, serial, model })
 }
 
@@ -107,7 +107,7 @@ fn passing(number: &str, sequence: u64, boot: &str) -> Identity {
 }
 
 fn mapped(name: &str, uuid: &str, on: &[Identity]) -> Identity {
-    Identity::Mapped { name: name.into(), uuid: said(uuid), on: on.to_vec() }
+    Identity::Mapped { name: name.into(), uuid: joined_words(uuid), on: on.to_vec() }
 }
 
 fn part(start: u64, on: Identity) -> Identity {

@@ -203,7 +203,7 @@ fn sweep(keeper: &mut Keeper, ended: bool) {
 
 /// The children of this process that have not ended, with their command lines.
 fn children() -> Vec<(Pid, String)> {
-    let own = rustix::process::getpid();
+    let own_pid = rustix::process::getpid();
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     pids.filter_map(Pid::from_raw)
@@ -213,7 +213,7 @@ fn children() -> Vec<(Pid, String)> {
             let (name, state) = stat.rsplit_once(')')?;
             let mut state = state.split_whitespace();
             let zombie = state.next()? == "Z";
-            let child = state.next()?.parse().ok() == Some(own.as_raw_nonzero().get());
+            let child = state.next()?.parse().ok() == Some(own_pid.as_raw_nonzero().get());
             let words = std::fs::read(format!("{at}/cmdline")).unwrap_or_default();
             let words = String::from_utf8_lossy(&words).replace('\0', " ");
             let name = if words.trim().is_empty() { name.split_once('(')?.1 } else { words.trim() };
