@@ -204,7 +204,7 @@ impl Contents {
             return self.0.layouts.of_pool(&parts);
         }
         let by_series = parts.kind == ContentKind::New && matches!(self.0.order, Order::Live(_));
-        self.0.layouts.of(&parts, by_series)
+        self.0.layouts.body_of(&parts, by_series)
     }
 
     /// The check of its blocks, where all have one layout and none is misaligned.
@@ -248,7 +248,7 @@ impl Contents {
             match self.body(id) {
                 Body::Runs(layout) => self.0.filler.grow(root, &layout, block),
                 Body::Texts { first, count } => {
-                    self.0.filler.fill_text(root, self.0.texts.of(first, count, id), block);
+                    self.0.filler.fill_text(root, self.0.texts.text_of(first, count, id), block);
                 }
             }
         }
@@ -259,7 +259,7 @@ impl Contents {
     fn text(&self, id: ContentId) -> Option<Text<'_>> {
         match self.body(id) {
             Body::Texts { first, count } if id != ContentId::ZERO => {
-                Some(self.0.texts.of(first, count, id))
+                Some(self.0.texts.text_of(first, count, id))
             }
             _ => None,
         }

@@ -59,7 +59,7 @@ impl Layouts {
 
     /// The layout of a content. `by_series`: its series says which size it has among all, in 4096ths.
     #[inline]
-    pub fn of(&self, parts: &Parts, by_series: bool) -> Body {
+    pub fn body_of(&self, parts: &Parts, by_series: bool) -> Body {
         match self {
             Self::One(body) => *body,
             Self::Mixed { share, packed, plain } => {
@@ -90,7 +90,7 @@ impl Layouts {
     pub fn of_pool(&self, parts: &Parts) -> Body {
         match self {
             Self::Mixed { plain, .. } => *plain,
-            _ => self.of(&Parts { kind: ContentKind::New, ..*parts }, false),
+            _ => self.body_of(&Parts { kind: ContentKind::New, ..*parts }, false),
         }
     }
 }

@@ -29,7 +29,7 @@ pub(crate) struct FirstIds {
 impl FirstIds {
     /// The id of a block: the first of its kind, plus the ordinal.
     #[inline]
-    pub fn of(self, next: NextBlock) -> ContentId {
+    pub fn id_of(self, next: NextBlock) -> ContentId {
         let (first, ordinal) = match next {
             NextBlock::Zero => return ContentId::ZERO,
             NextBlock::New(ordinal) => (self.new, ordinal),

@@ -140,7 +140,7 @@ impl Source {
         match &self.contents.0.order {
             Order::Written(written) => {
                 let next = written.at_anywhere(position, &self.contents.0.nowhere);
-                self.contents.first_ids(self.series).of(next)
+                self.contents.first_ids(self.series).id_of(next)
             }
             Order::Live(live) => self.live(live, position, address),
         }
@@ -161,7 +161,7 @@ impl Source {
         match &self.contents.0.order {
             Order::Written(written) => {
                 let next = written.at(position, &mut self.place);
-                self.contents.first_ids(self.series).of(next)
+                self.contents.first_ids(self.series).id_of(next)
             }
             Order::Live(live) => self.live(live, position, address),
         }

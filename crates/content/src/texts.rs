@@ -44,7 +44,7 @@ pub(crate) struct Texts {
 impl Texts {
     /// The one of a content, of `count` from `first` on. Contents that follow each other have different ones.
     #[inline]
-    pub fn of(&self, first: u32, count: u32, id: ContentId) -> Text<'_> {
+    pub fn text_of(&self, first: u32, count: u32, id: ContentId) -> Text<'_> {
         let number = first as usize + (id.0 % u64::from(count.max(1))) as usize;
         let start = number * BLOCK;
         Text { bytes: &self.bytes[start..start + BLOCK], tail: usize::from(self.tails[number]) }
@@ -182,8 +182,8 @@ impl TextWriter {
         let most = (LEAST_PACKED - size) / (LEAST_PACKED - middle);
         let length = BLOCK as f64 * share.min(most.max(0.0)) * (size / middle).min(1.0);
         // Data that has more in common has it in longer pieces.
-        let own = 1.0 - share;
-        let piece = (*PIECE.start() as f64 / (own * own.sqrt())) as usize;
+        let distinct = 1.0 - share;
+        let piece = (*PIECE.start() as f64 / (distinct * distinct.sqrt())) as usize;
         let piece = piece.min(*PIECE.end());
         let all = self.vocabularies[level].clone().unwrap_or_default();
         Shared { all, length: length as usize, piece }

@@ -222,13 +222,13 @@ impl ContentSpec {
 
     /// Sizes that were listed have to be what LZ4 can give; the ends of a normal distribution are cut.
     fn validate_sizes(&self, unit: usize) -> Result<(), ContentError> {
-        let asked: Vec<usize> = match &self.compress {
+        let sizes: Vec<usize> = match &self.compress {
             Compress::Sizes(shares) => shares.iter().map(|s| s.lz4_bytes as usize).collect(),
             Compress::Normal { mean_bytes, .. } => vec![mean_bytes.round() as usize],
             _ => Vec::new(),
         };
         let mut textures = Textures::of(self);
-        for bytes in asked {
+        for bytes in sizes {
             let lz4_bytes = textures.of_size(bytes).lz4_bytes;
             if bytes > unit || lz4_bytes.abs_diff(bytes) > TOLERANCE {
                 let nearest = Compress::Sizes(vec![crate::SizeShare {

@@ -106,7 +106,7 @@ impl Written {
     ) {
         let mut blocks = self.shares.blocks_from(position);
         let References::Rounds(rounds) = &self.references else {
-            ids.iter_mut().for_each(|id| *id = first_ids.of(self.without_cursor(blocks.turn())));
+            ids.iter_mut().for_each(|id| *id = first_ids.id_of(self.without_cursor(blocks.turn())));
             return;
         };
         let first = blocks.duplicates();
@@ -116,7 +116,7 @@ impl Written {
         rounds.row(first, ids[waiting..].iter_mut().map(|id| &mut id.0), cursor);
         let mut next = waiting;
         for n in 0..ROW {
-            ids[n] = first_ids.of(match blocks.turn() {
+            ids[n] = first_ids.id_of(match blocks.turn() {
                 Block::Zero => NextBlock::Zero,
                 Block::New(new) => NextBlock::New(new),
                 Block::Again { .. } => {

@@ -64,7 +64,7 @@ impl BlockCheck {
         };
         let id = crate::identify(block).filter(|id| *id != ContentId::ZERO)?;
         let root = self.generator.root(id);
-        let text = texts.of(0, *count, id);
+        let text = texts.text_of(0, *count, id);
         self.generator.matches_text(&root, text, block).is_ok().then_some(root)
     }
 
