@@ -76,13 +76,13 @@ impl std::str::FromStr for PerOperation {
         for part in text.split(';').filter(|_| !text.trim().is_empty()) {
             let (name, value) = part.split_once('=').ok_or_else(error)?;
             let (op, key) = name.split_once('.').ok_or_else(error)?;
-            let mut own = OperationOverride::default();
+            let mut overridden = OperationOverride::default();
             match key.trim().replace('-', "_").as_str() {
-                "block_size" => own.block_size = Some(value.parse()?),
-                "pattern" => own.pattern = Some(value.parse()?),
+                "block_size" => overridden.block_size = Some(value.parse()?),
+                "pattern" => overridden.pattern = Some(value.parse()?),
                 _ => return Err(error()),
             }
-            each.merge(Self(BTreeMap::from([(op.parse()?, own)]))).map_err(|_| error())?;
+            each.merge(Self(BTreeMap::from([(op.parse()?, overridden)]))).map_err(|_| error())?;
         }
         Ok(each)
     }

@@ -56,8 +56,8 @@ impl IoGenerator {
             if let Some(stream) = heads.iter().position(|&other| other == head) {
                 return Some(stream);
             }
-            let own = if spec.each.of(op).is_some() { op.name() } else { "" };
-            let name = format!("{own} {}", spec.pattern_of(op));
+            let prefix = if spec.each.of(op).is_some() { op.name() } else { "" };
+            let name = format!("{prefix} {}", spec.pattern_of(op));
             offsets.push(OffsetStream::new(spec, op, range, seed, &name, (number, count))?);
             heads.push(head);
             Some(heads.len() - 1)

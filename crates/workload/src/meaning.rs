@@ -21,9 +21,9 @@ impl LoadSpec {
         meant.ops.sort();
         meant.block_size.sort();
         meant.each.sort();
-        let said: [fn(&mut Self); 3] =
+        let resets: [fn(&mut Self); 3] =
             [|load| load.align = None, |load| load.hot = None, |load| load.pattern = None];
-        for unsay in said {
+        for unsay in resets {
             let mut unsaid = meant.clone();
             unsay(&mut unsaid);
             let same = |op| unsaid.places_of(op) == meant.places_of(op);

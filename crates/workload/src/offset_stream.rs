@@ -62,13 +62,13 @@ impl OffsetStream {
         let divided = if spec.share == Share::Split { (job, jobs) } else { (0, 1) };
         let alone = matches!(spec.share, Share::OperationOverride | Share::Parts);
         let common = seed.derive(&format!("{name}{}", if alone { job } else { 0 }));
-        let own = seed.derive(&format!("{name} {seeded}"));
+        let own_seed = seed.derive(&format!("{name} {seeded}"));
         let hot = (spec.hot_of(op), spec.hot_seed.unwrap_or(seed).derive("hot"));
         let (order, share) = Order::new(
             &pattern,
             (grid.places, grid.align),
             spec.last_block,
-            (common, own),
+            (common, own_seed),
             hot,
             divided,
         );

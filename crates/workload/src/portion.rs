@@ -17,7 +17,7 @@ pub enum Portion {
 
 impl Portion {
     /// Returns how many bytes that are of a target of `target` bytes: of a share, whole multiples of `unit`.
-    pub fn of(self, target: u64, unit: u64) -> u64 {
+    pub fn bytes_of(self, target: u64, unit: u64) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes.0,
             Self::Share(share) => {
@@ -110,7 +110,8 @@ mod tests {
 
     #[test]
     fn a_share_is_whole_units_of_the_target_and_a_size_is_what_it_says() {
-        let share = |text: &str, target, unit| text.parse::<Portion>().unwrap().of(target, unit);
+        let share =
+            |text: &str, target, unit| text.parse::<Portion>().unwrap().bytes_of(target, unit);
         assert_eq!(share("50%", 1 << 30, 4096), 1 << 29);
         assert_eq!(share("33.3%", 1_000_000, 4096), 81 * 4096);
         assert_eq!(share("100%", 10_000, 4096), 8192);

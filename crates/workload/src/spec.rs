@@ -181,8 +181,8 @@ impl LoadSpec {
         let placed = self.placed().map(|op| self.align_of(op));
         let unit = placed.fold(4096, |all, one| all / divisor(all, one) * one);
         (
-            self.offset.map_or(0, |offset| offset.of(target, unit)),
-            self.size.map(|size| size.of(target, unit)),
+            self.offset.map_or(0, |offset| offset.bytes_of(target, unit)),
+            self.size.map(|size| size.bytes_of(target, unit)),
         )
     }
 
@@ -244,15 +244,15 @@ impl LoadSpec {
 
     /// The block size of an operation.
     pub fn block_size_of(&self, op: OpName) -> &BlockSize {
-        let own = self.each.of(op).and_then(|own| own.block_size.as_ref());
-        own.unwrap_or(&self.block_size)
+        let block_size = self.each.of(op).and_then(|own| own.block_size.as_ref());
+        block_size.unwrap_or(&self.block_size)
     }
 
     /// The pattern of an operation that has a place.
     pub fn pattern_of(&self, op: OpName) -> Pattern {
-        let own = self.each.of(op).and_then(|own| own.pattern.as_ref());
+        let pattern = self.each.of(op).and_then(|own| own.pattern.as_ref());
         let unless = if op.is_random() { Pattern::Uniform } else { Pattern::Sequential };
-        own.or(self.pattern.as_ref()).cloned().unwrap_or(unless)
+        pattern.or(self.pattern.as_ref()).cloned().unwrap_or(unless)
     }
 
     /// Returns what the starts of an operation's I/Os are multiples of, counted from the start of the range, bytes.

@@ -27,8 +27,8 @@ impl LoadSpec {
         };
         for op in self.placed() {
             let unit = if whole_blocks(op) { block } else { unit };
-            let own = self.each.of(op).is_some_and(|own| own.block_size.is_some());
-            let key = if own { "each" } else { "block_size" };
+            let is_overridden = self.each.of(op).is_some_and(|own| own.block_size.is_some());
+            let key = if is_overridden { "each" } else { "block_size" };
             self.block_size_of(op).sizes().try_for_each(|size| aligned(key, size, unit))?;
             aligned("align", self.align.unwrap_or_default(), unit)?;
             aligned("offset", offset, unit)?;
