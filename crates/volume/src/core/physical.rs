@@ -181,9 +181,9 @@ impl Physical {
 
     /// Finds a block for packed fragments: one that was allocated for one of them, else another.
     fn place(&mut self, mut vios: Vec<Box<Vio>>, data: Data, post: &mut Post) {
-        let own = vios.iter().find_map(|vio| vio.pin.filter(|_| vio.home.is_none()));
-        let allocated = own.is_none().then(|| self.space.allocate()).flatten();
-        let Some(pbn) = own.or(allocated.map(|number| self.geometry.data_block(number))) else {
+        let pinned = vios.iter().find_map(|vio| vio.pin.filter(|_| vio.home.is_none()));
+        let allocated = pinned.is_none().then(|| self.space.allocate()).flatten();
+        let Some(pbn) = pinned.or(allocated.map(|number| self.geometry.data_block(number))) else {
             for vio in vios {
                 store::whole(vio, self.policy, self.rules, post);
             }

@@ -208,8 +208,8 @@ impl Volume {
     fn drawn(&mut self) -> bool {
         while !self.inboxes.is_empty() {
             // The device has something to do that it was given, and that nobody has heard the end of.
-            let told = self.inboxes.has(Zone::Bio) || !self.operations.is_empty();
-            let waits = self.bio.is_busy() && !told;
+            let has_more = self.inboxes.has(Zone::Bio) || !self.operations.is_empty();
+            let waits = self.bio.is_busy() && !has_more;
             let Some(random) = &mut self.random else { return true };
             let zone = Zone::ALL[random.below(Zone::ALL.len() as u64) as usize];
             match random.below(80) {

@@ -22,7 +22,7 @@ fn started(policy: Policy) -> (Disk, Volume) {
 }
 
 /// Submits a request and lets everything end.
-fn asked(disk: &mut Disk, volume: &mut Volume, verb: Verb) -> Vec<Reply> {
+fn submit(disk: &mut Disk, volume: &mut Volume, verb: Verb) -> Vec<Reply> {
     volume.submit(Request { id: 1, verb });
     let random = &mut Seed(9).generator();
     let mut replies = Vec::new();
@@ -47,20 +47,20 @@ fn write(lbn: u64, value: u64, fua: bool) -> Verb {
 #[test]
 fn a_failed_flush_makes_the_volume_read_only_and_is_never_asked_for_again() {
     let (mut disk, mut volume) = started(Policy::Async);
-    let replies = asked(&mut disk, &mut volume, write(5, 7, true));
+    let replies = submit(&mut disk, &mut volume, write(5, 7, true));
     assert!(replies[0].result.is_ok());
     disk.failing.1 = 1;
-    let replies = asked(&mut disk, &mut volume, write(5, 9, true));
+    let replies = submit(&mut disk, &mut volume, write(5, 9, true));
     assert_eq!(replies[0].result, Err(Failure::ReadOnly));
     assert!(volume.stats().read_only);
     let flushes = volume.stats().device.total().flushes;
     for verb in [write(5, 11, false), Verb::Flush, Verb::Discard { lbn: 5, blocks: 1 }, Verb::Stop]
     {
-        let replies = asked(&mut disk, &mut volume, verb);
+        let replies = submit(&mut disk, &mut volume, verb);
         assert_eq!(replies[0].result, Err(Failure::ReadOnly));
     }
     assert_eq!(volume.stats().device.total().flushes, flushes);
-    let replies = asked(&mut disk, &mut volume, Verb::Read { lbn: 5 });
+    let replies = submit(&mut disk, &mut volume, Verb::Read { lbn: 5 });
     let data = replies[0].result.clone().unwrap().unwrap();
     assert_eq!(content::value(&data), 7);
 }
@@ -70,12 +70,12 @@ fn a_volume_that_became_read_only_is_so_until_it_is_rebuilt_and_gives_what_was_f
     for policy in [Policy::Sync, Policy::Async, Policy::AsyncUnsafe] {
         let (mut disk, mut volume) = started(policy);
         for lbn in 0..20 {
-            asked(&mut disk, &mut volume, write(lbn * 812, 7 + lbn, false));
+            submit(&mut disk, &mut volume, write(lbn * 812, 7 + lbn, false));
         }
-        assert!(asked(&mut disk, &mut volume, Verb::Flush)[0].result.is_ok());
+        assert!(submit(&mut disk, &mut volume, Verb::Flush)[0].result.is_ok());
         // Zeros need no block: the only write is the journal's.
         disk.failing = if policy == Policy::Async { (0, 1) } else { (1, 0) };
-        asked(&mut disk, &mut volume, write(5, 0, true));
+        submit(&mut disk, &mut volume, write(5, 0, true));
         assert!(volume.stats().read_only, "{policy:?}");
         disk.failing = (0, 0);
         drop(volume);
@@ -86,11 +86,11 @@ fn a_volume_that_became_read_only_is_so_until_it_is_rebuilt_and_gives_what_was_f
             for (verb, what) in
                 [(write(5, 11, false), "write"), (Verb::Flush, "flush"), (Verb::Stop, "stop")]
             {
-                let replies = asked(&mut disk, &mut volume, verb);
+                let replies = submit(&mut disk, &mut volume, verb);
                 assert_eq!(replies[0].result, Err(Failure::ReadOnly), "{policy:?} {what}");
             }
             for lbn in 0..20 {
-                let replies = asked(&mut disk, &mut volume, Verb::Read { lbn: lbn * 812 });
+                let replies = submit(&mut disk, &mut volume, Verb::Read { lbn: lbn * 812 });
                 let data = replies[0].result.clone().unwrap().unwrap();
                 assert_eq!(content::value(&data), 7 + lbn, "{policy:?}");
             }
@@ -98,10 +98,10 @@ fn a_volume_that_became_read_only_is_so_until_it_is_rebuilt_and_gives_what_was_f
         rebuild(&mut disk).unwrap();
         assert_eq!(crate::check::check(&mut disk).unwrap().state, State::Clean);
         let (mut volume, _) = start(&mut disk, &Settings::default()).unwrap();
-        let replies = asked(&mut disk, &mut volume, write(5, 11, true));
+        let replies = submit(&mut disk, &mut volume, write(5, 11, true));
         assert!(replies[0].result.is_ok(), "{policy:?}: it takes writes again");
         for lbn in 1..20 {
-            let replies = asked(&mut disk, &mut volume, Verb::Read { lbn: lbn * 812 });
+            let replies = submit(&mut disk, &mut volume, Verb::Read { lbn: lbn * 812 });
             assert_eq!(content::value(&replies[0].result.clone().unwrap().unwrap()), 7 + lbn);
         }
     }
@@ -110,22 +110,22 @@ fn a_volume_that_became_read_only_is_so_until_it_is_rebuilt_and_gives_what_was_f
 #[test]
 fn a_failed_data_write_under_sync_fails_its_request_alone() {
     let (mut disk, mut volume) = started(Policy::Sync);
-    asked(&mut disk, &mut volume, write(5, 7, false));
+    submit(&mut disk, &mut volume, write(5, 7, false));
     disk.failing.0 = 1;
-    let replies = asked(&mut disk, &mut volume, write(5, 9, false));
+    let replies = submit(&mut disk, &mut volume, write(5, 9, false));
     assert_eq!(replies[0].result, Err(Failure::Io));
     assert!(!volume.stats().read_only);
-    let replies = asked(&mut disk, &mut volume, write(5, 9, false));
+    let replies = submit(&mut disk, &mut volume, write(5, 9, false));
     assert!(replies[0].result.is_ok());
 }
 
 #[test]
 fn a_failed_journal_write_makes_the_volume_read_only() {
     let (mut disk, mut volume) = started(Policy::Sync);
-    asked(&mut disk, &mut volume, write(5, 7, false));
+    submit(&mut disk, &mut volume, write(5, 7, false));
     disk.failing.0 = 1;
     // Zeros need no block: the only write is the journal's.
-    let replies = asked(&mut disk, &mut volume, write(5, 0, false));
+    let replies = submit(&mut disk, &mut volume, write(5, 0, false));
     assert_eq!(replies[0].result, Err(Failure::ReadOnly));
     assert!(volume.stats().read_only);
 }
@@ -135,9 +135,9 @@ fn a_stopped_volume_is_clean_and_starts_without_its_journal() {
     for policy in [Policy::Sync, Policy::Async, Policy::AsyncUnsafe] {
         let (mut disk, mut volume) = started(policy);
         for n in 0..300 {
-            asked(&mut disk, &mut volume, write(n % 90 * 100, 1 + n % 40, false));
+            submit(&mut disk, &mut volume, write(n % 90 * 100, 1 + n % 40, false));
         }
-        let replies = asked(&mut disk, &mut volume, Verb::Stop);
+        let replies = submit(&mut disk, &mut volume, Verb::Stop);
         assert!(replies.iter().all(|reply| reply.result.is_ok()));
         drop(volume);
         disk.cut(&mut Seed(1).generator());
@@ -153,7 +153,7 @@ fn a_stopped_volume_is_clean_and_starts_without_its_journal() {
 fn counts_that_are_damaged_are_made_anew_from_the_map_and_a_damaged_map_is_refused() {
     let (mut disk, mut volume) = started(Policy::Sync);
     for n in 0..300 {
-        asked(&mut disk, &mut volume, write(n % 90 * 100, 1 + n % 40, false));
+        submit(&mut disk, &mut volume, write(n % 90 * 100, 1 + n % 40, false));
     }
     let geometry = *volume.geometry();
     drop(volume);

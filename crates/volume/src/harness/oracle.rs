@@ -33,7 +33,7 @@ pub(super) struct Seen {
 }
 
 impl Oracle {
-    fn of(&mut self, lbn: Lbn) -> &mut VecDeque<Version> {
+    fn versions_of(&mut self, lbn: Lbn) -> &mut VecDeque<Version> {
         let first = Version { number: 0, value: 0, acked: true, loose: false };
         self.versions.entry(lbn).or_insert_with(|| VecDeque::from([first]))
     }
@@ -48,12 +48,12 @@ impl Oracle {
         self.number += 1;
         let loose = policy == Policy::AsyncUnsafe;
         let version = Version { number: self.number, value, acked: false, loose };
-        self.of(lbn).push_back(version);
+        self.versions_of(lbn).push_back(version);
         self.number
     }
 
     pub fn acked(&mut self, lbn: Lbn, number: u64, durable: bool) {
-        let versions = self.of(lbn);
+        let versions = self.versions_of(lbn);
         versions.iter_mut().filter(|v| v.number == number).for_each(|v| v.acked = true);
         if durable {
             forget(versions, number);
@@ -61,7 +61,7 @@ impl Oracle {
     }
 
     pub fn failed(&mut self, lbn: Lbn, number: u64) {
-        self.of(lbn).retain(|version| version.number != number);
+        self.versions_of(lbn).retain(|version| version.number != number);
     }
 
     /// The last acknowledged write of every address, when a flush begins.
@@ -73,16 +73,16 @@ impl Oracle {
     }
 
     pub fn flushed(&mut self, snapshot: &[(Lbn, u64)]) {
-        snapshot.iter().for_each(|(lbn, number)| forget(self.of(*lbn), *number));
+        snapshot.iter().for_each(|(lbn, number)| forget(self.versions_of(*lbn), *number));
     }
 
     pub fn last_acked(&mut self, lbn: Lbn) -> u64 {
-        self.of(lbn).iter().rev().find(|v| v.acked).map_or(0, |v| v.number)
+        self.versions_of(lbn).iter().rev().find(|v| v.acked).map_or(0, |v| v.number)
     }
 
     /// Holds a read against the writes from `least` on.
     pub fn read(&mut self, lbn: Lbn, least: u64, value: u64) -> Result<(), String> {
-        let versions = self.of(lbn);
+        let versions = self.versions_of(lbn);
         match versions.iter().any(|v| v.value == value && v.number >= least) {
             true => Ok(()),
             false => {
@@ -93,7 +93,7 @@ impl Oracle {
 
     /// Holds an address against what was promised, after a cut. What is there is the truth from then on.
     pub fn found(&mut self, lbn: Lbn, value: u64, seen: &mut Seen) -> Result<(), String> {
-        let versions = self.of(lbn);
+        let versions = self.versions_of(lbn);
         let expected = versions.iter().rev().find(|v| v.acked).map_or(0, |v| v.value);
         let known = versions.iter().any(|v| v.value == value);
         let loose = versions.iter().skip(1).any(|v| v.loose);
