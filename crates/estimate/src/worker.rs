@@ -299,8 +299,8 @@ impl<'a> Worker<'a> {
 
     /// Reads a piece into the room; gives how many bytes there were.
     fn read(&mut self, piece: &Piece) -> Option<usize> {
-        let asked = piece.source.asked(piece.length);
-        let room = &mut self.room[self.start..self.start + asked];
+        let wanted = piece.source.request_bytes(piece.length);
+        let room = &mut self.room[self.start..self.start + wanted];
         match piece.source.read(room, piece.offset) {
             Ok(read) => Some(read.min(piece.length)),
             Err(error) => {

@@ -52,10 +52,10 @@ impl Source {
 
     /// Bytes to ask for where `length` are wanted: a device wants whole sectors, what is beyond is not looked at. Of a file no
     /// more is asked for, as it would cost another call to hear that there is none.
-    pub fn asked(&self, length: usize) -> usize {
+    pub fn request_bytes(&self, length: usize) -> usize {
         match self {
             Self::Device(..) => length.next_multiple_of(BLOCK),
-            Self::From(whole, _) => whole.asked(length),
+            Self::From(whole, _) => whole.request_bytes(length),
             _ => length,
         }
     }

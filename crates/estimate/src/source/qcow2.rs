@@ -292,11 +292,11 @@ impl Image {
         while offset < self.size {
             let start = offset - offset % self.cluster_bytes();
             let end = (start + self.cluster_bytes()).min(self.size);
-            let told = offset - offset % self.table_bytes() + self.table_bytes();
+            let table_end = offset - offset % self.table_bytes() + self.table_bytes();
             let table = match self.table_of(offset) {
-                Err(error) => return Some(Next::Lost(offset..told.min(self.size), error)),
+                Err(error) => return Some(Next::Lost(offset..table_end.min(self.size), error)),
                 Ok(None) if self.backing.is_none() => {
-                    offset = told;
+                    offset = table_end;
                     continue;
                 }
                 Ok(table) => table,

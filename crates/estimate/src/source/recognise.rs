@@ -82,10 +82,10 @@ fn is_lzma(head: &[u8]) -> bool {
 /// Tells whether this is the head of a tar archive, of any of its kinds: the sum of its bytes, those of the sum itself taken for spaces.
 fn is_tar(head: &[u8]) -> bool {
     let (Some(header), Some(sum)) = (head.get(..512), at::<8>(head, 148)) else { return false };
-    let told = std::str::from_utf8(&sum).map(|sum| sum.trim_matches([' ', '\0']).to_owned());
+    let stored = std::str::from_utf8(&sum).map(|sum| sum.trim_matches([' ', '\0']).to_owned());
     let others = header[..148].iter().chain(&header[156..]);
     let summed = others.map(|&byte| u32::from(byte)).sum::<u32>() + 8 * u32::from(b' ');
-    told.is_ok_and(|digits| u32::from_str_radix(&digits, 8) == Ok(summed))
+    stored.is_ok_and(|digits| u32::from_str_radix(&digits, 8) == Ok(summed))
 }
 
 /// Tells whether this is the head of a cpio archive: its magic, and the digits of what all of its headers hold next, or in the binary form a name

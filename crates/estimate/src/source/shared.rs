@@ -83,15 +83,15 @@ fn settled(file: &File, part: Range<u64>) -> io::Result<Vec<Settled>> {
     if found.iter().all(|extent| extent.shared_place().is_none()) {
         return Ok(Vec::new());
     }
-    let told = sys::cached::unsaved(file, part.start, part.end - part.start).is_some();
-    if !told {
+    let is_known = sys::cached::unsaved(file, part.start, part.end - part.start).is_some();
+    if !is_known {
         file.sync_data()?;
         found = extents(file, part)?;
     }
     let shared =
         found.into_iter().filter_map(|extent| Some((extent.shared_place()?, extent.range)));
     let settled = shared.map(|(place, range)| {
-        let parts = if told { clean(file, range.clone()) } else { vec![range.clone()] };
+        let parts = if is_known { clean(file, range.clone()) } else { vec![range.clone()] };
         (place, range, parts)
     });
     Ok(settled.collect())

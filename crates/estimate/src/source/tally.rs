@@ -171,13 +171,13 @@ impl Tally {
     /// of `look` for its first file.
     pub fn is_memory(&self, device: u64, look: impl FnOnce() -> bool) -> bool {
         // One word for both, so that no thread sees the answer for another device; 0 says that none was asked about.
-        let told = |memory: bool| (device.wrapping_mul(2) + u64::from(memory)).wrapping_add(2);
+        let code = |memory: bool| (device.wrapping_mul(2) + u64::from(memory)).wrapping_add(2);
         match self.last_device.load(Ordering::Relaxed) {
-            known if known == told(true) => true,
-            known if known == told(false) => false,
+            known if known == code(true) => true,
+            known if known == code(false) => false,
             _ => {
                 let memory = look();
-                self.last_device.store(told(memory), Ordering::Relaxed);
+                self.last_device.store(code(memory), Ordering::Relaxed);
                 memory
             }
         }

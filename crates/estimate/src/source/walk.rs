@@ -312,8 +312,8 @@ impl<'a> Walk<'a> {
         }
         let file_system = self.file_systems.of(found.st_dev, &path);
         let (file_system, shares) = (file_system.id, file_system.shares());
-        let asked = shares || space(found) < length || length >= LARGE;
-        let seeker = if asked { open_quietly(near.as_ref(), &path).ok() } else { None };
+        let seeks = shares || space(found) < length || length >= LARGE;
+        let seeker = if seeks { open_quietly(near.as_ref(), &path).ok() } else { None };
         let source = Tracked::new(path, near, found, Arc::clone(&self.tally));
         let source = Arc::new(Source::File(source));
         let Some(seeker) = seeker else {
