@@ -44,7 +44,7 @@ fn draw<'a>(
         return;
     }
     drawn.push(&node.id);
-    lines.push(format!("{indent}{input}{}", told(node)));
+    lines.push(format!("{indent}{input}{}", describe(node)));
     for (input, id) in &node.on {
         if let Some(below) = stack.node(id) {
             draw(stack, below, Some(input), depth + 1, drawn, lines);
@@ -53,7 +53,7 @@ fn draw<'a>(
 }
 
 /// A node in one line: its name, kind, size, and what tells it from others.
-fn told(node: &Node) -> String {
+fn describe(node: &Node) -> String {
     let mut words = vec![node.kind.clone()];
     if !node.target.is_empty() && node.target != node.kind {
         words.push(format!("target {}", node.target));
@@ -88,8 +88,8 @@ pub fn to_paste(stack: &StandingStack, version: &str, alarming: &[&str]) -> Stri
     section(&mut out, "stack", drawing(stack).into_iter());
     for key in ["table", "status"] {
         let nodes = stack.nodes.iter().flat_map(|node| {
-            let own = node.texts.iter().filter(move |(name, _)| name == key);
-            own.flat_map(|(_, text)| text.lines().map(|line| format!("{}: {line}", node.name)))
+            let texts = node.texts.iter().filter(move |(name, _)| name == key);
+            texts.flat_map(|(_, text)| text.lines().map(|line| format!("{}: {line}", node.name)))
         });
         section(&mut out, &format!("dmsetup {key}"), nodes);
     }

@@ -235,11 +235,11 @@ pub(crate) fn block(name: &str, dm: Result<&Dm, &io::Error>, table: &[Mount]) ->
         read_mapped(&mut block, &mapped, dm);
     }
     if let Some((_, form)) = form_of_device(name) {
-        let own = form.reads.iter().filter_map(|read| match read.from {
+        let paths = form.reads.iter().filter_map(|read| match read.from {
             ReadFrom::Attribute(path) => Some(path),
             _ => None,
         });
-        attributes(&mut block, &at, own);
+        attributes(&mut block, &at, paths);
         if let Recognised::Device(link) = form.is {
             let first = at.join(link).canonicalize().ok();
             let first = first.as_deref().and_then(Path::parent).and_then(last);

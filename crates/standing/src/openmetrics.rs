@@ -195,14 +195,14 @@ fn snake(name: &str) -> String {
     let mut made = String::with_capacity(name.len() + 4);
     let mut before = '_';
     for c in name.chars() {
-        let own = if c.is_ascii_alphanumeric() { c } else { '_' };
-        if own.is_ascii_uppercase() && (before.is_ascii_lowercase() || before.is_ascii_digit()) {
+        let letter = if c.is_ascii_alphanumeric() { c } else { '_' };
+        if letter.is_ascii_uppercase() && (before.is_ascii_lowercase() || before.is_ascii_digit()) {
             made.push('_');
         }
-        if own != '_' || before != '_' {
-            made.push(own.to_ascii_lowercase());
+        if letter != '_' || before != '_' {
+            made.push(letter.to_ascii_lowercase());
         }
-        before = own;
+        before = letter;
     }
     made.trim_end_matches('_').to_owned()
 }

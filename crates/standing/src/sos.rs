@@ -90,7 +90,7 @@ impl Report {
         let info = lacks("dmsetup info -c", self.command("devicemapper", "dmsetup_info_-c"));
         let tables = lacks("dmsetup table", self.exactly("devicemapper/dmsetup_table"));
         let status = lacks("dmsetup status", self.exactly("devicemapper/dmsetup_status"));
-        let told = self.exactly("block/lsblk_-O_-P").unwrap_or_default();
+        let pairs = self.exactly("block/lsblk_-O_-P").unwrap_or_default();
         let drawn =
             lacks("lsblk", self.exactly("block/lsblk").or_else(|| self.files.text("lsblk")));
         let table =
@@ -99,7 +99,7 @@ impl Report {
         all.mounts = mounts(&table);
         all.machine = self.machine(&mut all.missing);
         let mapped = mapped(&info);
-        let lines = [lsblk::pairs(&told), lsblk::tree(&drawn)].concat();
+        let lines = [lsblk::pairs(&pairs), lsblk::tree(&drawn)].concat();
         all.blocks = self.blocks(&mapped, &lines);
         for block in &mut all.blocks {
             self.texts(block, &tables, &status, &lines);
@@ -139,8 +139,8 @@ impl Report {
                 let (name, number) = (format!("dm-{minor}"), number.clone());
                 found.push(Block { name, number, ..Block::default() });
             }
-            let own = found.iter_mut().filter(|block| block.number == *number);
-            own.for_each(|block| block.mapped = Some(name.clone()));
+            let numbered = found.iter_mut().filter(|block| block.number == *number);
+            numbered.for_each(|block| block.mapped = Some(name.clone()));
         }
         for line in lines {
             let below = line.on.as_ref().and_then(|on| {
@@ -166,7 +166,8 @@ impl Report {
             let text = self.files.text(&format!("sys/block/{}/{key}", block.name));
             block.texts.extend(text.map(|text| (key.to_owned(), Ok(text))));
         }
-        let own: Vec<&Line> = lines.iter().filter(|line| line.number == block.number).collect();
+        let of_block: Vec<&Line> =
+            lines.iter().filter(|line| line.number == block.number).collect();
         for (column, key) in [
             ("ROTA", "queue/rotational"),
             ("SCHED", "queue/scheduler"),
@@ -176,13 +177,13 @@ impl Report {
             ("MODEL", "device/model"),
             ("START", "start"),
         ] {
-            let told =
-                own.iter().find_map(|line| line.columns.get(column)).filter(|v| !v.is_empty());
-            if let Some(told) = told {
-                block.texts.entry(key.to_owned()).or_insert_with(|| Ok(told.clone()));
+            let value =
+                of_block.iter().find_map(|line| line.columns.get(column)).filter(|v| !v.is_empty());
+            if let Some(value) = value {
+                block.texts.entry(key.to_owned()).or_insert_with(|| Ok(value.clone()));
             }
         }
-        if own.iter().any(|line| line.kind == "part") {
+        if of_block.iter().any(|line| line.kind == "part") {
             block.texts.entry("start".to_owned()).or_insert_with(|| Ok(String::new()));
         }
         let Some(mapped) = block.mapped.clone() else { return };
@@ -198,7 +199,7 @@ impl Report {
         for read in form.iter().flat_map(|(_, form)| form.reads) {
             match read.from {
                 ReadFrom::Report(tool) => {
-                    let text = self.told(tool, &mapped);
+                    let text = self.printed_of(tool, &mapped);
                     block.texts.extend(text.map(|text| (read.from.key(), Ok(text))));
                 }
                 ReadFrom::Message(_) => drop(block.texts.insert(read.from.key(), Err(absent()))),
@@ -211,7 +212,7 @@ impl Report {
     }
 
     /// What a tool had printed of one device: its line, or the lines that are indented below its name.
-    fn told(&self, tool: &str, mapped: &str) -> Option<String> {
+    fn printed_of(&self, tool: &str, mapped: &str) -> Option<String> {
         let mut found = String::new();
         for name in self.files.names("sos_commands/vdo").into_iter().filter(|n| n.starts_with(tool))
         {
@@ -240,7 +241,7 @@ impl Report {
         let wanted =
             ["lvm2-", "vdo-", "kmod-kvdo-", "device-mapper-persistent-data-", "bcache-tools-"];
         let names = packages.lines().filter_map(|line| line.split_whitespace().next());
-        let own = names.filter(|name| {
+        let installed = names.filter(|name| {
             let digit = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
             wanted.iter().any(|begin| name.strip_prefix(begin).is_some_and(digit))
         });
@@ -248,7 +249,7 @@ impl Report {
             kernel: kernel.and_then(|line| line.split_whitespace().nth(2).map(str::to_owned)),
             cpus: self.files.text("proc/cpuinfo").map(|text| processors(&text)).filter(|n| *n > 0),
             memory_bytes: self.files.text("proc/meminfo").as_deref().and_then(memory),
-            versions: own.map(|name| ("package".to_owned(), name.to_owned())).collect(),
+            versions: installed.map(|name| ("package".to_owned(), name.to_owned())).collect(),
             log: log.map(|text| text.lines().map(str::to_owned).collect()),
         }
     }

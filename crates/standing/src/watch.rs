@@ -68,7 +68,7 @@ pub fn watch(
 ) -> Watch {
     let every = LEAST.max(length / MOST);
     let steps = (length.as_secs_f64() / every.as_secs_f64()).round().max(1.0);
-    let asked = asked(stack, top);
+    let device = asked_device(stack, top);
     let mut seen = Seen { owners: owners(read, stack), ..Seen::default() };
     let looks = looks(read, stack, every, steps as u32 + 1);
     let mut last = Instant::now();
@@ -80,10 +80,10 @@ pub fn watch(
             Ok(look) => {
                 last = Instant::now();
                 seen.take(look);
-                let io = asked.as_ref().and_then(|id| seen.devices.get(id)?.rows.last().cloned());
+                let io = device.as_ref().and_then(|id| seen.devices.get(id)?.rows.last().cloned());
                 let fraction = (seen.at_s / length.as_secs_f64()).min(1.0);
                 on(&Watching { at_s: seen.at_s, fraction, io });
-                if seen.is_over(asked.as_deref()) {
+                if seen.is_over(device.as_deref()) {
                     break Ended::Gone;
                 }
             }
@@ -101,7 +101,7 @@ pub fn watch(
 }
 
 /// The device that was asked about.
-fn asked(stack: &StandingStack, top: &Top) -> Option<String> {
+fn asked_device(stack: &StandingStack, top: &Top) -> Option<String> {
     match top {
         Top::Device(name) => Some(name.clone()),
         Top::Mount(directory) => Some(stack.node(directory)?.on.first()?.1.clone()),
@@ -170,12 +170,12 @@ impl Seen {
         let took = thread.cpu_s - before;
         let owner = owner_of(&self.owners, &thread.name).filter(|_| took > 0.0);
         let Some(node) = owner.map(str::to_owned) else { return };
-        let own = self.uses.entry((node, id.to_owned())).or_default();
-        own.name.clone_from(&thread.name);
-        own.cpu_s += took;
-        own.most = own.most.max(took / seconds);
+        let usage = self.uses.entry((node, id.to_owned())).or_default();
+        usage.name.clone_from(&thread.name);
+        usage.cpu_s += took;
+        usage.most = usage.most.max(took / seconds);
         if took / seconds >= FULL_CPU {
-            own.full_s += seconds;
+            usage.full_s += seconds;
         }
     }
 
