@@ -71,9 +71,9 @@ pub fn load(from: impl Read, size: u64, most: Bytes) -> io::Result<Store> {
         }
     }
     let sum = from.sum.clone().finalize();
-    let mut told = [0; 4];
-    from.inner.read_exact(&mut told)?;
-    if u32::from_le_bytes(told) == sum { Ok(store) } else { Err(bad("the checksum is wrong")) }
+    let mut stored = [0; 4];
+    from.inner.read_exact(&mut stored)?;
+    if u32::from_le_bytes(stored) == sum { Ok(store) } else { Err(bad("the checksum is wrong")) }
 }
 
 /// Cuts the power of a disk whose contents are in `file`, which has what is left afterwards. An empty file is an empty disk.

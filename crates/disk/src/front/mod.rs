@@ -239,8 +239,8 @@ impl Front {
 
     fn submit(&mut self, ring: &VringMutex, chain: Chain) -> std::io::Result<()> {
         let mut bytes = std::mem::take(&mut self.bytes);
-        let asked = ring::asked(&chain, &mut bytes);
-        match asked {
+        let read = ring::read_request(&chain, &mut bytes);
+        match read {
             GuestRequest::Serial => used(ring, &chain, ring::serial(&chain, &self.role))?,
             GuestRequest::Unknown => used(ring, &chain, ring::refuse(&chain))?,
             GuestRequest::Disk { op, offset, length } => {

@@ -29,7 +29,7 @@ pub(super) enum GuestRequest {
 }
 
 /// Reads what is asked for, and for a write its bytes.
-pub(super) fn asked(chain: &Chain, bytes: &mut Vec<u8>) -> GuestRequest {
+pub(super) fn read_request(chain: &Chain, bytes: &mut Vec<u8>) -> GuestRequest {
     read(chain, bytes).unwrap_or(GuestRequest::Unknown)
 }
 

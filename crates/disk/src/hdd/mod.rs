@@ -189,9 +189,9 @@ impl Hdd {
         if let Some(writing) = self.writing {
             return Some(writing.end);
         }
-        let asked = self.queue.iter().take(self.depth).map(|w| w.ready).min_by(f64::total_cmp);
+        let next_ready = self.queue.iter().take(self.depth).map(|w| w.ready).min_by(f64::total_cmp);
         let dirty = (!self.cache.is_empty()).then_some(self.dirty_since);
-        let first = asked.into_iter().chain(dirty).min_by(f64::total_cmp)?;
+        let first = next_ready.into_iter().chain(dirty).min_by(f64::total_cmp)?;
         Some(first.max(self.free))
     }
 
@@ -220,10 +220,10 @@ impl Hdd {
     /// The arm is free at `now` and there is something to do. Requests go before the cache; while writes or flushes wait for
     /// the cache they take turns.
     fn dispatch(&mut self, now: f64, events: &mut Vec<Event>) {
-        let asked = self.queue.iter().take(self.depth).any(|w| w.ready <= now);
+        let is_ready = self.queue.iter().take(self.depth).any(|w| w.ready <= now);
         let dirty = !self.cache.is_empty() && self.dirty_since <= now;
         let urgent = !self.held.is_empty() || !self.flushes.is_empty();
-        if dirty && (!asked || (urgent && !self.cache_had_turn)) {
+        if dirty && (!is_ready || (urgent && !self.cache_had_turn)) {
             self.cache_had_turn = true;
             self.write_back(now);
         } else {
