@@ -126,9 +126,10 @@ pub(crate) fn backing(number: Number) -> Option<Backing> {
     let text = std::fs::read_to_string(here.join("loop/backing_file")).ok()?;
     // The driver knows the file whatever it is called now; without the right to ask it, the name has to do.
     let node = Path::new("/dev").join(here.canonicalize().ok()?.file_name()?);
-    let own = sys::block::number(&node).ok().flatten() == Some(number);
-    let asked = own.then(|| File::open(&node).and_then(|file| sys::block::loop_backing(&file)));
-    if let Some(Ok(backing)) = asked {
+    let is_same = sys::block::number(&node).ok().flatten() == Some(number);
+    let backing_file =
+        is_same.then(|| File::open(&node).and_then(|file| sys::block::loop_backing(&file)));
+    if let Some(Ok(backing)) = backing_file {
         return Some(backing);
     }
     let path = Path::new(text.trim_end_matches('\n'));

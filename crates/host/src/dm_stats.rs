@@ -101,21 +101,21 @@ pub(crate) fn regions(is_of: impl Fn(&str) -> bool) -> Vec<Found> {
     let nodes = dm.names().unwrap_or_default().into_iter();
     let of_node = |node: String| {
         let listed = dm.message(&node, "@stats_list").unwrap_or_default();
-        let own = ids(&listed, &is_of).into_iter();
-        own.map(|(id, program)| Found { node: node.clone(), id, program }).collect::<Vec<_>>()
+        let regions = ids(&listed, &is_of).into_iter();
+        regions.map(|(id, program)| Found { node: node.clone(), id, program }).collect::<Vec<_>>()
     };
     nodes.flat_map(of_node).collect()
 }
 
 /// Numbers and programs of the regions in an answer to `@stats_list`, by the names of their programs.
 fn ids(listed: &str, is_of: &impl Fn(&str) -> bool) -> Vec<(String, String)> {
-    let own = listed.lines().filter_map(|line| {
+    let regions = listed.lines().filter_map(|line| {
         let (id, rest) = line.split_once(':')?;
         // The place, the step, the program.
         let program = rest.split_whitespace().nth(2)?;
         is_of(program).then(|| (id.trim().to_owned(), program.to_owned()))
     });
-    own.collect()
+    regions.collect()
 }
 
 impl Found {

@@ -117,8 +117,8 @@ fn files(setting: &EnvironmentSetting, of: Option<&Path>) -> io::Result<Vec<Path
         }
         SettingPlace::Each { directory, prefix, file } => {
             let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-            let own = entries.filter(|e| e.file_name().to_string_lossy().starts_with(prefix));
-            let mut files: Vec<_> = own.map(|entry| entry.path().join(file)).collect();
+            let matching = entries.filter(|e| e.file_name().to_string_lossy().starts_with(prefix));
+            let mut files: Vec<_> = matching.map(|entry| entry.path().join(file)).collect();
             files.retain(|file| file.exists());
             files.sort();
             let none = || absent(&Path::new(directory).join(format!("{prefix}*")).join(file));
@@ -194,13 +194,13 @@ fn chosen(text: &str) -> String {
 fn run(command: &[&str], value: &str) -> io::Result<()> {
     let words = command.iter().copied().chain(value.split_whitespace());
     let argv: Vec<_> = words.map(str::to_owned).collect();
-    let said = argv.join(" ");
+    let command = argv.join(" ");
     let output = crate::child::run(&argv, DEADLINE, &Interrupt::new())
-        .map_err(|error| io::Error::new(error.kind(), format!("{said}: {error}")))?;
+        .map_err(|error| io::Error::new(error.kind(), format!("{command}: {error}")))?;
     match output.code {
         Some(0) => Ok(()),
         _ => Err(io::Error::other(format!(
-            "{said}: {}{}",
+            "{command}: {}{}",
             output.stdout.trim(),
             output.stderr.trim()
         ))),

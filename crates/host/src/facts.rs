@@ -102,8 +102,8 @@ fn of_layer(fact: &Fact) -> Option<String> {
             }
             let argv: Vec<_> = argv.iter().map(ToString::to_string).collect();
             let output = crate::child::run(&argv, Duration::from_secs(10), &Interrupt::new());
-            let said = output.ok()?.stdout;
-            let line = said.lines().find_map(|line| line.trim().strip_prefix(after))?;
+            let stdout = output.ok()?.stdout;
+            let line = stdout.lines().find_map(|line| line.trim().strip_prefix(after))?;
             Some(line.trim().to_owned())
         }
     }

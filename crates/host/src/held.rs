@@ -127,10 +127,11 @@ impl HeldDevice {
     pub(crate) fn numbered(number: Number, deeper: u32) -> Self {
         let here = sysfs(number);
         let read = |name: &str| fs::read_to_string(here.join(name)).ok();
-        let said = |name: &str| read(name).map(|text| text.trim().to_owned());
-        let uuid = said("dm/uuid").or_else(|| said("md/uuid")).filter(|uuid| !uuid.is_empty());
-        let sequence = said("diskseq").and_then(|text| text.parse().ok());
-        let part = ["loop/offset", "loop/sizelimit", "start"].map(said);
+        let attribute = |name: &str| read(name).map(|text| text.trim().to_owned());
+        let uuid =
+            attribute("dm/uuid").or_else(|| attribute("md/uuid")).filter(|uuid| !uuid.is_empty());
+        let sequence = attribute("diskseq").and_then(|text| text.parse().ok());
+        let part = ["loop/offset", "loop/sizelimit", "start"].map(attribute);
         let mut below = match deeper.checked_sub(1) {
             Some(deeper) => {
                 members(number).into_iter().map(|one| Self::numbered(one, deeper)).collect()

@@ -154,19 +154,19 @@ impl LatencyWatch {
     pub fn begin(name: &str, devices: &[PlacedDevice]) -> Self {
         static NUMBER: AtomicU32 = AtomicU32::new(1);
         let since = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let own = format!("{name}.{since}");
+        let instance = format!("{name}.{since}");
         let mut traced: Vec<(Traced, By, Number)> = Vec::new();
         let watched = |device: &PlacedDevice| {
             let number = number(device);
             let by = number.map_or(Measured::Not(Unmeasured::NoDevice), |number| {
-                measured(&own, number, &mut traced)
+                measured(&instance, number, &mut traced)
             });
             Watched { device: device.clone(), number, by }
         };
         let mut all: Vec<_> = devices.iter().map(watched).collect();
         let mut trace = None;
         if !traced.is_empty() {
-            match Trace::begin(&own, traced) {
+            match Trace::begin(&instance, traced) {
                 Ok(begun) => trace = Some(begun),
                 Err(why) => all.iter_mut().for_each(|device| {
                     if matches!(device.by, Measured::Traced(..)) {
@@ -315,18 +315,18 @@ impl Trace {
             self.pipes.push(options.read(true).custom_flags(libc::O_NONBLOCK).open(pipe)?);
         }
         for (event, moment, of) in EVENTS {
-            let own = traced.iter().filter(|(_, by, _)| of.is_none_or(|of| of == *by));
-            let own: Vec<_> = own.map(|(_, by, disk)| by.filter(moment, *disk)).collect();
+            let filters = traced.iter().filter(|(_, by, _)| of.is_none_or(|of| of == *by));
+            let filters: Vec<_> = filters.map(|(_, by, disk)| by.filter(moment, *disk)).collect();
             let at = self.at.join("events").join(event);
             // A bcache without events of its own has no ends, which is noticed.
-            if own.is_empty() || of == Some(By::Bcache) && !at.is_dir() {
+            if filters.is_empty() || of == Some(By::Bcache) && !at.is_dir() {
                 continue;
             }
             let format = Format::of(&std::fs::read_to_string(at.join("format"))?);
             let format =
                 format.ok_or_else(|| io::Error::other(format!("{event} has no fields")))?;
             self.formats.push((format, moment));
-            std::fs::write(at.join("filter"), own.join(" || "))?;
+            std::fs::write(at.join("filter"), filters.join(" || "))?;
             std::fs::write(at.join("enable"), "1")?;
         }
         Ok(())

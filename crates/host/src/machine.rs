@@ -492,9 +492,9 @@ fn has(device: &File, mark: &Mark) -> bool {
 
 /// The last record in which device-mapper says why it refuses a table, or anything else.
 fn refusal(records: impl Iterator<Item = Record>) -> Option<String> {
-    let said: Vec<_> = records.filter(|r| r.text.starts_with("device-mapper: ")).collect();
-    let table = said.iter().rfind(|record| record.text.starts_with("device-mapper: table: "));
-    table.or(said.last()).map(|record| record.text.clone())
+    let lines: Vec<_> = records.filter(|r| r.text.starts_with("device-mapper: ")).collect();
+    let table = lines.iter().rfind(|record| record.text.starts_with("device-mapper: table: "));
+    table.or(lines.last()).map(|record| record.text.clone())
 }
 
 /// Zeroes the first and the last MiB of a device unless they are zero; tells whether it had to.

@@ -36,7 +36,7 @@ pub(crate) fn mount(
 /// Parts options into those that every file system has, which the kernel takes as flags, and those of the file system itself.
 fn flags(options: &str) -> (MountFlags, String) {
     let mut flags = MountFlags::empty();
-    let mut own = Vec::new();
+    let mut of_file_system = Vec::new();
     for option in options.split(',') {
         match option {
             "noatime" => flags |= MountFlags::NOATIME,
@@ -46,10 +46,10 @@ fn flags(options: &str) -> (MountFlags, String) {
             "lazytime" => flags |= MountFlags::LAZYTIME,
             "sync" => flags |= MountFlags::SYNCHRONOUS,
             "dirsync" => flags |= MountFlags::DIRSYNC,
-            own_option => own.push(own_option),
+            own_option => of_file_system.push(own_option),
         }
     }
-    (flags, own.join(","))
+    (flags, of_file_system.join(","))
 }
 
 /// A mounted file system, held open: nobody unmounts it meanwhile but by force (`umount -l`), and that is seen.

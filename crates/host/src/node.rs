@@ -109,9 +109,9 @@ pub(crate) fn of_opened(file: &File) -> io::Result<(PathBuf, Number)> {
     }
     let number = Number::from_dev(found.rdev());
     let opened = std::fs::read_link(way(file))?;
-    let own = std::fs::read_to_string(sysfs(number).join("uevent")).unwrap_or_default();
-    let own = own.lines().find_map(|line| line.strip_prefix("DEVNAME="));
-    let nodes = own.map(|name| Path::new("/dev").join(name)).into_iter().chain([opened]);
+    let uevent = std::fs::read_to_string(sysfs(number).join("uevent")).unwrap_or_default();
+    let devname = uevent.lines().find_map(|line| line.strip_prefix("DEVNAME="));
+    let nodes = devname.map(|name| Path::new("/dev").join(name)).into_iter().chain([opened]);
     nodes
         .map(|node| ClaimedDevice::new(node, number))
         .find(|device| device.is_itself().is_ok())

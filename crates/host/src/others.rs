@@ -161,8 +161,8 @@ impl Others {
 
 fn share(before: Ticks, now: Ticks) -> Option<f64> {
     let all = now.all.checked_sub(before.all).filter(|all| *all > 0)?;
-    let own = now.own.saturating_sub(before.own);
-    let others = now.busy.saturating_sub(before.busy).saturating_sub(own);
+    let ours = now.own.saturating_sub(before.own);
+    let others = now.busy.saturating_sub(before.busy).saturating_sub(ours);
     Some((others as f64 / all as f64).min(1.0))
 }
 

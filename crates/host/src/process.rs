@@ -27,9 +27,9 @@ impl Process {
     /// Asks it to end, kills it when it does not, and waits for it.
     pub(crate) fn stop(mut self) -> io::Result<()> {
         self.0.ask_to_end();
-        let asked = Instant::now();
+        let since = Instant::now();
         while !self.0.has_ended()? {
-            if asked.elapsed() >= PATIENCE {
+            if since.elapsed() >= PATIENCE {
                 self.0.kill();
                 break;
             }

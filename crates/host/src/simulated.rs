@@ -82,9 +82,9 @@ impl Machine for SimulatedMachine {
                 return Ok(CommandOutput { code, stdout, stderr, ..CommandOutput::default() });
             }
         }
-        let said = show_argv(argv);
+        let command = show_argv(argv);
         let is = |action: &Action| {
-            matches!(action, Action::Command { .. }) && is_planned(&action.show(), &said)
+            matches!(action, Action::Command { .. }) && is_planned(&action.show(), &command)
         };
         if self.staged.iter().any(is) {
             self.lost_track();
@@ -223,10 +223,10 @@ impl Machine for SimulatedMachine {
 
     /// Tells whether a wait ends at once: a stage's wait after what it did, one that a twin grants, or a wait for a layer that has no model of what was done to it.
     fn grants(&mut self, source: &Source, until: &Condition) -> bool {
-        let said = source.show();
+        let wait = source.show();
         let staged = self.staged.iter().any(|action| match action {
             Action::Wait { source, until: own, .. } => {
-                own == until && is_planned(&source.show(), &said)
+                own == until && is_planned(&source.show(), &wait)
             }
             _ => false,
         });

@@ -129,8 +129,8 @@ pub(crate) fn write_runs(instance: &str) -> io::Result<Result<WriteRuns, Absent>
 fn written(stats: &str) -> u64 {
     let counted = ["entries", "overrun", "read events"];
     let fields = stats.lines().filter_map(|line| line.split_once(':'));
-    let own = fields.filter(|(name, _)| counted.contains(name));
-    own.filter_map(|(_, number)| number.trim().parse::<u64>().ok()).sum()
+    let counts = fields.filter(|(name, _)| counted.contains(name));
+    counts.filter_map(|(_, number)| number.trim().parse::<u64>().ok()).sum()
 }
 
 /// Removes the instance, which stops counting, those of its name with a number after it, and statistics of the device mapper under these

@@ -71,13 +71,13 @@ pub(crate) fn file_below(number: Number) -> Option<File> {
 
 /// The other devices that have bytes of this one, though neither stands on the other: loop devices on the same part of one file.
 fn twins(number: Number) -> io::Result<Vec<(String, Number)>> {
-    let own = BackingChain::of_device(number);
+    let chain = BackingChain::of_device(number);
     let is_twin = |other: &(String, Number)| {
         let backing = BackingChain::of_device(other.1);
         other.1 != number
-            && backing.shares_bytes(&own)
-            && !backing.lies_on(&own)
-            && !own.lies_on(&backing)
+            && backing.shares_bytes(&chain)
+            && !backing.lies_on(&chain)
+            && !chain.lies_on(&backing)
     };
     Ok(devices()?.into_iter().filter(is_twin).collect())
 }

@@ -52,12 +52,12 @@ impl FileRuns {
             return;
         }
         // The last block may have more room than the file has bytes.
-        let told = range.end.min(self.size).saturating_sub(range.start);
-        counts.told_bytes += told;
+        let in_file = range.end.min(self.size).saturating_sub(range.start);
+        counts.told_bytes += in_file;
         let Some(place) = extent.place else {
-            let waits = if extent.waiting { told } else { 0 };
+            let waits = if extent.waiting { in_file } else { 0 };
             counts.waiting_bytes += waits;
-            counts.inline_bytes += told - waits;
+            counts.inline_bytes += in_file - waits;
             return;
         };
         counts.extents += 1;

@@ -219,12 +219,12 @@ impl Files {
     ) -> io::Result<Counts> {
         let mut runs = FileRuns::new(size, self.block);
         let mut ended = |bytes| self.runs.add(bytes, bytes);
-        let mut asked = 0_u64;
+        let mut extents = 0_u64;
         let mut whole = true;
         each_extent(file, 0..u64::MAX, |extent| {
             runs.add(&extent, &mut ended);
-            asked += 1;
-            whole = !asked.is_multiple_of(EXTENTS) || goes_on();
+            extents += 1;
+            whole = !extents.is_multiple_of(EXTENTS) || goes_on();
             whole
         })?;
         let counts = runs.finish(&mut ended);

@@ -71,10 +71,10 @@ impl Traced {
 
     /// Takes an event; nothing happens where it is of another device.
     pub(super) fn take(&mut self, what: &Happened) {
-        let own = what.dev == self.dev && (self.from..self.to).contains(&what.sector);
+        let is_here = what.dev == self.dev && (self.from..self.to).contains(&what.sector);
         match what.moment {
-            Edge::Begin if own && what.sectors > 0 => self.begin(what),
-            Edge::RequestEnd if own => self.request_end(what),
+            Edge::Begin if is_here && what.sectors > 0 => self.begin(what),
+            Edge::RequestEnd if is_here => self.request_end(what),
             // One that is done may stand at its end, which can be that of the device.
             Edge::BioEnd if what.dev == self.dev => self.bio_end(what),
             _ => {}
