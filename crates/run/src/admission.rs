@@ -237,13 +237,13 @@ pub fn check_needs(plan: &Plan) -> Result<(), AdmissionError> {
 
 /// Refuses an experiment that says what the machine is like, or boots it anew: only the lab can do that.
 pub fn check_machine(plan: &Plan) -> Result<(), AdmissionError> {
-    let said = |cell: &plan::CellPlan| cell.machine.shown();
+    let machine = |cell: &plan::CellPlan| cell.machine.shown();
     let reboots = plan.cells.iter().flat_map(|cell| &cell.stages).find(|stage| stage.reboots());
-    match plan.cells.iter().map(said).find(|said| !said.is_empty()) {
+    match plan.cells.iter().map(machine).find(|machine| !machine.is_empty()) {
         None => reboots
             .map_or(Ok(()), |stage| Err(AdmissionError::Reboot { stage: stage.name.clone() })),
-        Some(said) => {
-            let keys = said.iter().map(|(key, value)| format!("{key} = {value}"));
+        Some(machine) => {
+            let keys = machine.iter().map(|(key, value)| format!("{key} = {value}"));
             Err(AdmissionError::Machine { keys: keys.collect::<Vec<_>>().join(", ") })
         }
     }
@@ -273,8 +273,8 @@ fn refuse<'a>(
     cells: impl IntoIterator<Item = &'a CellPlan>,
     why: impl Fn(&AskedSetting) -> Option<String>,
 ) -> Result<(), AdmissionError> {
-    let asked = cells.into_iter().flat_map(|cell| &cell.environment);
-    let refused: BTreeSet<String> = asked.filter_map(why).collect();
+    let settings = cells.into_iter().flat_map(|cell| &cell.environment);
+    let refused: BTreeSet<String> = settings.filter_map(why).collect();
     match refused.is_empty() {
         true => Ok(()),
         false => Err(AdmissionError::Environment { refused: refused.into_iter().collect() }),

@@ -93,10 +93,10 @@ impl Work<'_> {
         }
         let (mut fillers, mut filled_percent) = (None, None);
         if let Some(percent) = self.plan.fill_percent {
-            let mut own = files("fill")?;
-            own.fill(percent, self.plan.fill_file.0)?;
-            filled_percent = Some(own.used_percent()?);
-            fillers = Some(own);
+            let mut fill_files = files("fill")?;
+            fill_files.fill(percent, self.plan.fill_file.0)?;
+            filled_percent = Some(fill_files.used_percent()?);
+            fillers = Some(fill_files);
         }
         self.check_deadline()?;
         let read = |own: &mut OwnFiles| {

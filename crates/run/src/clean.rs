@@ -188,9 +188,9 @@ impl Cleaning {
             let others = others.iter().filter(noted);
             let others: Vec<_> = others.map(|action| self.shown(action)).collect();
             self.left_alone.extend(others);
-            let told: Vec<_> = self.owed.iter().flat_map(|owed| &owed.actions).cloned().collect();
+            let owed: Vec<_> = self.owed.iter().flat_map(|owed| &owed.actions).cloned().collect();
             let actions: Vec<_> =
-                ours.into_iter().filter(|action| !told.contains(action)).collect();
+                ours.into_iter().filter(|action| !owed.contains(action)).collect();
             if !actions.is_empty() {
                 let (about, deadline_s) = (step.about.clone(), step.deadline_s);
                 self.owed.push(Owed { cell, about, actions, deadline_s });

@@ -49,19 +49,19 @@ pub(crate) fn of_stages(
     for (at, stage) in open.filter(|(_, stage)| stage.measured) {
         let Some(end_ns) = stage.end_ns else { continue };
         let next_ns = starts.get(at + 1).copied().unwrap_or(u64::MAX);
-        let own = Window::of_stage(samples, stage.start_ns, end_ns, next_ns);
+        let stage_window = Window::of_stage(samples, stage.start_ns, end_ns, next_ns);
         let since = Window::until_stage(samples, stage.start_ns, end_ns, next_ns);
         let load = Window::of_load(samples, stage.start_ns, end_ns);
         let work = Window::of_work(samples, stage.start_ns, end_ns, next_ns);
         let achieved = stage.load.as_ref().and_then(|load| load.achieved.as_ref());
         let done = ([achieved, written[at].achieved.as_ref()], ios([&*stage]));
         let of_layers = kinds(plan).map(|(name, kind)| {
-            (name.to_owned(), of_layer(kind, name, [&own, &since, &load, &work], done))
+            (name.to_owned(), of_layer(kind, name, [&stage_window, &since, &load, &work], done))
         });
         let of_devices = devices(plan).map(|device| {
             let source = device_source(RUN_BYTES, &device.name);
             let recorded = plan.probes.iter().any(|probe| probe.id == source);
-            (device.name.clone(), device_figures([&own, &load], &device.name, recorded))
+            (device.name.clone(), device_figures([&stage_window, &load], &device.name, recorded))
         });
         (stage.layers, stage.machine) =
             (of_layers.chain(of_devices).collect(), layers::machine::machine_figures(&work));

@@ -123,12 +123,12 @@ fn ask(
         if let Some(error) = recorder.failure() {
             return Err(error);
         }
-        let asked = Instant::now();
+        let since = Instant::now();
         if let Some(bytes) = inbox(A_WHILE) {
             return HostReply::decode(&bytes).map(Some);
         }
         // Where nothing more can come, nothing is waited for.
-        std::thread::sleep(A_WHILE.saturating_sub(asked.elapsed()));
+        std::thread::sleep(A_WHILE.saturating_sub(since.elapsed()));
     }
     Ok(None)
 }

@@ -79,9 +79,9 @@ impl KeptFiles {
         if writes {
             let others = self.of.keys().filter(|set| **set != names).flatten();
             let shared: BTreeSet<_> = others.filter(|name| names.contains(name)).cloned().collect();
-            let own = self.of.remove(&names);
+            let known = self.of.remove(&names);
             self.forget(|name| shared.contains(name));
-            self.of.extend(own.map(|own| (names.clone(), own)));
+            self.of.extend(known.map(|known| (names.clone(), known)));
         }
         let (number, of_another) = *self.of.entry(names).or_insert_with(|| {
             self.next += 1;
@@ -204,10 +204,10 @@ impl KnownInCell {
     /// Something else than a load works on the target of `stage`. What brings data of its own may write anywhere there; but the files of a
     /// layout are Fathom's own: who else writes to them spoils them. An action may lose what was not flushed.
     pub(crate) fn worked_on(&mut self, stage: &StagePlan) {
-        let own = stage.target.name.as_str();
+        let target = stage.target.name.as_str();
         let files = stage.target.offer.is_directory();
         if matches!(stage.traits.data, StageData::Foreign | StageData::Unknown) {
-            self.forget(own, |_, layer| !files || layer != own);
+            self.forget(target, |_, layer| !files || layer != target);
         }
         if stage.loses {
             match &mut self.kept {
@@ -215,7 +215,7 @@ impl KnownInCell {
                 Some(kept) => kept.note(engine::verify::note_lost),
                 None => {
                     let unflushed = self.unflushed.clone();
-                    self.forget(own, |name, _| unflushed.contains(name));
+                    self.forget(target, |name, _| unflushed.contains(name));
                 }
             }
         }

@@ -61,9 +61,9 @@ impl Looks {
         let analysis = analyse(&set);
         let claims: Vec<QuestionState> = claims(&analysis);
         let open = claims.iter().filter(|claim| !claim.decided).count();
-        let asked = analysis.comparisons.iter().any(MetricComparison::asked);
+        let has_questions = analysis.comparisons.iter().any(MetricComparison::asked);
         let why = match (claims.is_empty(), open) {
-            (true, _) if asked => Some(StopReason::FewIos),
+            (true, _) if has_questions => Some(StopReason::FewIos),
             (true, _) => Some(StopReason::Nothing),
             (false, 0) => Some(StopReason::Decided),
             _ if repeat == self.most() => Some(StopReason::Most),

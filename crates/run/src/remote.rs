@@ -227,9 +227,9 @@ fn next_guest(
     let machine =
         |cell: usize| plan.cells.get(cell).map(|cell| cell.machine.clone()).unwrap_or_default();
     let cells = || begun.into_iter().chain(pending.iter().copied());
-    let own = machine(cells().next()?);
-    let alike = cells().take_while(|cell| machine(*cell) == own).collect();
-    Some((own, alike))
+    let first = machine(cells().next()?);
+    let alike = cells().take_while(|cell| machine(*cell) == first).collect();
+    Some((first, alike))
 }
 
 /// Guest after guest, until no cell is pending or the user wants to stop.

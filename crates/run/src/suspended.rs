@@ -38,7 +38,7 @@ pub struct SuspendedCell {
 impl SuspendedCell {
     /// Notes what the disks lost when their power was cut in stage `stage`, by role; returns it in words.
     pub(crate) fn cut(&mut self, stage: &str, losses: &BTreeMap<String, CutLoss>) -> String {
-        let mut said = Vec::new();
+        let mut lines = Vec::new();
         for (role, loss) in losses {
             let CutLoss { at_risk, lost, torn } = *loss;
             for (what, bytes) in [("at_risk", at_risk), ("lost", lost), ("torn", torn)] {
@@ -49,14 +49,14 @@ impl SuspendedCell {
                 continue;
             }
             let torn = if torn > 0 { format!(", {} in part", Bytes(torn)) } else { String::new() };
-            said.push(format!(
+            lines.push(format!(
                 "{role} lost {} of {} that were not safe{torn}",
                 Bytes(lost),
                 Bytes(at_risk)
             ));
         }
         if losses.values().any(|loss| loss.at_risk > 0) {
-            return format!("the power was cut in stage {stage}: {}", said.join("; "));
+            return format!("the power was cut in stage {stage}: {}", lines.join("; "));
         }
         let text = format!(
             "the power was cut in stage {stage}, and no disk had anything in a volatile cache: this proves nothing of what the stack flushes"

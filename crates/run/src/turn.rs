@@ -129,11 +129,11 @@ pub(crate) fn io_log(scene: &CellContext, plan: &CellPlan, turn: LoadId) -> Opti
 /// Returns why a load was not done within the deadline of its stage, if so.
 pub(crate) fn late(stage: &StagePlan, load: &LoadSummary) -> Option<String> {
     let deadline = stage.deadline.filter(|_| load.ended_by == "duration")?;
-    let own = match &stage.task {
+    let duration = match &stage.task {
         Task::Tree(tree) => tree.duration,
         _ => stage.load()?.duration,
     };
-    own.is_none_or(|own| own > deadline).then(|| {
+    duration.is_none_or(|duration| duration > deadline).then(|| {
         format!(
             "stage {} was not done within its deadline of {deadline}: give it more time, or less to do",
             stage.name

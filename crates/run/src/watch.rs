@@ -199,13 +199,13 @@ impl CellSamplers {
     /// Ends the samplers; gives what is kept of the samples in order of time, and what is missing of them, in a sentence.
     pub(crate) fn stop(self) -> (Vec<SampleRow>, Option<String>) {
         let missing = self.samplers.stop();
-        let said = missing.iter().filter_map(|row| {
+        let missed = missing.iter().filter_map(|row| {
             let (mark, error) = (row.mark.as_deref()?, row.error.as_deref()?);
             Some(format!("{} has no reading '{mark}': {error}", row.source))
         });
-        let said: Vec<_> = said.collect();
+        let missed: Vec<_> = missed.collect();
         missing.into_iter().for_each(|row| self.stream.take(row));
         let samples = std::mem::take(&mut *self.stream.readings()).into_rows();
-        (samples, (!said.is_empty()).then(|| said.join("; ")))
+        (samples, (!missed.is_empty()).then(|| missed.join("; ")))
     }
 }
