@@ -59,15 +59,15 @@ fn noted(name: &str, value: &str) -> String {
 pub(crate) fn differing(one: &Options, other: &Options) -> Vec<String> {
     let names: BTreeSet<_> = one.keys().chain(other.keys()).collect();
     let targets = ["directory", "filename"];
-    let own = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
-    let names = names.into_iter().filter(|name| !targets.contains(&own(name).as_str()));
+    let base_name = |name: &str| name.rsplit('.').next().unwrap_or_default().to_owned();
+    let names = names.into_iter().filter(|name| !targets.contains(&base_name(name).as_str()));
     let names = names.filter(|name| one.get(*name) != other.get(*name));
     names.map(|name| format!("{name} {} and {}", shown(one, name), shown(other, name))).collect()
 }
 
 fn shown<'a>(of: &'a Options, name: &str) -> &'a str {
-    let own = name.rsplit('.').next();
-    let default = DEFAULTS.iter().find(|(known, _)| Some(*known) == own);
+    let base_name = name.rsplit('.').next();
+    let default = DEFAULTS.iter().find(|(known, _)| Some(*known) == base_name);
     of.get(name).map_or(default.map_or("not told", |(_, value)| *value), String::as_str)
 }
 

@@ -83,11 +83,11 @@ fn extent(section: &Section, job: &mut Job) -> Result<(), Problem> {
     };
     job.file = Some(whole);
     job.size = Some(Size::Bytes(room));
-    if let Some(Size::Bytes(asked)) = asked
-        && asked > 0
-        && asked < room.saturating_mul(files)
+    if let Some(Size::Bytes(size)) = asked
+        && size > 0
+        && size < room.saturating_mul(files)
     {
-        job.part = Some(asked);
+        job.part = Some(size);
         let ops = job.settings.iter().find(|one| one.key == "ops");
         if ops.is_some_and(|ops| ops.value.contains("rand")) {
             job.in_fio.push("with loops or time_based fio begins a new order of random places after each size, which may be places of the one before; here after the whole of filesize".to_owned());

@@ -151,8 +151,8 @@ fn load(group: &[(&Section, Job)]) -> Result<FioLoad, Problem> {
 fn visits(group: &[(&Section, Job)], targets: &[Target]) -> Result<u64, Problem> {
     let visits = |target: &Target| {
         let each = group.iter().map(|(section, job)| {
-            let own = targets_of(section, job);
-            match own.contains(target) {
+            let targets = targets_of(section, job);
+            match targets.contains(target) {
                 // Of names that fio makes up each job has its own.
                 true => {
                     if job.named.is_empty() && !job.null {

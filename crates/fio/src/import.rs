@@ -96,10 +96,10 @@ fn refuse_other_units(version: &str) -> Result<(), String> {
 fn name_apart(groups: &mut [Group]) {
     for place in 1..groups.len() {
         let (before, rest) = groups.split_at_mut(place);
-        let own = rest[0].name.clone();
+        let wanted = rest[0].name.clone();
         let taken = |name: &String| before.iter().any(|group| group.name == *name);
-        let names = std::iter::once(own.clone()).chain((2..).map(|n| format!("{own}-{n}")));
-        rest[0].name = names.into_iter().find(|name| !taken(name)).unwrap_or(own);
+        let names = std::iter::once(wanted.clone()).chain((2..).map(|n| format!("{wanted}-{n}")));
+        rest[0].name = names.into_iter().find(|name| !taken(name)).unwrap_or(wanted);
     }
 }
 
@@ -140,8 +140,8 @@ fn group(job: &Value, all: Options) -> Result<Group, String> {
     let (mut ran_ns, mut cpu_known) = (BTreeMap::new(), true);
     let failures = Failures::of(job, &whose)?;
     for (side, operation) in SIDES {
-        let told = &job[side];
-        let ios = number(told, "total_ios", &format!("'{side}' of {whose}"))?;
+        let figures = &job[side];
+        let ios = number(figures, "total_ios", &format!("'{side}' of {whose}"))?;
         if ios == 0 {
             continue;
         }
@@ -156,15 +156,15 @@ fn group(job: &Value, all: Options) -> Result<Group, String> {
             ));
         }
         let whose = format!("'{side}' of {whose}");
-        let runtime = number(told, "runtime", &whose)?;
+        let runtime = number(figures, "runtime", &whose)?;
         if runtime == 0 {
             notices.push(format!("{whose} ran less than a millisecond: it has no rate"));
         }
         let name = format!("{random}{operation}");
         ran_ns.insert(name.clone(), runtime * 1_000_000);
         let alone = SIDES.iter().filter(|(side, _)| job[*side]["total_ios"].as_u64() != Some(0));
-        let completed = failures.completed(told, &whose, alone.count() == 1)?;
-        let mut summary = side_of(told, completed, &whose, &mut notices)?;
+        let completed = failures.completed(figures, &whose, alone.count() == 1)?;
+        let mut summary = side_of(figures, completed, &whose, &mut notices)?;
         if ios > completed && failures.any() {
             summary.errors.insert(failures.name(), ios - completed);
         }
@@ -180,8 +180,8 @@ fn group(job: &Value, all: Options) -> Result<Group, String> {
     // Percentages are of the time that all jobs which are told together ran, one after the other.
     let runtime = number(job, "job_runtime", &whose)?;
     let seconds = |key: &str| {
-        let told = job[key].as_f64().ok_or_else(|| format!("{whose} tells no {key}"))?;
-        Ok::<_, String>(told / 100.0 * runtime as f64 / 1e3)
+        let percent = job[key].as_f64().ok_or_else(|| format!("{whose} tells no {key}"))?;
+        Ok::<_, String>(percent / 100.0 * runtime as f64 / 1e3)
     };
     let cpu_s = Some((seconds("usr_cpu")?, seconds("sys_cpu")?)).filter(|_| cpu_known);
     let duration_ns = ran_ns.values().copied().max().unwrap_or(0);
@@ -333,8 +333,8 @@ impl Group {
         self.cpu_s = both.map(|(one, next)| (one.0 + next.0, one.1 + next.1));
         driven::beside(&mut self.options, &other.options);
         for (name, ran) in other.ran_ns {
-            let own = self.ran_ns.entry(name).or_default();
-            *own = ran.max(*own);
+            let longest = self.ran_ns.entry(name).or_default();
+            *longest = ran.max(*longest);
         }
         self.jobs += other.jobs;
         self.notices.extend(other.notices);

@@ -270,7 +270,7 @@ fn variant((name, run): &(String, FioRun)) -> VariantFacts {
         computed: Vec::new(),
     };
     let stage = |group: &Group| {
-        let said = group.options.iter().map(|(name, value)| match value.as_str() {
+        let options = group.options.iter().map(|(name, value)| match value.as_str() {
             "" => name.clone(),
             value => format!("{name}={value}"),
         });
@@ -279,7 +279,7 @@ fn variant((name, run): &(String, FioRun)) -> VariantFacts {
             traits: Some(StageTraits::of(StageData::Load)),
             name: group.name.clone(),
             measured: true,
-            about: said.collect::<Vec<_>>().join(" "),
+            about: options.collect::<Vec<_>>().join(" "),
             load: Value::Object(serde_json::Map::new()),
             rounds: Value::Null,
             targets: Vec::new(),
@@ -302,7 +302,7 @@ fn variant((name, run): &(String, FioRun)) -> VariantFacts {
 
 /// Returns a plan that nobody composed.
 fn plan(first: &FioRun, variants: &[(String, FioRun)], repeat: u32) -> PlanFacts {
-    let asked = |(stage, operation): (&str, &str), metric: &str| AskedMetric {
+    let question = |(stage, operation): (&str, &str), metric: &str| AskedMetric {
         metric: metric.to_owned(),
         stage: (first.groups.len() > 1).then(|| stage.to_owned()),
         operation: Some(operation.to_owned()),
@@ -313,7 +313,7 @@ fn plan(first: &FioRun, variants: &[(String, FioRun)], repeat: u32) -> PlanFacts
     for group in &first.groups {
         for operation in group.operations.keys() {
             let of = (group.name.as_str(), operation.as_str());
-            questions.extend(["iops", "latency_p99_ns"].map(|metric| asked(of, metric)));
+            questions.extend(["iops", "latency_p99_ns"].map(|metric| question(of, metric)));
         }
     }
     let names = first.groups.iter().map(|group| group.name.clone()).collect::<Vec<_>>();

@@ -278,15 +278,15 @@ fn block_size(text: &str, name: &str) -> Option<String> {
 
 /// The most that a job does, or its open loop. Each direction of fio's has a rate of its own, which overrules the mix.
 fn rate(section: &Section, job: &mut Job) -> Result<(), Problem> {
-    let mut asked = None;
+    let mut limit = None;
     for entry in ["rate", "rate_iops"].iter().filter_map(|name| section.last(&[name])) {
         match value::size(entry.text()).ok_or_else(|| entry.wrong("one rate here"))? {
             0 => {}
-            _ if asked.is_some() => {
+            _ if limit.is_some() => {
                 let what = "rate_iops beside rate: fio takes one of them; take the other out";
                 return Err(Problem::new(entry.line, what));
             }
-            number => asked = Some((entry, number)),
+            number => limit = Some((entry, number)),
         }
     }
     let process = section.last(&["rate_process"]);
@@ -295,7 +295,7 @@ fn rate(section: &Section, job: &mut Job) -> Result<(), Problem> {
         Some((_, "poisson")) => true,
         Some((entry, _)) => return Err(entry.wrong("linear or poisson")),
     };
-    let Some((entry, number)) = asked else { return Ok(()) };
+    let Some((entry, number)) = limit else { return Ok(()) };
     let setting = |key: &str| job.settings.iter().find(|one| one.key == key);
     let value = |key: &str| setting(key).map_or("", |one| one.value.as_str());
     let is_bytes = entry.name == "rate";
@@ -309,8 +309,8 @@ fn rate(section: &Section, job: &mut Job) -> Result<(), Problem> {
     }
     let part = |kind: &str| -> f64 {
         let ops = value("ops").split(',').filter_map(|op| op.split_once('='));
-        let own = ops.filter(|(op, _)| op.ends_with(kind));
-        own.filter_map(|(_, share)| share.parse::<f64>().ok()).sum()
+        let of_kind = ops.filter(|(op, _)| op.ends_with(kind));
+        of_kind.filter_map(|(_, share)| share.parse::<f64>().ok()).sum()
     };
     if mixed && (open || part("read") != part("write")) {
         return no(
@@ -345,12 +345,12 @@ fn durable(section: &Section, job: &mut Job) -> Result<(), Problem> {
     if !job.writes {
         return Ok(());
     }
-    let mut asked = Vec::new();
+    let mut syncs = Vec::new();
     for entry in ["fsync", "fdatasync", "sync"].iter().filter_map(|name| section.last(&[name])) {
-        asked.extend(cadence(entry)?.map(|how| (entry.line, &entry.name, how)));
+        syncs.extend(cadence(entry)?.map(|how| (entry.line, &entry.name, how)));
     }
-    asked.sort();
-    match &asked[..] {
+    syncs.sort();
+    match &syncs[..] {
         [] => {}
         [(.., how)] => {
             if job.reads && how.contains(':') {
