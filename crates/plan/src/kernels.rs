@@ -44,11 +44,12 @@ impl Plan {
     /// Returns the modules that a kernel must have for the cells that run on it: those of their layers, and those that are no layer's.
     pub fn modules_on(&self, kernel: Option<&str>) -> Vec<String> {
         let all: BTreeSet<_> =
-            self.cells.iter().flat_map(of_layers).map(|own| own.module).collect();
+            self.cells.iter().flat_map(of_layers).map(|one| one.module).collect();
         let on = self.cells.iter().filter(|cell| cell.machine.kernel.as_deref() == kernel);
-        let own: BTreeSet<_> = on.flat_map(of_layers).map(|own| own.module).collect();
-        let needed =
-            |module: &&String| own.contains(module.as_str()) || !all.contains(module.as_str());
+        let kernel_modules: BTreeSet<_> = on.flat_map(of_layers).map(|one| one.module).collect();
+        let needed = |module: &&String| {
+            kernel_modules.contains(module.as_str()) || !all.contains(module.as_str())
+        };
         self.needs.modules.iter().filter(needed).cloned().collect()
     }
 
@@ -57,8 +58,8 @@ impl Plan {
         let same = |own: &LayerModule| own.module.replace('_', "-") == module;
         let on = self.cells.iter().filter(|cell| cell.machine.kernel.as_deref() == kernel);
         on.filter_map(|cell| {
-            let own = of_layers(cell).find(same)?;
-            Some((cell.variant.clone(), own.layer.to_owned()))
+            let needing = of_layers(cell).find(same)?;
+            Some((cell.variant.clone(), needing.layer.to_owned()))
         })
         .collect()
     }

@@ -38,12 +38,12 @@ pub struct Needs {
 impl Needs {
     /// Returns the requirements of one layer.
     pub fn of(needs: &layers::LayerNeeds, memory_bytes: u64) -> Self {
-        let own = |names: &[&str]| names.iter().map(|&n| n.to_owned()).collect();
+        let owned = |names: &[&str]| names.iter().map(|&n| n.to_owned()).collect();
         Self {
-            packages: own(needs.packages),
-            modules: own(needs.modules),
-            faster: own(needs.faster),
-            tools: own(needs.tools),
+            packages: owned(needs.packages),
+            modules: owned(needs.modules),
+            faster: owned(needs.faster),
+            tools: owned(needs.tools),
             guest_files: needs
                 .guest_files
                 .iter()
@@ -62,11 +62,11 @@ impl Needs {
 
     /// Returns what people want in a shell over layers of these kinds, and no run needs.
     pub fn by_hand<'a>(kinds: impl IntoIterator<Item = &'a layers::Kind>) -> Self {
-        let own = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
+        let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
         let all =
-            Self { packages: own(&["util-linux"]), tools: own(&["lsblk"]), ..Self::default() };
+            Self { packages: owned(&["util-linux"]), tools: owned(&["lsblk"]), ..Self::default() };
         kinds.into_iter().filter(|kind| !kind.needs.by_hand.is_empty()).fold(all, |all, kind| {
-            let (packages, tools) = (own(kind.needs.packages), own(kind.needs.by_hand));
+            let (packages, tools) = (owned(kind.needs.packages), owned(kind.needs.by_hand));
             all.beside(&Self { packages, tools, ..Self::default() })
         })
     }
