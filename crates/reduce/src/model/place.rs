@@ -63,8 +63,8 @@ impl Places {
             self.stored.leader[tag as usize] = tag;
             return tag;
         }
-        let own = copy.size.map_or_else(|| self.known(copy.name), |size| size.0);
-        self.add(Fragment { lz4_bytes: usize::from(own), tag }, figures);
+        let lz4_bytes = copy.size.map_or_else(|| self.known(copy.name), |size| size.0);
+        self.add(Fragment { lz4_bytes: usize::from(lz4_bytes), tag }, figures);
         let more = copy.each - 1 + std::mem::take(&mut self.early);
         for n in 0..more {
             let size = self.known(copy.name.rotate_left(n as u32 | 1).wrapping_add(n));
