@@ -42,11 +42,11 @@ fn ask_within(place: &Place, question: &str, wait: Duration) -> Result<String> {
     let mut stream = UnixStream::connect(&path)
         .map_err(|source| Error::NotServed { path: place.path().to_owned(), source })?;
     let mut answer = String::new();
-    let asked = stream
+    let answered = stream
         .set_read_timeout(Some(wait))
         .and_then(|()| writeln!(stream, "{question}"))
         .and_then(|()| stream.read_to_string(&mut answer));
-    asked.map_err(|error| match error.kind() {
+    answered.map_err(|error| match error.kind() {
         // It ended meanwhile.
         ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => {
             Error::NotServed { path: place.path().to_owned(), source: error }

@@ -247,19 +247,19 @@ impl Server {
                     false => requests.ended(reply),
                 }
             });
-        ends.iter().for_each(|reply| self.own(reply));
+        ends.iter().for_each(|reply| self.take_own_reply(reply));
         self.read_only.store(self.volume.stats().read_only, Ordering::Relaxed);
         more || self.requests.has_room_for_more()
     }
 
     /// Takes the reply to a request of the server's own.
-    fn own(&mut self, reply: &Reply) {
+    fn take_own_reply(&mut self, reply: &Reply) {
         let done = reply.result.is_ok();
         if reply.id == STOP {
             self.ended =
                 Some(if done { Ended::Clean } else { Ended::ReadOnly(self.fault.clone()) });
         } else if let Some((change, answer)) = self.changing.take() {
-            let told = match (&reply.result, change) {
+            let reply = match (&reply.result, change) {
                 (Err(failure), _) => Err(failure.to_string()),
                 (Ok(_), Change::Policy(policy)) => {
                     self.policy = policy;
@@ -267,7 +267,7 @@ impl Server {
                 }
                 (Ok(_), Change::Grow) => Ok(self.grown()),
             };
-            let _ = answer.send(told);
+            let _ = answer.send(reply);
         }
     }
 
@@ -311,7 +311,7 @@ impl Server {
             return self.stopping.push(question);
         }
         let Question { text, answer, .. } = question;
-        let told = match text.as_str() {
+        let reply = match text.as_str() {
             "status" => {
                 self.examine();
                 Ok(self.status().to_string())
@@ -329,7 +329,7 @@ impl Server {
                 Err(why) => Err(why),
             },
         };
-        let _ = answer.send(told);
+        let _ = answer.send(reply);
     }
 
     fn status(&self) -> Value {
