@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::terminal::say;
 
 /// Returns what is asked of the experiment; a run that goes on keeps its seed and its tag.
-pub fn asked(common: &Common, earlier: Option<&Earlier>) -> RunRequest {
+pub fn run_request(common: &Common, earlier: Option<&Earlier>) -> RunRequest {
     let (scale, only) = (common.scale.clone(), common.only.clone());
     RunRequest { seed: common.seed, repeat: common.repeat, scale, only, ..RunRequest::default() }
         .going_on(earlier)

@@ -94,15 +94,15 @@ impl Failure {
     pub fn report(&self) -> ExitCode {
         let style = Style::of_stderr();
         let mut text = Text::from(style.bad("error:").and(self.error.to_string()));
-        let mut said = self.error.to_string();
+        let mut shown = self.error.to_string();
         let mut cause = self.error.source();
         while let Some(error) = cause {
             let line = error.to_string();
             // Some libraries repeat the cause in their own words; once is enough.
-            if !said.contains(&line) {
+            if !shown.contains(&line) {
                 text.line(format!("  because: {line}"));
             }
-            said = line;
+            shown = line;
             cause = error.source();
         }
         if let Some(help) = &self.help {
@@ -116,10 +116,10 @@ impl Failure {
 /// Prints what is to be said of the command line: an error, or the help that it asks for.
 pub fn command_line(error: &clap::Error) -> ExitCode {
     let words = crate::args::words();
-    let told = negative(error, words.iter().cloned())
+    let hint = negative(error, words.iter().cloned())
         .or_else(|| of_tree(error, &words))
         .or_else(|| of_fio(error, &words));
-    if let Some(failure) = told {
+    if let Some(failure) = hint {
         return failure.report();
     }
     if !error.use_stderr() {

@@ -255,9 +255,9 @@ impl Guests for LabGuests {
             let name = format!("lab/{}.trace", guest.turn.name(&trace.role));
             files.push((name, trace.bytes));
         }
-        let said = guest.ended.map(|end| end.qemu_said).unwrap_or_default();
-        if !said.trim().is_empty() {
-            files.push((guest.turn.file("qemu"), said.into_bytes()));
+        let qemu_output = guest.ended.map(|end| end.qemu_said).unwrap_or_default();
+        if !qemu_output.trim().is_empty() {
+            files.push((guest.turn.file("qemu"), qemu_output.into_bytes()));
         }
         self.disks = Some(guest.disks);
         Farewell { facts, files }

@@ -37,8 +37,8 @@ pub fn find(
         };
         let (own, choice) = match is_path(&name) {
             true => {
-                let own = OwnKernel::at(Path::new(&name))?;
-                (format!("{} {}", own.release, own.id()), KernelChoice::Own(own))
+                let kernel = OwnKernel::at(Path::new(&name))?;
+                (format!("{} {}", kernel.release, kernel.id()), KernelChoice::Own(kernel))
             }
             false => {
                 let kernel = listed.choose(&name)?.clone();

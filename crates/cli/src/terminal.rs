@@ -297,9 +297,10 @@ pub fn width() -> usize {
 
 /// Returns the columns of a terminal, or those that the environment asks for; none where a file or a program reads.
 fn columns(of: impl AsFd) -> Option<usize> {
-    let asked = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let from_environment =
+        || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let size = rustix::termios::tcgetwinsize(of).ok().map(|size| usize::from(size.ws_col));
-    size.filter(|&columns| columns > 0).or_else(asked)
+    size.filter(|&columns| columns > 0).or_else(from_environment)
 }
 
 #[cfg(test)]

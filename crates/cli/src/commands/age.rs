@@ -27,10 +27,10 @@ pub fn run(args: &AgeArgs) -> Result<ExitCode, Failure> {
     let text = summary(&args.directory, &age);
     if args.json {
         say_text(&text);
-        let mut told = serde_json::to_value(&age).map_err(Failure::data)?;
-        told["schema"] = SCHEMA.into();
-        told["path"] = args.directory.to_string_lossy().into();
-        json_line(&told);
+        let mut document = serde_json::to_value(&age).map_err(Failure::data)?;
+        document["schema"] = SCHEMA.into();
+        document["path"] = args.directory.to_string_lossy().into();
+        json_line(&document);
     } else {
         answer(&text);
     }
@@ -47,11 +47,11 @@ fn silent(age: &Age) -> Result<(), Failure> {
     if files.files > 0 || files.unreadable > 0 || age.free_untold.is_none() {
         return Ok(());
     }
-    let said = format!(
+    let message = format!(
         "There is no file to look at, and {}",
         age.free_untold.as_deref().unwrap_or_default()
     );
-    Err(Failure::environment(said)
+    Err(Failure::environment(message)
         .with_help("name a directory with files in it, on XFS, ext4 or btrfs"))
 }
 

@@ -55,7 +55,7 @@ pub fn run(args: &CatalogueArgs) -> Result<ExitCode, Failure> {
         Output { option: "--out", path: &index, kind: OutputKind::Page(Page::Results) },
     ];
     outputs::check(&written, &[])?;
-    let mut told = Vec::new();
+    let mut ends = Vec::new();
     let mut stopped = None;
     for (at, one) in planned.iter().enumerate() {
         say(&format!("{} of {}: {}", at + 1, planned.len(), one.shipped.name));
@@ -63,17 +63,17 @@ pub fn run(args: &CatalogueArgs) -> Result<ExitCode, Failure> {
         if became == ExperimentStatus::Ended(RunOutcome::Interrupted) {
             stopped = Some(ExitCode::from(RunOutcome::Interrupted.exit_code()));
         }
-        told.push((one.shipped.name, became));
+        ends.push((one.shipped.name, became));
         if stopped.is_some() {
             break;
         }
     }
     let shown = show(out, &written);
     say("");
-    for (name, became) in &told {
+    for (name, became) in &ends {
         say(&format!("{name}: {}", became.words()));
     }
-    let code = exit_code(&told);
+    let code = exit_code(&ends);
     shown.map(|()| stopped.unwrap_or(code))
 }
 
@@ -239,8 +239,8 @@ fn chosen(names: &[String]) -> Result<Vec<&'static Shipped>, Failure> {
             names.join(", ")
         )));
     }
-    let asked = |name: &str| names.iter().any(|asked| asked == name || asked == ALL);
-    Ok(SHIPPED.iter().filter(|shipped| asked(shipped.name)).collect())
+    let is_chosen = |name: &str| names.iter().any(|asked| asked == name || asked == ALL);
+    Ok(SHIPPED.iter().filter(|shipped| is_chosen(shipped.name)).collect())
 }
 
 /// A shipped experiment as it is to run.
@@ -254,15 +254,15 @@ struct Planned {
 impl Planned {
     fn of(shipped: &'static Shipped, args: &CatalogueArgs) -> Result<Self, Failure> {
         let plan = |repeat: Option<Repeat>| -> Result<Self, Failure> {
-            let asked = RunRequest { repeat, scale: args.scale.clone(), ..RunRequest::default() };
-            let plan = asked.plan(&ExperimentSource::find(shipped.name)?, LAB)?;
+            let request = RunRequest { repeat, scale: args.scale.clone(), ..RunRequest::default() };
+            let plan = request.plan(&ExperimentSource::find(shipped.name)?, LAB)?;
             Ok(Self { shipped, plan, repeat })
         };
         match args.repeat {
             Some(Repeat::Fixed(n)) => plan(Some(Repeat::Fixed(n))),
             auto @ Some(Repeat::Auto { .. }) => {
-                let own = plan(None)?;
-                if decides(&own.plan) { plan(auto) } else { Ok(own) }
+                let planned = plan(None)?;
+                if decides(&planned.plan) { plan(auto) } else { Ok(planned) }
             }
             None => {
                 let once = plan(Some(Repeat::Fixed(1)))?;

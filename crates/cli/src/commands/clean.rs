@@ -61,7 +61,7 @@ fn of_measurements(args: &CleanArgs) -> Result<ExitCode, Failure> {
         }
     }
     let remains = Remains { found, ..Remains::default() };
-    told(args, "host", &remains, &left, &text);
+    report(args, "host", &remains, &left, &text);
     Ok(ExitCode::from(if args.yes && !left.is_empty() { LEFT } else { 0 }))
 }
 
@@ -77,7 +77,7 @@ fn of_run(args: &CleanArgs, path: &Path) -> Result<ExitCode, Failure> {
     };
     if let Some((place, why)) = elsewhere {
         let text = format!("nothing to clean on this machine: {why}");
-        told(args, place, &Remains::default(), &[], &text.into());
+        report(args, place, &Remains::default(), &[], &text.into());
         return Ok(ExitCode::SUCCESS);
     }
     if !rustix::process::geteuid().is_root() {
@@ -99,7 +99,7 @@ fn of_run(args: &CleanArgs, path: &Path) -> Result<ExitCode, Failure> {
         if !remains.found.is_empty() {
             text.line(format!("fathom clean {} --yes takes it down", path.display()));
         }
-        told(args, "host", &remains, &remains.found, &text);
+        report(args, "host", &remains, &remains.found, &text);
         return Ok(ExitCode::from(if remains.unseen.is_empty() { 0 } else { LEFT }));
     }
     say_text(&listed(&remains));
@@ -121,18 +121,18 @@ fn of_run(args: &CleanArgs, path: &Path) -> Result<ExitCode, Failure> {
                 text.line("what is in use must be let go first");
             }
             if !kept.is_empty() {
-                let told = kept[..kept.len().min(TOLD)].join(", ");
+                let named = kept[..kept.len().min(TOLD)].join(", ");
                 let more = match kept.len().saturating_sub(TOLD) {
                     0 => String::new(),
                     more => format!(" and {more} more"),
                 };
                 text.line(format!(
-                    "written while nothing was mounted there, so move away what is wanted and remove the rest: {told}{more}"
+                    "written while nothing was mounted there, so move away what is wanted and remove the rest: {named}{more}"
                 ));
             }
         }
     }
-    told(args, "host", &remains, &left, &text);
+    report(args, "host", &remains, &left, &text);
     Ok(ExitCode::from(if left.is_empty() && remains.unseen.is_empty() { 0 } else { LEFT }))
 }
 
@@ -170,7 +170,7 @@ fn listed(remains: &Remains) -> Text {
     text
 }
 
-fn told(args: &CleanArgs, place: &str, remains: &Remains, left: &[String], text: &Text) {
+fn report(args: &CleanArgs, place: &str, remains: &Remains, left: &[String], text: &Text) {
     if !args.json {
         return answer(text);
     }

@@ -12,13 +12,13 @@ use crate::terminal::{Style, Text, answer, csv, json, say_line, width};
 pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     let (old, new) = (results::open(&args.old)?, results::open(&args.new)?);
     if old.manifest.run_id == new.manifest.run_id {
-        let said = format!(
+        let message = format!(
             "{} and {} are one run, {}: nothing can differ",
             args.old.display(),
             args.new.display(),
             old.manifest.run_id
         );
-        return Err(Failure::usage(said).with_help("name the results of two runs"));
+        return Err(Failure::usage(message).with_help("name the results of two runs"));
     }
     for result in [&old, &new] {
         let why = result.seal.broken().map(|what| format!("was changed: {what}"));
@@ -45,8 +45,8 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     }
     let asked = found.rows.iter().any(|row| row.comparison.asked() && row.comparison.n > 0);
     if !args.fail_on.is_empty() && !asked {
-        let said = "Nothing that is asked is known of a variant that both results have: --fail-on has nothing to judge";
-        return Err(Failure::data(said)
+        let message = "Nothing that is asked is known of a variant that both results have: --fail-on has nothing to judge";
+        return Err(Failure::data(message)
             .with_help("name results of one experiment; --all shows what they have"));
     }
     let mut verdicts = found.rows.iter().filter_map(|row| row.comparison.verdict);
@@ -55,8 +55,9 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     let lone: Vec<String> = lone.into_iter().flatten().cloned().collect();
     if good && !fails && !args.fail_on.is_empty() && !lone.is_empty() {
         let names = units::show::names(&lone);
-        let said = format!("Only one of the results has {names}: --fail-on judged nothing of it");
-        return Err(Failure::data(said).with_help(
+        let message =
+            format!("Only one of the results has {names}: --fail-on judged nothing of it");
+        return Err(Failure::data(message).with_help(
             "run all variants in both (--only leaves some out), and what is asked of them; or compare two results that have the same",
         ));
     }

@@ -160,9 +160,9 @@ fn silent(result: &ResultSet) -> Vec<String> {
             }
         }
     }
-    let told = |((variant, stage), repeats): ((&str, &str), Vec<String>)| {
+    let sentence = |((variant, stage), repeats): ((&str, &str), Vec<String>)| {
         let repeats = repeats.join(", ");
         format!("Nothing was measured by stage '{stage}' of variant '{variant}', repeat {repeats}")
     };
-    repeats.into_iter().map(told).collect()
+    repeats.into_iter().map(sentence).collect()
 }

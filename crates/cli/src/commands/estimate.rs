@@ -33,8 +33,8 @@ fn sizing(args: &EstimateArgs, size: Bytes, saving: f64) -> Result<ExitCode, Fai
         return Err(Failure::usage("--size is 0, and no volume is made for no data")
             .with_help("give the size of the data, as in --size 10T"));
     }
-    let asked = args.index_memory.is_some() || args.sparse_index;
-    let index = asked.then(|| index(args)).transpose()?;
+    let has_index = args.index_memory.is_some() || args.sparse_index;
+    let index = has_index.then(|| index(args)).transpose()?;
     let request = SizingRequest { data: size, stored, files: None, index, options };
     let sizing = estimate::size(&request).map_err(failure)?;
     if args.json {
@@ -141,10 +141,10 @@ fn check_trees(args: &EstimateArgs) -> Result<(), Failure> {
 
 /// The index that was asked for. VDO has it in some sizes only, and none is rounded silently.
 fn index(args: &EstimateArgs) -> Result<Geometry, Failure> {
-    let asked = args.index_memory.unwrap_or(Bytes(IndexMemory::SMALLEST.bytes()));
-    let memory = IndexMemory::at_least(asked.0).filter(|memory| memory.bytes() == asked.0);
+    let wanted = args.index_memory.unwrap_or(Bytes(IndexMemory::SMALLEST.bytes()));
+    let memory = IndexMemory::at_least(wanted.0).filter(|memory| memory.bytes() == wanted.0);
     let memory = memory.ok_or_else(|| {
-        Failure::usage(format!("VDO has no index of {asked}"))
+        Failure::usage(format!("VDO has no index of {wanted}"))
             .with_help("write --index-memory with 256M, 512M, 768M, or whole G up to 1T")
     })?;
     Ok(Geometry { memory, sparse: args.sparse_index })

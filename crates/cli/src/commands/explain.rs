@@ -20,8 +20,8 @@ pub fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::SUCCESS);
     };
     let (scale, only) = (args.scale.clone(), args.only.clone());
-    let asked = RunRequest { repeat: args.repeat, scale, only, ..RunRequest::default() };
-    let plan = asked.plan(&ExperimentSource::find(experiment)?.with(&args.set), LAB)?;
+    let request = RunRequest { repeat: args.repeat, scale, only, ..RunRequest::default() };
+    let plan = request.plan(&ExperimentSource::find(experiment)?.with(&args.set), LAB)?;
     say_notes(args.scale.as_deref(), &plan);
     let explained = experiment::explain(&plan);
     if args.json {

@@ -131,11 +131,11 @@ fn words(load: &FioLoad, args: &FioArgs) -> Vec<String> {
 
 /// Runs one load by its words.
 fn one(words: &[String]) -> Result<ExitCode, Failure> {
-    super::load::run(&asked(words).map_err(Failure::usage)?)
+    super::load::run(&load_args(words).map_err(Failure::usage)?)
 }
 
 /// Reads the words of a load, or says what is wrong with them.
-fn asked(words: &[String]) -> Result<LoadArgs, String> {
+fn load_args(words: &[String]) -> Result<LoadArgs, String> {
     let program = std::iter::once("fathom").chain(words.iter().map(String::as_str));
     match Cli::try_parse_from(program) {
         Ok(Cli { command: Command::Load(args), .. }) => Ok(*args),
@@ -156,13 +156,13 @@ fn impossible(load: &FioLoad, what: &str) -> Failure {
 
 /// Refuses a load that makes no sense, or that its files cannot hold, before anything is written.
 fn possible(load: &FioLoad, args: &FioArgs) -> Result<(), Failure> {
-    let asked = asked(&words(load, args)).map_err(|what| impossible(load, &what))?;
+    let parsed = load_args(&words(load, args)).map_err(|what| impossible(load, &what))?;
     // A name of a job file is a path, whatever a load reads from such a word.
     let names = load.targets.iter().map(|target| (Path::new(&target.name), None));
-    if !asked.targets.iter().map(|target| (target.path.as_path(), target.share)).eq(names) {
+    if !parsed.targets.iter().map(|target| (target.path.as_path(), target.share)).eq(names) {
         return Err(impossible(load, "a load reads its targets from their names in another way"));
     }
-    let spec = asked.spec();
+    let spec = parsed.spec();
     spec.validate().map_err(|error| unfit(load, &error))?;
     let mut files = load.targets.iter().filter_map(|target| target.bytes);
     files.try_for_each(|bytes| fits(load, &spec, bytes))
@@ -182,7 +182,7 @@ fn fits(load: &FioLoad, spec: &LoadSpec, bytes: u64) -> Result<(), Failure> {
 fn foreseen(loads: &[FioLoad], args: &FioArgs) -> Result<(), Failure> {
     let mut lengths = BTreeMap::<&str, u64>::new();
     for load in loads {
-        let spec = asked(&words(load, args)).map_err(|what| impossible(load, &what))?.spec();
+        let spec = load_args(&words(load, args)).map_err(|what| impossible(load, &what))?.spec();
         for target in load.targets.iter().filter(|target| target.name != "null") {
             let path = Path::new(&target.name);
             let before = lengths.get(target.name.as_str()).copied();

@@ -15,7 +15,7 @@ use sys::interrupt::{Interrupt, Level};
 use units::{Bytes, Nanos};
 
 use crate::args::{Common, Gates, GuestArgs, LabRunArgs};
-use crate::choices::{asked, earlier, ledger, result_directory, say_notes};
+use crate::choices::{earlier, ledger, result_directory, run_request, say_notes};
 use crate::failure::Failure;
 use crate::guests::{LabGuests, prepare_plan};
 use crate::render::RunView;
@@ -74,7 +74,7 @@ pub fn execute(args: &LabRunArgs) -> Result<(run::RunOutcome, PathBuf), Failure>
     let source =
         ExperimentSource::find(&args.common.experiment)?.on(&args.kernel, &args.common.set);
     let earlier = earlier(&args.common)?;
-    let plan = asked(&args.common, earlier.as_ref()).plan(&source, LAB)?;
+    let plan = run_request(&args.common, earlier.as_ref()).plan(&source, LAB)?;
     say_notes(args.common.scale.as_deref(), &plan);
     execute_plan(args, &source, &plan, earlier)
 }
@@ -82,11 +82,11 @@ pub fn execute(args: &LabRunArgs) -> Result<(run::RunOutcome, PathBuf), Failure>
 /// Refuses machines that are too small for what runs in them, and options that would change what the experiment says of them.
 fn check_machines(plan: &Plan, args: &GuestArgs) -> Result<(), Failure> {
     for machine in plan.cells.iter().map(|cell| &cell.machine) {
-        let said = [
+        let both_say = [
             ("--memory", args.memory.is_some() && machine.memory.is_some(), "memory"),
             ("--cpus", args.cpus.is_some() && machine.cpus.is_some(), "cpus"),
         ];
-        if let Some((option, _, key)) = said.into_iter().find(|(_, both, _)| *both) {
+        if let Some((option, _, key)) = both_say.into_iter().find(|(_, both, _)| *both) {
             let message = format!("{option} and machine.{key} of the experiment both say it");
             let help = format!("leave {option} out, or change machine.{key} in the file");
             return Err(Failure::usage(message).with_help(help));

@@ -38,7 +38,7 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
             true => format!("would make {described} in {shown}; nothing was touched"),
             false => format!("would make {shown}, and {described} in it; nothing was touched"),
         });
-        say(&told(&rest, spec));
+        say(&describe_equilibrium(&rest, spec));
         if args.json {
             let directories = directories(spec);
             json_line(&serde_json::json!({
@@ -50,7 +50,7 @@ pub fn run(args: &LoadArgs) -> Result<ExitCode, Failure> {
     let interrupt = Interrupt::new();
     interrupt.on_signals().map_err(Failure::environment)?;
     say(&format!("load on {shown}: {}, seed {}", described(spec), load.seed));
-    say(&told(&rest, spec));
+    say(&describe_equilibrium(&rest, spec));
     let clock = Clock::real();
     let context = Context { clock: &clock, interrupt: &interrupt, foreign_cpu: None };
     let mut view = LoadView::new(args.json);
@@ -148,7 +148,7 @@ fn described(spec: &TreeSpec) -> String {
 }
 
 /// The rest that the load comes to, in words.
-fn told(rest: &EquilibriumFacts, spec: &TreeSpec) -> String {
+fn describe_equilibrium(rest: &EquilibriumFacts, spec: &TreeSpec) -> String {
     let files = rest.predicted_files.map(|files| {
         let percent = (100.0 * files / spec.files as f64).round();
         format!("some {} files ({percent} %)", grouped(files.round() as u64))

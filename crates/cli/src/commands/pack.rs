@@ -19,8 +19,8 @@ const ENDING: &str = ".fathom";
 
 pub fn pack(args: &PackArgs) -> Result<ExitCode, Failure> {
     if packed::is_packed(&args.result) {
-        let said = format!("{} is packed already", args.result.display());
-        return Err(Failure::usage(said).with_help("name the directory of a result"));
+        let message = format!("{} is packed already", args.result.display());
+        return Err(Failure::usage(message).with_help("name the directory of a result"));
     }
     let result = results::open(&args.result)?;
     let place = match &args.output {
@@ -36,8 +36,8 @@ pub fn pack(args: &PackArgs) -> Result<ExitCode, Failure> {
     let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new(".")).canonicalize().map_err(Failure::usage)?;
     if folder.starts_with(args.result.canonicalize().map_err(Failure::usage)?) {
-        let said = format!("{} would lie in the result that it holds", place.display());
-        return Err(Failure::refused(said).with_help("name a file elsewhere with -o"));
+        let message = format!("{} would lie in the result that it holds", place.display());
+        return Err(Failure::refused(message).with_help("name a file elsewhere with -o"));
     }
     let mut share = Share::of("packing", packed::size(&args.result)?);
     let (draft, gone) = sys::passing::watched(|| output.begin(), Draft::beside)?;
@@ -70,8 +70,8 @@ pub fn unpack(args: &UnpackArgs) -> Result<ExitCode, Failure> {
         None => PathBuf::from(args.file.file_stem().unwrap_or(OsStr::new("result"))),
     };
     if place.symlink_metadata().is_ok() {
-        let said = format!("{} exists", place.display());
-        return Err(Failure::refused(said).with_help("name another directory with --out"));
+        let message = format!("{} exists", place.display());
+        return Err(Failure::refused(message).with_help("name another directory with --out"));
     }
     let bytes = args.file.metadata().map_or(0, |found| found.len());
     let mut share = Share::of("unpacking", bytes);

@@ -56,25 +56,25 @@ pub fn gated(view: &View, gates: &Gates, otherwise: ExitCode) -> Result<ExitCode
 
 /// Refuses gates that had nothing to judge: to pass them says nothing.
 fn judged(view: &View, gates: &Gates) -> Result<(), Failure> {
-    let mut asked = view.figures.iter().filter(|row| row.asked);
+    let mut rows = view.figures.iter().filter(|row| row.asked);
     let mut held = view.expectations.iter().map(|held| held.outcome);
     let compared = |row: &FigureRow| row.comparisons.iter().flatten().any(|c| c.asked() && c.n > 0);
     let expected = gates.strict && held.any(|outcome| outcome != ExpectationOutcome::Elsewhere);
     let (gate, judged) = match (gates.strict, !gates.fail_on.is_empty()) {
-        (_, true) => ("--fail-on", expected || asked.any(compared)),
-        (true, false) => ("--strict", expected || asked.next().is_some()),
+        (_, true) => ("--fail-on", expected || rows.any(compared)),
+        (true, false) => ("--strict", expected || rows.next().is_some()),
         (false, false) => return Ok(()),
     };
     if judged {
         return Ok(());
     }
-    let said = match gate {
+    let message = match gate {
         "--fail-on" => {
             "Nothing that is asked is known of two variants: --fail-on has nothing to judge"
         }
         _ => "Nothing is asked or expected: --strict has nothing to judge",
     };
-    Err(Failure::data(said).with_help(
+    Err(Failure::data(message).with_help(
         "run two variants or more of an experiment with a [[question]]; or leave the option out",
     ))
 }

@@ -14,7 +14,7 @@ use sys::interrupt::Interrupt;
 
 use super::lab::with;
 use crate::args::RunArgs;
-use crate::choices::{asked, earlier, ledger, result_directory, say_notes};
+use crate::choices::{earlier, ledger, result_directory, run_request, say_notes};
 use crate::failure::Failure;
 use crate::render::RunView;
 use crate::terminal::say;
@@ -22,11 +22,11 @@ use crate::terminal::say;
 pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let source = ExperimentSource::find(&args.common.experiment)?.with(&args.common.set);
     let earlier = earlier(&args.common)?;
-    let asked = asked(&args.common, earlier.as_ref());
+    let request = run_request(&args.common, earlier.as_ref());
     // Composed once without devices, so that a mistake in the file is found before any device is looked at.
-    let mut paper = asked.clone().plan(&source, FULL)?;
+    let mut paper = request.clone().plan(&source, FULL)?;
     say_about(args.common.scale.as_deref(), &mut paper);
-    let (outcome, out) = execute(args, &source, (asked, paper), earlier)?;
+    let (outcome, out) = execute(args, &source, (request, paper), earlier)?;
     super::ends::conclude(outcome, &out, &args.common)
 }
 
@@ -61,13 +61,13 @@ pub fn execute(
             Some(dir) => failure.or(&format!("fathom clean {}", dir.display())),
             None => failure,
         })?;
-        let asked = RunRequest { seed: Some(paper.seed), sizes: claimed.sizes.clone(), ..asked };
+        let request = RunRequest { seed: Some(paper.seed), sizes: claimed.sizes.clone(), ..asked };
         let corpora = crate::corpora::made(&paper.needs, &interrupt)?;
         let made = corpora.iter().map(|(name, held)| (name.clone(), held.path.clone())).collect();
         held = corpora;
         let (devices, claims) = (claimed.devices.clone(), claimed.claimed());
         let machine = LocalMachine::Real { devices, claimed: claims, made };
-        let mut plan = asked.plan(source, FULL)?;
+        let mut plan = request.plan(source, FULL)?;
         plan.on_own_devices();
         (plan, machine, claimed)
     };

@@ -35,8 +35,8 @@ pub fn open(args: &LabShellArgs) -> Result<ExitCode, Failure> {
     let mut events = |event| with(&view, |v: &mut RunView| v.lab(&event));
     let prepared = match &kept {
         Some(kept) => {
-            let mut own = of_its_kernel(kept, needs);
-            prepare_plan(&mut own, &args.machine, &Interrupt::new(), &mut events)?
+            let mut kept_plan = of_its_kernel(kept, needs);
+            prepare_plan(&mut kept_plan, &args.machine, &Interrupt::new(), &mut events)?
         }
         None => prepare(&needs, &args.machine, &Interrupt::new(), &mut events)?,
     };
@@ -68,12 +68,12 @@ pub fn open(args: &LabShellArgs) -> Result<ExitCode, Failure> {
 
 /// The plan of a kept stack alone, for whose kernel the guest is made; `needs` are those of the whole plan and of people.
 fn of_its_kernel(kept: &KeptStack, needs: Needs) -> Plan {
-    let mut own = kept.plan.clone();
-    own.cells.retain(|cell| cell.index == kept.cell);
-    let kernel = own.cells.first().and_then(|cell| cell.machine.kernel.clone());
+    let mut plan = kept.plan.clone();
+    plan.cells.retain(|cell| cell.index == kept.cell);
+    let kernel = plan.cells.first().and_then(|cell| cell.machine.kernel.clone());
     let modules = kept.plan.modules_on(kernel.as_deref());
-    own.needs = Needs { modules, ..needs };
-    own
+    plan.needs = Needs { modules, ..needs };
+    plan
 }
 
 fn unknown(error: NoVariant) -> Failure {

@@ -111,9 +111,9 @@ fn io_log(path: &Path) -> Result<ExitCode, Failure> {
     let note = Style::of_stderr().note("note:");
     let damaged = reader.damaged();
     if damaged > 0 {
-        let said =
+        let message =
             "this log is damaged: records that can be no I/O of it, or are gone, are left out:";
-        say_line(note.clone().and(format!("{said} {}", grouped(damaged))));
+        say_line(note.clone().and(format!("{message} {}", grouped(damaged))));
     }
     match reader.closing() {
         None => {

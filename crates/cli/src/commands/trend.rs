@@ -15,7 +15,7 @@ use units::{Unit, show::significant};
 use crate::args::TrendArgs;
 use crate::failure::Failure;
 use crate::terminal::{Style, Text, answer, json};
-use words::{SEED, changes, more_needed, outcome, said, verdict_of};
+use words::{SEED, changes, lines, more_needed, outcome, verdict_of};
 
 pub fn run(args: &TrendArgs) -> Result<ExitCode, Failure> {
     if let Some(path) = &args.csv {
@@ -128,7 +128,7 @@ fn text(all: &Trends) -> Text {
             text.line(head(&series.kind));
         }
         text.line(style.dim("  of").and(figure(series)));
-        let words = said(&series.trend, series.runs.len(), |shift| changed(series, shift));
+        let words = lines(&series.trend, series.runs.len(), |shift| changed(series, shift));
         words.into_iter().for_each(|line| text.line(format!("     {line}")));
     }
     for path in unsealed(all) {

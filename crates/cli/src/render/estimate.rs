@@ -256,28 +256,28 @@ pub fn sizing_text(sizing: &Sizing) -> Text {
 
 /// Each trouble once, with how often it was met.
 fn told_once(troubles: &[Trouble]) -> Vec<(String, usize)> {
-    let mut told: Vec<(String, usize)> = Vec::new();
+    let mut counted: Vec<(String, usize)> = Vec::new();
     for trouble in troubles {
-        let said = format!("{}: {}", trouble.path, trouble.what);
-        match told.iter_mut().find(|(own, _)| *own == said) {
+        let line = format!("{}: {}", trouble.path, trouble.what);
+        match counted.iter_mut().find(|(own, _)| *own == line) {
             Some((_, times)) => *times += 1,
-            None => told.push((said, 1)),
+            None => counted.push((line, 1)),
         }
     }
-    told
+    counted
 }
 
 fn in_use(sources: &Sources, style: Style) {
     for held in &sources.in_use_named {
-        let said =
+        let message =
             format!("{} is in use ({}): it may change while it is read", held.path, held.what);
-        say_line(style.note("note:").and(said));
+        say_line(style.note("note:").and(message));
     }
     let more = sources.in_use - sources.in_use_named.len() as u64;
     if more > 0 {
-        let said =
+        let message =
             format!("{} more are in use: they may change while they are read", grouped(more));
-        say_line(style.note("note:").and(said));
+        say_line(style.note("note:").and(message));
     }
 }
 

@@ -217,9 +217,9 @@ fn looked(
 ) -> Vec<String> {
     let list = |decided: bool, said: &dyn Fn(&run::QuestionState) -> String| {
         let of = claims.iter().filter(|claim| claim.decided == decided);
-        let said: Vec<_> =
+        let items: Vec<_> =
             of.map(|claim| format!("{} ({})", claim.question, said(claim))).collect();
-        (!said.is_empty()).then(|| said.join(", "))
+        (!items.is_empty()).then(|| items.join(", "))
     };
     let verdict = |claim: &run::QuestionState| {
         format!("{} {}", claim.variant, claim.verdict.as_deref().unwrap_or("undecided"))

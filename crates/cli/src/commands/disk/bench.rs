@@ -41,11 +41,11 @@ pub fn run(args: &DiskBenchArgs) -> Result<ExitCode, Failure> {
             .iter()
             .map(|(depth, figures)| json!({"depth": depth, "figures": figures}))
             .collect();
-        let said = json!({
+        let document = json!({
             "schema": 1, "like": args.like, "size": args.size, "block_size": args.block_size,
             "ops": args.ops, "seed": args.seed, "rows": rows,
         });
-        put_json(&said.to_string());
+        put_json(&document.to_string());
     } else {
         answer(&page(args, &rows));
     }

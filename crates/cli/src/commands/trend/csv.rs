@@ -9,7 +9,7 @@ use serde_json::{Value, json as object};
 use stats::{LevelShift, MOST_RESULTS, Trend};
 use units::{Better, show::significant};
 
-use super::words::{SEED, changes, more_needed, outcome, said, verdict_of};
+use super::words::{SEED, changes, lines, more_needed, outcome, verdict_of};
 use crate::args::{BetterArg, TrendArgs};
 use crate::failure::Failure;
 use crate::terminal::{Style, Text, answer, json};
@@ -130,7 +130,7 @@ fn words(name: &str, all: &Columns, tested: &[Tested]) -> Text {
     text.line(name);
     for one in tested {
         text.line(style.dim("  of").and(figure(one.series)));
-        let lines = said(&one.trend, one.series.points.len(), |shift| changed(one, shift));
+        let lines = lines(&one.trend, one.series.points.len(), |shift| changed(one, shift));
         lines.into_iter().for_each(|line| text.line(format!("     {line}")));
     }
     if all.falls {

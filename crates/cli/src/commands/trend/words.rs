@@ -35,7 +35,7 @@ pub fn more_needed(there: usize) -> usize {
 }
 
 /// The lines about a trend of so many values; `changed` tells of one change.
-pub fn said(trend: &Trend, there: usize, changed: impl Fn(&LevelShift) -> String) -> Vec<String> {
+pub fn lines(trend: &Trend, there: usize, changed: impl Fn(&LevelShift) -> String) -> Vec<String> {
     match trend {
         Trend::TooFew => vec![format!(
             "too few to say anything: {LEAST_RESULTS} are needed, {} more",

@@ -16,22 +16,23 @@ use crate::terminal::{Text, answer, json, say};
 const READ_ONLY: u8 = 5;
 
 pub fn stop(args: &UvdoPlaceArgs) -> Result<ExitCode, Failure> {
-    let told = asked(&args.dir, "stop")?;
+    let reply = ask_server(&args.dir, "stop")?;
     if args.json {
-        let (how, fault) =
-            told.split_once(": ").map_or((told.as_str(), None), |(how, fault)| (how, Some(fault)));
+        let (how, fault) = reply
+            .split_once(": ")
+            .map_or((reply.as_str(), None), |(how, fault)| (how, Some(fault)));
         json(&serde_json::json!({"schema": 1, "stopped": how, "fault": fault}).to_string());
     } else {
-        answer(&Text::from(format!("stopped: {told}")));
+        answer(&Text::from(format!("stopped: {reply}")));
     }
-    Ok(ExitCode::from(if told == "clean" { 0 } else { READ_ONLY }))
+    Ok(ExitCode::from(if reply == "clean" { 0 } else { READ_ONLY }))
 }
 
 pub fn status(args: &UvdoPlaceArgs) -> Result<ExitCode, Failure> {
-    let told = asked(&args.dir, "status")?;
-    let status: Value = serde_json::from_str(&told).map_err(Failure::data)?;
+    let reply = ask_server(&args.dir, "status")?;
+    let status: Value = serde_json::from_str(&reply).map_err(Failure::data)?;
     match args.json {
-        true => json(&told),
+        true => json(&reply),
         false => answer(&page(&status)),
     }
     Ok(ExitCode::from(if status["mode"] == "normal" { 0 } else { READ_ONLY }))
@@ -67,10 +68,10 @@ pub fn stats(args: &StatsArgs) -> Result<ExitCode, Failure> {
         (_, true) => "metrics",
         _ => "stats",
     };
-    let told = asked(&args.dir, question)?;
+    let reply = ask_server(&args.dir, question)?;
     match args.json {
-        true => json(&told),
-        false => answer(&Text::lines_of(&told)),
+        true => json(&reply),
+        false => answer(&Text::lines_of(&reply)),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -80,11 +81,11 @@ pub fn policy(args: &PolicyArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::usage("auto is a policy for a start alone")
             .with_help("give sync, async or async-unsafe"));
     };
-    let told = asked(&args.dir, &format!("policy {}", policy.name()))?;
-    say(&format!("policy: {told}"));
+    let reply = ask_server(&args.dir, &format!("policy {}", policy.name()))?;
+    say(&format!("policy: {reply}"));
     Ok(ExitCode::SUCCESS)
 }
 
-fn asked(dir: &Path, question: &str) -> Result<String, Failure> {
+fn ask_server(dir: &Path, question: &str) -> Result<String, Failure> {
     Ok(ask(&Place::new(dir), question)?)
 }

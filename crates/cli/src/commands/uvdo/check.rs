@@ -46,11 +46,11 @@ fn described(report: &Report) -> Value {
         "data_bytes": report.data_blocks * 4096,
         "checked": ["references", "counts", "checksums of records"],
         "not_checked": ["data, which has no checksum"],
-        "problems": report.problems.iter().map(said).collect::<Vec<_>>(),
+        "problems": report.problems.iter().map(describe).collect::<Vec<_>>(),
     })
 }
 
-fn said(problem: &Problem) -> String {
+fn describe(problem: &Problem) -> String {
     match problem {
         Problem::Damaged(pbn) => format!("block {pbn}: a record is damaged"),
         Problem::Count { pbn, stored, counted } => {
@@ -85,7 +85,7 @@ fn page(args: &UvdoCheckArgs, report: &Report) -> Text {
         .problems
         .iter()
         .take(SHOWN)
-        .for_each(|problem| text.line(format!("  {}", said(problem))));
+        .for_each(|problem| text.line(format!("  {}", describe(problem))));
     if let Some(more) = report.problems.len().checked_sub(SHOWN).filter(|more| *more > 0) {
         text.line(format!("  and {more} more"));
     }

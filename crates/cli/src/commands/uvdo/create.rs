@@ -23,7 +23,7 @@ pub fn run(args: &CreateArgs) -> Result<ExitCode, Failure> {
         remove(path, made);
     }
     let geometry = created?;
-    told(args, &geometry);
+    report(args, &geometry);
     Ok(ExitCode::SUCCESS)
 }
 
@@ -80,7 +80,7 @@ fn make_file(path: &Path, size: Option<Bytes>) -> Result<Option<File>, Failure> 
     }
 }
 
-fn told(args: &CreateArgs, geometry: &Geometry) {
+fn report(args: &CreateArgs, geometry: &Geometry) {
     let bytes = |blocks: u64| Bytes(blocks * 4096);
     let memory = Settings::default().memory_bytes(geometry);
     if args.json {

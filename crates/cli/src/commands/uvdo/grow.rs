@@ -14,13 +14,13 @@ use crate::terminal::{Text, answer, json};
 pub fn run(args: &GrowArgs) -> Result<ExitCode, Failure> {
     let GrowArgs { physical, logical_size, .. } = *args;
     let options = GrowOptions { physical, logical_size };
-    let told = match args.volume.is_dir() {
+    let reply = match args.volume.is_dir() {
         true => uvdo::ask(&Place::new(&args.volume), &options.to_question())?,
         false => at_rest(args, &options)?,
     };
     match args.json {
-        true => json(&told),
-        false => answer(&page(args, &serde_json::from_str(&told).map_err(Failure::data)?)),
+        true => json(&reply),
+        false => answer(&page(args, &serde_json::from_str(&reply).map_err(Failure::data)?)),
     }
     Ok(ExitCode::SUCCESS)
 }

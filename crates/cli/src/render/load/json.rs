@@ -36,10 +36,10 @@ pub fn interval(row: &IntervalRow) -> Value {
 
 /// One operation of one job in one interval.
 pub fn job_interval(row: &JobRow) -> Value {
-    let mut said = interval(&row.part);
-    said["event"] = json!("job_interval");
-    said["job"] = json!(row.job);
-    said
+    let mut event = interval(&row.part);
+    event["event"] = json!("job_interval");
+    event["job"] = json!(row.job);
+    event
 }
 
 /// Intervals whose rows have to wait.
@@ -61,7 +61,7 @@ pub fn summary(summary: &LoadSummary) -> Value {
         .map(|t| json!({"target": t.target, "operations": operations(t.operations.iter())}))
         .collect();
     // Each has its operations where they were asked for.
-    let told =
+    let by_operation =
         |job: &JobSummary| (!job.operations.is_empty()).then(|| operations(job.operations.iter()));
     let jobs: Vec<Value> = summary
         .jobs
@@ -69,11 +69,11 @@ pub fn summary(summary: &LoadSummary) -> Value {
         .map(|job| {
             json!({
                 "job": job.job, "duration_ns": job.duration_ns, "ios": job.ios, "bytes": job.bytes,
-                "errors": job.errors, "iops": job.iops(), "operations": told(job),
+                "errors": job.errors, "iops": job.iops(), "operations": by_operation(job),
             })
         })
         .collect();
-    let mut said = json!({
+    let mut event = json!({
         "event": "summary",
         "schema": results::model::SCHEMA,
         "seed": summary.seed,
@@ -98,9 +98,9 @@ pub fn summary(summary: &LoadSummary) -> Value {
         "incomplete": summary.incomplete,
     });
     if summary.operations.values().any(|op| op.attempted.is_some()) {
-        said["tree"] = json!(summary.tree);
+        event["tree"] = json!(summary.tree);
     }
-    said
+    event
 }
 
 fn operations<'a>(
@@ -111,7 +111,7 @@ fn operations<'a>(
 
 fn operation(op: &OperationSummary) -> Value {
     let latency = |get: fn(&LatencySummary) -> Value| op.latency.as_ref().map(get);
-    let mut said = json!({
+    let mut object = json!({
         "ios": op.ios,
         "bytes": op.bytes,
         "errors": op.errors,
@@ -132,9 +132,9 @@ fn operation(op: &OperationSummary) -> Value {
         "lateness": op.lateness,
     });
     if let Some(attempted) = op.attempted {
-        said["attempted"] = json!(attempted);
-        said["expected_errors"] = json!(op.expected_errors);
-        said["skipped"] = json!(op.skipped);
+        object["attempted"] = json!(attempted);
+        object["expected_errors"] = json!(op.expected_errors);
+        object["skipped"] = json!(op.skipped);
     }
-    said
+    object
 }

@@ -67,7 +67,7 @@ impl Board {
     /// Takes over what is known while rows have to wait: of the operations only that they did nothing, where nothing was done.
     pub fn wait(&mut self, waiting: &Waiting) {
         self.progress = Some(Progress { cpu_per_io_us: None, ..waiting.progress });
-        self.waiting = Some(told(waiting));
+        self.waiting = Some(describe_waiting(waiting));
         for row in self.rows.iter_mut().filter(|_| waiting.ios == 0) {
             (row.iops, row.throughput_bytes_per_s) = (0.0, 0.0);
             (row.p50_ns, row.p99_ns) = (None, None);
@@ -96,7 +96,7 @@ impl Board {
 }
 
 /// Returns what is known of intervals whose rows have to wait, in a line.
-pub fn told(waiting: &Waiting) -> String {
+pub fn describe_waiting(waiting: &Waiting) -> String {
     let seconds = waiting.end_ns.saturating_sub(waiting.start_ns).max(1) as f64 / 1e9;
     let iops = per_second(waiting.ios as f64 / seconds);
     let silent = show::nanos(waiting.silent_ns as f64);

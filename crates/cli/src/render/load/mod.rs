@@ -110,7 +110,11 @@ impl LoadView {
             return panel.draw(&lines);
         }
         let Progress { elapsed_ns, remaining_ns, .. } = waiting.progress;
-        say(&format!("{}  {}", time_left(remaining_ns, elapsed_ns), live::told(waiting)));
+        say(&format!(
+            "{}  {}",
+            time_left(remaining_ns, elapsed_ns),
+            live::describe_waiting(waiting)
+        ));
     }
 
     fn reading_back(&mut self, share: f64) {

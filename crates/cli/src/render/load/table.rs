@@ -179,7 +179,7 @@ fn content(text: &mut Text, summary: &LoadSummary) {
     let (Some(asked), Some(achieved)) = (&summary.asked, &summary.achieved) else { return };
     let show = |v: Option<f64>| or_dash(v.map(|v| Unit::Percent.show(v)));
     // A share that rests on a sample, with its 95 % interval.
-    let told = |share: &ContentFigure| {
+    let show_share = |share: &ContentFigure| {
         let error = share.error.and_then(|error| (error.achieved)(achieved));
         let half = error.map(|error| share.half_interval(error)).filter(|&half| half > 0.0);
         let within = half
@@ -187,8 +187,8 @@ fn content(text: &mut Text, summary: &LoadSummary) {
         let (got, asked) = ((share.achieved)(achieved), (share.asked)(asked));
         format!("{} {}{within} (asked {})", share.short, show(got), show(asked))
     };
-    let told: Vec<_> = CONTENT_SHARES.iter().map(told).collect();
-    let _ = writeln!(text, "content    {}", told.join(", "));
+    let shares: Vec<_> = CONTENT_SHARES.iter().map(show_share).collect();
+    let _ = writeln!(text, "content    {}", shares.join(", "));
 }
 
 fn worst(text: &mut Text, summary: &LoadSummary) {
