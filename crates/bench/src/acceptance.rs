@@ -226,13 +226,13 @@ fn trends(times: u32, seed: Seed) -> Vec<Acceptance> {
     let mut share = |carry: f64, change: Option<(usize, f64)>, results: usize| {
         let series = Series { values: results, spread: 1.0, carry, change: None };
         let level = |at: usize| change.map_or(0.0, |(from, by)| if at < from { 0.0 } else { by });
-        let told = |_: &u32| {
+        let is_found = |_: &u32| {
             let noise = series.draw(&mut rng).into_iter().map(|value| (value / 100.0).ln());
             let all: Vec<f64> = noise.enumerate().map(|(at, one)| one + level(at)).collect();
             let changes = |n: usize| matches!(trend(&all[..n], 0.0, seed), Trend::Changes(all) if !all.is_empty());
             (change.map_or(LEAST_RESULTS, |(from, _)| from + 1)..=results).any(changes)
         };
-        let count = (0..times).filter(told).count();
+        let count = (0..times).filter(is_found).count();
         count as f64 / f64::from(times.max(1))
     };
     let mut all = Vec::new();

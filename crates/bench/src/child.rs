@@ -97,11 +97,11 @@ pub fn run(line: &Line, interrupt: &Interrupt) -> Result<Ran, BenchError> {
     if status.success() {
         return Ok(Ran { stdout, wall, used });
     }
-    let said = if stderr.trim().is_empty() { &stdout } else { &stderr };
+    let output = if stderr.trim().is_empty() { &stdout } else { &stderr };
     Err(BenchError::Failed {
         line: line.to_string(),
         status: status.to_string(),
-        said: tail(said.trim()).to_owned(),
+        said: tail(output.trim()).to_owned(),
     })
 }
 

@@ -174,23 +174,24 @@ impl Contestant {
 
     fn once(&self, interrupt: &Interrupt) -> Result<Sample, BenchError> {
         let ran = child::run(&self.line, interrupt)?;
-        let said = match self.who {
+        let parsed = match self.who {
             ContestantKind::Fathom(_) => fathom_contestant::parse(&ran.stdout),
             ContestantKind::Fio(_) => parse(&ran.stdout),
             ContestantKind::Floor => floor::parse(&ran.stdout),
         }
         .map_err(|why| BenchError::Output { line: self.line.to_string(), why })?;
-        if said.ios == 0 || said.errors > 0 {
-            let why = format!("{} I/Os, {} errors", said.ios, said.errors);
+        if parsed.ios == 0 || parsed.errors > 0 {
+            let why = format!("{} I/Os, {} errors", parsed.ios, parsed.errors);
             return Err(BenchError::Output { line: self.line.to_string(), why });
         }
-        let per_io = |all_s: f64, start_s: f64| (all_s - start_s).max(0.0) * 1e6 / said.ios as f64;
+        let per_io =
+            |all_s: f64, start_s: f64| (all_s - start_s).max(0.0) * 1e6 / parsed.ios as f64;
         let cpus = std::thread::available_parallelism().map_or(1, usize::from) as f64;
         Ok(Sample {
             cpu_per_io_us: per_io(ran.used.process_s, self.start_s),
             system_per_io_us: per_io(ran.used.system_s(), self.start_system_s),
             foreign_share: ran.used.foreign_s / (ran.wall.as_secs_f64() * cpus).max(f64::EPSILON),
-            said,
+            said: parsed,
             used: ran.used,
             again: 0,
         })

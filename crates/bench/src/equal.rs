@@ -195,8 +195,8 @@ fn pairs(guest: &ResultSet, value: fn(&LoadSummary) -> Option<f64>) -> Vec<Pair>
     };
     let cell = |variant: &str, repeat: u32| {
         let cells = guest.cells.iter().enumerate();
-        let mut own = cells.filter(|(_, c)| c.done() && c.entry.variant == variant);
-        let (place, cell) = own.find(|(_, cell)| cell.entry.repeat == repeat)?;
+        let mut done = cells.filter(|(_, c)| c.done() && c.entry.variant == variant);
+        let (place, cell) = done.find(|(_, cell)| cell.entry.repeat == repeat)?;
         Some((place, of(cell.record.as_ref()?)?))
     };
     let pair = |repeat: u32| {

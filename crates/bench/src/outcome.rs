@@ -98,8 +98,8 @@ impl Side {
 
     /// The share of I/Os at whose submission the depth asked for was in flight: the median of the runs that tell.
     pub fn at_full_depth(&self) -> Option<f64> {
-        let told: Vec<f64> = self.samples.iter().filter_map(|s| s.said.at_full_depth).collect();
-        stats::figure(&told).median
+        let shares: Vec<f64> = self.samples.iter().filter_map(|s| s.said.at_full_depth).collect();
+        stats::figure(&shares).median
     }
 }
 

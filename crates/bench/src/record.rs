@@ -111,31 +111,31 @@ fn cell(
     sample: &Sample,
     start_ns: u64,
 ) -> Value {
-    let said = &sample.said;
-    let end_ns = start_ns + said.duration_ns;
-    let bytes = said.ios * 4096;
-    let cpu_s = sample.cpu_per_io_us * said.ios as f64 / 1e6;
+    let figures = &sample.said;
+    let end_ns = start_ns + figures.duration_ns;
+    let bytes = figures.ios * 4096;
+    let cpu_s = sample.cpu_per_io_us * figures.ios as f64 / 1e6;
     // What is not known whole is left out: the model has no place for a part.
     let whole = |value: Option<f64>| value.map(|ns| ns.round() as u64);
-    let latency = said.latency_mean_ns.and_then(|mean| {
+    let latency = figures.latency_mean_ns.and_then(|mean| {
         Some(json!({
             "mean_ns": mean,
-            "min_ns": whole(said.latency_min_ns)?,
-            "p50_ns": whole(said.latency_p50_ns)?,
-            "p99_ns": whole(said.latency_p99_ns)?,
-            "p999_ns": whole(said.latency_p999_ns)?,
-            "max_ns": whole(said.latency_max_ns)?,
+            "min_ns": whole(figures.latency_min_ns)?,
+            "p50_ns": whole(figures.latency_p50_ns)?,
+            "p99_ns": whole(figures.latency_p99_ns)?,
+            "p999_ns": whole(figures.latency_p999_ns)?,
+            "max_ns": whole(figures.latency_max_ns)?,
         }))
     });
     let load = json!({
-        "seed": 1, "duration_ns": said.duration_ns, "ended_by": "duration",
+        "seed": 1, "duration_ns": figures.duration_ns, "ended_by": "duration",
         "operations": {"all": {
-            "ios": said.ios, "bytes": bytes, "errors": {}, "iops": said.iops,
-            "throughput_bytes_per_s": said.iops * 4096.0, "latency": latency, "histogram": null,
+            "ios": figures.ios, "bytes": bytes, "errors": {}, "iops": figures.iops,
+            "throughput_bytes_per_s": figures.iops * 4096.0, "latency": latency, "histogram": null,
         }},
         "asked": null, "achieved": null,
         "cpu": {"user_s": cpu_s, "system_s": 0.0, "per_io_us": sample.cpu_per_io_us},
-        "engine": {"backend": said.backend.as_deref().unwrap_or(&side.name), "jobs": 1, "depth": depth,
+        "engine": {"backend": figures.backend.as_deref().unwrap_or(&side.name), "jobs": 1, "depth": depth,
                    "direct": true, "registered": false, "clock": ""},
         "notices": [format!("{:.1} % of all CPUs were used by others meanwhile", 100.0 * sample.foreign_share)],
     });
@@ -143,7 +143,7 @@ fn cell(
         "index": index, "variant": side.name, "repeat": repeat + 1, "seed": Seed(1).of_repeat(repeat as u32 + 1), "state": "done",
         "reason": null, "start_ns": start_ns, "end_ns": end_ns, "steps": [{
             "about": "run the load as a child of its own", "command": side.line, "undo": false,
-            "start_ns": start_ns, "duration_ns": said.duration_ns, "error": null}],
+            "start_ns": start_ns, "duration_ns": figures.duration_ns, "error": null}],
         "stages": [{"index": 0, "kind": "load", "name": "load", "measured": true, "start_ns": start_ns,
                     "end_ns": end_ns, "load": load, "error": null}],
         "layers": {}, "facts": {}, "leftovers": [],
@@ -166,7 +166,7 @@ fn manifest(
                    "stages": [{"kind": "load", "name": "load", "measured": true, "about": side.line, "load": load}]})
         })
         .collect();
-    let asked = |metric: &str| json!({"metric": metric, "operation": "all", "threshold": 0.03});
+    let question = |metric: &str| json!({"metric": metric, "operation": "all", "threshold": 0.03});
     let now = jiff::Timestamp::now().round(jiff::Unit::Second).unwrap_or_default().to_string();
     json!({
         "schema": SCHEMA, "tool_version": about.tool_version, "run_id": format!("{:08x}", std::process::id()),
@@ -175,7 +175,7 @@ fn manifest(
         "plan": {"experiment": format!("engine: {}", case.name),
                  "about": about_case(case, outcome),
                  "source": null, "repeat": repeats, "variants": variants,
-                 "questions": [asked("iops"), asked("cpu_per_io_us")]},
+                 "questions": [question("iops"), question("cpu_per_io_us")]},
         "plan_document": null, "host": about.machine, "guest": null, "lab": null,
         "cells": cells, "outcome": if outcome.interrupted { "interrupted" } else { "complete" },
     })

@@ -203,9 +203,9 @@ fn interleave(
     }
     let mut costs = Costs::default();
     for repeat in 0..repeats {
-        let said = child::run(ours, interrupt)?.stdout;
-        let [plain, checked, table] = parse(&said)
-            .ok_or_else(|| BenchError::Output { line: ours.to_string(), why: said.clone() })?;
+        let stdout = child::run(ours, interrupt)?.stdout;
+        let [plain, checked, table] = parse(&stdout)
+            .ok_or_else(|| BenchError::Output { line: ours.to_string(), why: stdout.clone() })?;
         costs.checked.push(median_difference(&checked, &plain));
         costs.table.push(median_difference(&table, &plain));
         let mut both = [0.0; 2];

@@ -57,8 +57,8 @@ fn accuracies(args: &ContentArgs) -> Result<ExitCode, Failure> {
     } else {
         answer(&Text::lines_of(&accuracy_table(&cells)));
     }
-    let own = |cell: &Accuracy| cell.error_points(&cell.fathom);
-    let worst = cells.iter().map(own).fold(0.0, f64::max);
+    let error = |cell: &Accuracy| cell.error_points(&cell.fathom);
+    let worst = cells.iter().map(error).fold(0.0, f64::max);
     say(&format!("worst of {} asks: {worst:.2} points from what was asked for", cells.len()));
     Ok(if worst > MOST_POINTS { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
@@ -180,8 +180,8 @@ fn on_vdo(args: &ContentArgs) -> Result<ExitCode, Failure> {
     let asks = asks(args);
     let folder = tempfile::tempdir().map_err(Failure::environment)?;
     let text = vdo::experiment(&asks, LAB_DISTINCT);
-    let own = ("generator-on-vdo.toml", text.as_str());
-    let result = match execute_own(own, folder.path(), args.out.as_deref(), &args.machine)? {
+    let experiment = ("generator-on-vdo.toml", text.as_str());
+    let result = match execute_own(experiment, folder.path(), args.out.as_deref(), &args.machine)? {
         Ok(result) => result,
         Err(code) => return Ok(code),
     };

@@ -19,9 +19,9 @@ pub fn disks(args: &DisksArgs) -> Result<ExitCode, Failure> {
     }
     let folder = tempfile::tempdir().map_err(Failure::environment)?;
     let text = disks::experiment(&args.like, args.repeat, args.seconds);
-    let own = ("modelled-disks.toml", text.as_str());
+    let experiment = ("modelled-disks.toml", text.as_str());
     let before = load();
-    let result = match execute_own(own, folder.path(), args.out.as_deref(), &args.machine)? {
+    let result = match execute_own(experiment, folder.path(), args.out.as_deref(), &args.machine)? {
         Ok(result) => result,
         Err(code) => return Ok(code),
     };

@@ -22,8 +22,8 @@ pub fn equal(args: &VerdictsArgs) -> Result<ExitCode, Failure> {
     for guest in 1..=extent.guests {
         say(&format!("guest {guest} of {}", extent.guests));
         let out = args.out.as_deref().unwrap_or(folder.path()).join(format!("guest-{guest}"));
-        let own = ("equal-variants.toml", text.as_str());
-        match execute_own(own, folder.path(), Some(&out), &args.machine)? {
+        let experiment = ("equal-variants.toml", text.as_str());
+        match execute_own(experiment, folder.path(), Some(&out), &args.machine)? {
             Ok(result) => results.push(result),
             Err(code) => return Ok(code),
         }

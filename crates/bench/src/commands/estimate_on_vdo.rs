@@ -52,7 +52,7 @@ pub fn compare(args: &EstimateArgs) -> Result<ExitCode, Failure> {
     interrupt.on_signals().map_err(Failure::environment)?;
     let folder = tempfile::tempdir().map_err(Failure::environment)?;
     let mut corpora = Vec::new();
-    let mut told = Vec::new();
+    let mut estimates = Vec::new();
     for (n, (image, forgotten)) in args.corpus.iter().enumerate() {
         let (corpus, profiled) = profile(n, image, forgotten.0, folder.path(), &interrupt)?;
         let estimated = match forgotten.0 {
@@ -61,17 +61,17 @@ pub fn compare(args: &EstimateArgs) -> Result<ExitCode, Failure> {
         };
         say(&format!("{}: {} blocks estimated", corpus.name, profiled.blocks.total));
         corpora.push(corpus);
-        told.push((estimated, profiled));
+        estimates.push((estimated, profiled));
     }
     let text = vdo::experiment(&corpora);
-    let own = ("estimate-on-vdo.toml", text.as_str());
-    let result = match execute_own(own, folder.path(), args.out.as_deref(), &args.machine)? {
+    let experiment = ("estimate-on-vdo.toml", text.as_str());
+    let result = match execute_own(experiment, folder.path(), args.out.as_deref(), &args.machine)? {
         Ok(result) => result,
         Err(code) => return Ok(code),
     };
     let stored = vdo::stored(&result, &corpora).map_err(Failure::data)?;
     let mut compared = Vec::new();
-    for ((corpus, (estimated, profiled)), stored) in corpora.iter().zip(&told).zip(&stored) {
+    for ((corpus, (estimated, profiled)), stored) in corpora.iter().zip(&estimates).zip(&stored) {
         let made = reproduce(corpus, folder.path(), &interrupt)?;
         compared.push(one(corpus, estimated, profiled, stored, &made));
     }

@@ -103,10 +103,10 @@ fn one(
 fn in_guest(spec: &VmSpec, interrupt: &Interrupt) -> Result<Result<Outcome, Ending>, Failure> {
     let mut vm = Vm::start(spec)?;
     let mut outcome = None;
-    let mut told = Level::None;
+    let mut seen = Level::None;
     loop {
-        if interrupt.level() > told {
-            told = interrupt.level();
+        if interrupt.level() > seen {
+            seen = interrupt.level();
             // A guest that is gone needs no interrupt.
             let _ = vm.interrupt();
         }

@@ -85,11 +85,11 @@ fn shares<'a>(
     noise: &str,
     (test, repeats): (Test, Repeats),
 ) -> Option<&'a Shares> {
-    let own = |(condition, _): &&Measured| {
+    let is_same = |(condition, _): &&Measured| {
         let s = condition.simulated;
         condition.noise == noise && s.test == test && s.repeats == repeats && at_border(&s)
     };
-    measured.iter().find(own).map(|(_, shares)| shares)
+    measured.iter().find(is_same).map(|(_, shares)| shares)
 }
 
 fn at_border(simulated: &Simulated) -> bool {
@@ -147,8 +147,8 @@ fn seen(power: &[(Simulated, Shares)]) -> Vec<String> {
         "| ---: | --- | --- | --- | --- | --- |".to_owned(),
     ];
     for spread in spreads {
-        let own = power.iter().filter(|(s, _)| s.spread.total_cmp(&spread).is_eq());
-        let cells: Vec<String> = own.map(|(_, shares)| words(shares)).collect();
+        let of_spread = power.iter().filter(|(s, _)| s.spread.total_cmp(&spread).is_eq());
+        let cells: Vec<String> = of_spread.map(|(_, shares)| words(shares)).collect();
         let spread = significant(100.0 * spread, 2);
         lines.push(format!("| {spread} % | {} |", cells.join(" | ")));
     }

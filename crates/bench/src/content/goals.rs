@@ -20,8 +20,8 @@ pub fn judged(speeds: &[Speed], peers: &[PeerSpeed]) -> Vec<Judged> {
     let wanted = [WrittenKind::Unique, WrittenKind::Reduced, WrittenKind::Natural];
     // Paths stand fastest first.
     let best = fills().find(|speed| speed.content.is_some()).map(|speed| speed.path.as_str());
-    let own = fills().filter(|speed| Some(speed.path.as_str()) == best);
-    let beside_stores = own.filter_map(|speed| {
+    let best_fills = fills().filter(|speed| Some(speed.path.as_str()) == best);
+    let beside_stores = best_fills.filter_map(|speed| {
         let kind = speed.content.filter(|kind| wanted.contains(kind))?;
         let goal = Goal::AtLeast(match (kind, speed.place.buffers) {
             (WrittenKind::Natural, _) => NATURAL,
