@@ -48,7 +48,7 @@ pub(super) struct Cleaner<'a> {
 }
 
 impl Cleaner<'_> {
-    /// Names of what is in a folder; those that `own_names` does not know are foreign. A link in place of the folder is foreign, too.
+    /// Names of what is in a folder; those that `own` does not know are foreign. A link in place of the folder is foreign, too.
     pub(super) fn own_names(&mut self, folder: &str, own: fn(&str) -> bool) -> Result<Vec<String>> {
         let at = Path::new(folder);
         match self.dir.symlink_metadata(at) {
