@@ -343,7 +343,7 @@ pub(crate) const RULES: [ResultRule; 37] = [
         text: "Sampling took CPU time that the load could have had.",
         reads: "CPU of samplers, of the time measured",
         threshold: Threshold::above(rules::sampling::AFFORDABLE_PERCENT, Unit::Percent),
-        remedy: "Read the figures as those of a machine that is watched closely; no setting changes how often is sampled.",
+        remedy: "Read the figures as those of a machine that is watched closely; no setting makes it watch less often.",
         source: "docs/method.md",
         check: rules::sampling::expensive,
     },

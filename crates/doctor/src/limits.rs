@@ -41,10 +41,14 @@ pub fn joined<'a>(
     joined
 }
 
-/// Returns message and evidence of another finding of the same rule, each only where it differs from that of the first; "the same" where
-/// neither does.
+/// Returns message and evidence of another finding of the same rule, each only where it differs from that of the first by more than the name of
+/// what it is of; "the same" where neither does.
 pub fn also(first: &Finding, other: &Finding) -> String {
-    let message = Some(other.message.as_str()).filter(|message| *message != first.message);
+    let of = |finding: &Finding| match finding.subject.as_deref() {
+        Some(subject) if !subject.is_empty() => finding.message.replace(subject, ""),
+        _ => finding.message.clone(),
+    };
+    let message = Some(other.message.as_str()).filter(|_| of(other) != of(first));
     let evidence = plain_and_raw(&other.evidence).0;
     let evidence = Some(evidence).filter(|evidence| *evidence != plain_and_raw(&first.evidence).0);
     match (message, evidence) {
@@ -68,6 +72,21 @@ mod tests {
         let joined = joined(findings.iter());
         assert_eq!((joined.len(), joined[0].1.len(), joined[1].1.len()), (2, 1, 0));
         assert_eq!(joined[0].1[0].subject.as_deref(), Some("vdo"));
+    }
+
+    #[test]
+    fn what_differs_in_its_name_alone_is_not_said_again() {
+        let finding = |subject: &str, evidence: &str| Finding {
+            message: format!("Throughput of {subject} did not keep one level."),
+            evidence: evidence.into(),
+            subject: Some(subject.into()),
+            ..Finding::default()
+        };
+        let first = finding("plain", "37 %");
+        assert_eq!(also(&first, &finding("vdo", "37 %")), "the same");
+        assert_eq!(also(&first, &finding("vdo", "40 %")), "40 %");
+        let other = Finding { message: "Throughput fell.".into(), ..finding("vdo", "40 %") };
+        assert_eq!(also(&first, &other), "Throughput fell. 40 %");
     }
 
     #[test]

@@ -17,16 +17,16 @@ pub fn navigation(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let findings = format!("Findings ({})", findings_of(view));
     let parts = [
         ("why", "Why"),
-        ("findings", findings.as_str()),
         ("answer", "Picture"),
+        ("findings", findings.as_str()),
         ("expected", "Expected"),
         ("reported", "Source"),
         ("effects", "Factors"),
         ("figures", "Figures"),
         ("ladders", "Latency by layer"),
+        ("states", "States"),
         ("load", "Load"),
         ("stacks", "Stacks"),
-        ("states", "States"),
         ("layers", "Layers"),
         ("cpu", "CPU and devices"),
         ("content", "Content"),
@@ -58,31 +58,35 @@ pub fn navigation(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     }
 }
 
-/// The number of findings, those of one rule counted once, and of limits.
+/// The number of findings and limits, those of one rule counted once.
 pub fn findings_of(view: &View) -> usize {
-    let limits = view.findings.iter().filter(|finding| finding.explains_percent.is_some()).count();
-    let rest = view.findings.iter().filter(|finding| finding.explains_percent.is_none());
-    doctor::joined(rest).len() + limits
+    let (limits, rest): (Vec<_>, Vec<_>) = view.findings.iter().partition(|f| is_limit(f));
+    doctor::joined(rest.into_iter()).len() + doctor::joined(limits.into_iter()).len()
+}
+
+fn is_limit(finding: &Finding) -> bool {
+    finding.explains_percent.is_some()
 }
 
 /// Returns what the doctor noticed, worst first, then what limits the layers: open where something is wrong with the figures that no box on top says, else
 /// folded.
 pub fn findings(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     let wrong = |finding: &Finding| finding.severity == Severity::Error && !apart(&finding.rule);
-    let rest = view.findings.iter().filter(|finding| finding.explains_percent.is_none());
-    let doctor::Limits { first, others } = doctor::limits(&view.findings);
+    let (limits, rest): (Vec<_>, Vec<_>) = view.findings.iter().partition(|f| is_limit(f));
+    let limits = doctor::joined(limits.into_iter());
+    let (first, others) = limits.split_at(limits.len().min(doctor::SHOWN));
     html! {
         details.part.findings id=(id("findings")) open[view.findings.iter().any(wrong)] {
             summary { h2 { (findings_title(view)) } }
             @if view.findings.is_empty() { p.soft { "The doctor noticed nothing that takes from these figures." } }
-            @for (finding, also) in doctor::joined(rest) { (one(finding, &also)) }
+            @for (finding, also) in doctor::joined(rest.into_iter()) { (one(finding, &also)) }
             @if !first.is_empty() {
                 h3 { "What limits it" }
                 p.soft { "The share of a limit that was used, or of the I/Os that it touched. A limit that is near need not be the one that counts: " code { "fathom doctor" } " proves those that a setting takes away." }
-                @for finding in first { (one(finding, &[])) }
+                @for (finding, also) in first { (one(finding, also)) }
             }
             @if !others.is_empty() {
-                details.long { summary { (others.len()) " more" } @for finding in others { (one(finding, &[])) } }
+                details.long { summary { (others.len()) " more" } @for (finding, also) in others { (one(finding, also)) } }
             }
         }
     }
@@ -90,12 +94,11 @@ pub fn findings(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
 
 /// `Findings: 4 warnings, 2 notes, 3 limits`.
 fn findings_title(view: &View) -> String {
-    let rest: Vec<_> =
-        view.findings.iter().filter(|finding| finding.explains_percent.is_none()).collect();
+    let (limits, rest): (Vec<_>, Vec<_>) = view.findings.iter().partition(|f| is_limit(f));
     let of = |severity: Severity| {
         doctor::joined(rest.iter().copied().filter(|finding| finding.severity == severity)).len()
     };
-    let limits = view.findings.len() - rest.len();
+    let limits = doctor::joined(limits.into_iter()).len();
     let kinds = [
         (of(Severity::Error), "error"),
         (of(Severity::Warning), "warning"),
@@ -131,10 +134,10 @@ fn one(finding: &Finding, also: &[&Finding]) -> Markup {
         details.finding.(severity) open[finding.severity == Severity::Error] {
             summary {
                 @match finding.explains_percent {
-                    Some(percent) => span.share { (format!("{percent:.0} %")) },
+                    Some(percent) => span.share { (share(percent, also)) },
                     None => span.sev { (severity) },
                 }
-                (finding.message) @if let Some(subject) = &finding.subject { " " span.faint { (names(&[&[subject.as_str()][..], &others_named(finding, also)].concat())) } }
+                (finding.message) @if let Some(subject) = &finding.subject { " " span.faint { (named(subject, &others_named(finding, also))) } }
             }
             @if finding.figures.is_empty() { @if !evidence.is_empty() { p.soft { (evidence) } } }
             @else { (figures_of(finding)) }
@@ -142,13 +145,36 @@ fn one(finding: &Finding, also: &[&Finding]) -> Markup {
             @if !finding.remedy.is_empty() { p.soft { "What to do: " (finding.remedy) } }
             @if !finding.changes.is_empty() { p.soft { "What to write " (Change::places(&finding.changes)) ":" } pre { (finding.changes.iter().map(Change::line).collect::<Vec<_>>().join("\n")) } }
             @if !finding.commands.is_empty() { p.soft { "On a volume of your own:" } pre { (finding.commands.join("\n")) } }
-            @for other in also {
-                p.soft { b { (other.subject.as_deref().unwrap_or_default()) } ": " (doctor::also(finding, other)) }
-            }
+            @if also.len() > NAMED { details.long { summary { (also.len()) " more" } (each(finding, also)) } } @else { (each(finding, also)) }
             @if let Some(proof) = &finding.proof { p { strong { (proof.outcome.word()) } ": " (proof.describe()) } }
             p.faint { code { (finding.rule) } }
         }
     }
+}
+
+/// More than so many of which one thing is said are counted, and named behind a word.
+const NAMED: usize = 4;
+
+/// Returns what a finding is of: all by name, or the first and how many more.
+fn named(first: &str, others: &[&str]) -> String {
+    if others.len() > NAMED {
+        return format!("{first} and {} more", others.len());
+    }
+    names(&[&[first][..], others].concat())
+}
+
+/// The findings that say of something else what the first says.
+fn each(first: &Finding, also: &[&Finding]) -> Markup {
+    html! { @for other in also {
+        p.soft { b { (other.subject.as_deref().unwrap_or_default()) } ": " (doctor::also(first, other)) }
+    } }
+}
+
+/// The share of a limit: of several from the least to the most.
+fn share(most: f64, also: &[&Finding]) -> String {
+    let least = also.iter().filter_map(|other| other.explains_percent).fold(most, f64::min);
+    let [least, most] = [least, most].map(|percent| format!("{percent:.0}"));
+    if least == most { format!("{most} %") } else { format!("{least} to {most} %") }
 }
 
 /// The evidence of a finding as numbers, each beside its threshold, and when it was so.
