@@ -30,7 +30,7 @@ pub fn hero(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
             (expected::in_short(id, view))
             @if !also.is_empty() {
                 @let all = html! { ul.also { @for sentence in also { li { (sentence.text) } } } };
-                details { summary { @if view.crowded() { "Each variant against " (view.variants[0].name) } @else { "In sentences" } } (all) }
+                details.long[!view.crowded()] { summary { @if view.crowded() { "Each variant against " (view.variants[0].name) } @else { "In sentences" } } (all) }
             }
         }
         @for banner in &view.banners {
@@ -149,17 +149,17 @@ fn bars(view: &View, row: &FigureRow) -> Markup {
     let top = values().flat_map(|f| [f.median, f.high.unwrap_or(f.median)]).fold(least, f64::max);
     let share = |value: f64| if top > 0.0 { (100.0 * value / top).clamp(0.0, 100.0) } else { 0.0 };
     html! {
-        @for (index, variant) in view.variants.iter().enumerate() {
-            @let figure = row.values.get(index).copied().flatten();
+        // A bar without a figure says nothing; what is asked and nobody measured is listed above.
+        @for (index, variant) in view.variants.iter().enumerate() { @if let Some(figure) = row.values.get(index).copied().flatten() {
             div.bar style={ "--c:" (colour(index)) } {
-                span { (variant.name) } b { (wording::median(row.unit, figure.as_ref())) }
-                div.track aria-hidden="true" { @if let Some(figure) = figure {
+                span { (variant.name) } b { (wording::median(row.unit, Some(&figure))) }
+                div.track aria-hidden="true" {
                     i style={ "width:" (format!("{:.2}", share(figure.median))) "%" } {}
                     @if let (Some(low), Some(high)) = (figure.low, figure.high) {
                         u style=(format!("left:{:.2}%;width:{:.2}%", share(low), share(high) - share(low))) {}
                     }
-                } }
+                }
             }
-        }
+        } }
     }
 }

@@ -168,6 +168,7 @@ fn block(one: &Placed, edge: &str) -> Markup {
         @for (line, (name, value)) in layer.settings.iter().enumerate() {
             @let at = y + HEAD + LINE * line as f64 + 10.0;
             @let most = fits(SETTING);
+            @let value = if value.is_empty() { "none" } else { value };
             text x=(left) y=(at) font-size="12.5" style="fill:var(--soft)" { (begun(name, most / 2)) title { (name) } }
             text x=(right) y=(at) font-size="12.5" text-anchor="end" style="fill:var(--ink)" { (short(value, most.saturating_sub(name.chars().count()).max(most / 2))) title { (value) } }
         }

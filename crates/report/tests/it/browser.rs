@@ -74,6 +74,10 @@ const WIDER: &str = "[...document.querySelectorAll('body *')].filter(e => !e.clo
 const CUT: &str = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth + 1) \
     .map(e => e.getAttribute('aria-label') + ' ' + e.clientWidth + ' of ' + e.scrollWidth)";
 
+/// Tables of which paper would show the beginning alone.
+const SHORT: &str = "[...document.querySelectorAll('.scroll')].filter(e => e.scrollHeight > e.clientHeight + 1) \
+    .map(e => e.getAttribute('aria-label') + ' ' + e.clientHeight + ' of ' + e.scrollHeight)";
+
 #[test]
 fn nothing_is_wider_than_the_page_whatever_the_names() {
     let browser = browser_or_skip!("nothing_is_wider_than_the_page_whatever_the_names");
@@ -90,10 +94,14 @@ fn no_table_is_cut_off_at_a_desk_or_on_paper() {
     assert_eq!(asked(&browser, &page, 1300, CUT), "");
     let four = given::page(&given::variants(4));
     assert_eq!(asked(&browser, &four, 1300, CUT), "");
+    // Of many variants, a line each.
+    let many = given::page(&given::variants(14));
+    assert_eq!(asked(&browser, &many, 1300, CUT), "");
     // A4 less the margins of a printer, by the rules for paper.
-    for page in [page, four] {
+    for page in [page, four, many] {
         let paper = page.replace("@media print{", "@media all{");
-        let print = format!("(dispatchEvent(new Event('beforeprint')), {CUT}.concat({WIDER}))");
+        let print =
+            format!("(dispatchEvent(new Event('beforeprint')), {CUT}.concat({WIDER}, {SHORT}))");
         assert_eq!(asked(&browser, &paper, 717, &print), "");
     }
 }
