@@ -20,7 +20,7 @@ pub(super) const CHARTS: &[Chart] = &[
     },
     Chart {
         id: "overhead",
-        title: "Overhead blocks",
+        title: "Metadata blocks (overhead)",
         help: "Blocks that hold metadata: index, journals, block map. What grows during the load is a block map that was not allocated before.",
         series: &[stats("overheadBlocksUsed", "overhead")],
         unit: Unit::Blocks,
@@ -41,9 +41,9 @@ pub(super) const CHARTS: &[Chart] = &[
     Chart {
         id: "compression",
         title: "Compression",
-        help: "Fragments divided by blocks is what one packed block holds.",
+        help: "Blocks stored compressed divided by the blocks that they share is what one shared block holds.",
         series: &[
-            stats("packer.compressedFragmentsWritten", "fragments"),
+            stats("packer.compressedFragmentsWritten", "blocks stored compressed (fragments)"),
             stats("packer.compressedBlocksWritten", "shared blocks (packed)"),
         ],
         unit: Unit::Count,

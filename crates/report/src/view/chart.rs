@@ -162,7 +162,10 @@ impl Chart {
         let tops = || lines.iter().map(|y| y.iter().copied().fold(0.0, f64::max));
         let (least, most) = (tops().fold(f64::INFINITY, f64::min), tops().fold(0.0, f64::max));
         let known = lines.iter().flatten().all(|y| *y > 0.0);
-        matches!(self.shape, Shape::Lines | Shape::Marked) && known && most >= LOW * least
+        let read_off = matches!(self.shape, Shape::Lines | Shape::Marked | Shape::Boxes);
+        // A box stands on its least value.
+        let stands = self.shape != Shape::Boxes || self.y_range().is_some_and(|(low, _)| low > 0.0);
+        read_off && stands && known && most >= LOW * least
     }
 
     /// Tells whether so few points of time say nothing of how it went on. Of a rate those count that are more than nothing; a level of nothing

@@ -80,8 +80,8 @@ fn chart(
         title: format!("Latency of {of} over time, {variant}: how many I/Os took how long"),
         part: Part::Load,
         reading: format!(
-            "Of repeat {}. The darker a cell, the more of the I/Os of that time took as long as stands at the left. Two dark bands are two kinds of \
-             I/O; a gap is a stall.",
+            "Of repeat {}. The stronger the colour of a cell, the more of the I/Os of that time took as long as stands at the left. Two strong bands \
+             are two kinds of I/O; a gap is a stall.",
             cell.entry.repeat
         ),
         shape: Shape::Cells,
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cell_is_as_dark_as_its_share_of_the_ios_of_its_time() {
+    fn the_colour_of_a_cell_is_as_strong_as_its_share_of_the_ios_of_its_time() {
         let counts = [((0, 10), 95), ((0, 20), 5), ((1, 10), 1)].into();
         let totals = [(0, 100), (1, 1)].into();
         let series = classes(&counts, &totals, 1, 2.0);
@@ -137,6 +137,8 @@ mod tests {
         assert!(charts.len() >= 2 && charts.iter().all(|chart| chart.shape == Shape::Cells));
         let one = &charts[0];
         assert!(one.title.ends_with("plain: how many I/Os took how long"), "{}", one.title);
+        // On a dark page what is much is bright.
+        assert!(!one.reading.contains("dark"), "{}", one.reading);
         assert!(one.series.iter().flat_map(|s| s.y.iter().flatten()).all(|low| *low > 0.0));
     }
 }

@@ -26,7 +26,7 @@ pub fn charts(set: &ResultSet, threads: &[ThreadRow]) -> Vec<Chart> {
                 .iter()
                 .map(|described| (described.rate, chart(set, index, facts, described, &order)));
             let told = own.filter(|(rate, chart)| !chart.is_of_a_moment(*rate));
-            charts.extend(told.map(|(_, chart)| chart));
+            charts.extend(told.map(|(rate, chart)| if rate { chart } else { as_growth(chart) }));
         }
     }
     // What stayed where it was stands in the tables.
@@ -86,6 +86,29 @@ fn chart(
         y: Axis { label: y_label(described), scale: Scale::Linear, unit: described.unit },
         series,
     }
+}
+
+/// The most that a level changes, as a share of itself, of which nothing is seen above an axis from zero.
+const STILL: f64 = 0.01;
+
+/// A chart whose lines hardly leave their level as what they grew by: above an axis from zero a finding about it would be a flat line.
+fn as_growth(mut chart: Chart) -> Chart {
+    let hardly = |series: &Series| {
+        let values = || series.y.iter().flatten().copied();
+        let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+        high - low < STILL * high
+    };
+    if chart.shape != Shape::Lines || !chart.series.iter().all(hardly) {
+        return chart;
+    }
+    for series in &mut chart.series {
+        let first = series.y.iter().flatten().next().copied().unwrap_or(0.0);
+        series.y.iter_mut().flatten().for_each(|y| *y -= first);
+    }
+    chart.title.push_str(", growth");
+    chart.reading.push_str(" Drawn is what it grew by since the beginning.");
+    chart.y.label = format!("Growth: {}", chart.y.label);
+    chart
 }
 
 /// The next colour: series of one line share theirs.
@@ -189,4 +212,36 @@ pub fn threads(set: &ResultSet) -> Vec<ThreadRow> {
 /// Probes that have a field per thread.
 fn thread_probes(kind: &Kind) -> impl Iterator<Item = &'static str> {
     kind.charts.iter().flat_map(|c| c.series).filter(|s| s.field == "*").map(|s| s.probe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_hardly_leaves_its_level_is_drawn_as_its_growth() {
+        let chart = |y: [f64; 3]| Chart {
+            id: "1-vdo-overhead".into(),
+            title: "vdo: Metadata blocks (overhead)".into(),
+            part: Part::Layers,
+            reading: String::new(),
+            shape: Shape::Lines,
+            names: Vec::new(),
+            x: Axis { label: String::new(), scale: Scale::Linear, unit: Unit::Seconds },
+            y: Axis { label: "Blocks of 4 KiB".into(), scale: Scale::Linear, unit: Unit::Blocks },
+            series: vec![Series {
+                name: "overhead".into(),
+                variant: None,
+                hue: 0,
+                repeat: None,
+                x: vec![0.0, 1.0, 2.0],
+                y: y.map(Some).to_vec(),
+            }],
+        };
+        let grown = as_growth(chart([786_116.0, 786_120.0, 786_154.0]));
+        assert_eq!(grown.series[0].y, [Some(0.0), Some(4.0), Some(38.0)]);
+        assert!(grown.title.ends_with("growth") && grown.y.label.starts_with("Growth"));
+        let moved = chart([786_116.0, 786_120.0, 800_000.0]);
+        assert_eq!(as_growth(moved.clone()), moved);
+    }
 }

@@ -8,7 +8,7 @@ use units::Unit;
 use super::clock::span_axis;
 use super::repeats::{Line, Look, with_median};
 use super::samples::{line, samples};
-use super::{Axis, Chart, Part, Scale, Shape};
+use super::{Axis, Chart, Part, Scale, Series, Shape};
 
 const CPU: &str = "machine.cpu";
 const DISKSTATS: &str = "machine.diskstats";
@@ -63,20 +63,30 @@ fn busy(cell: &CellData) -> Line {
 
 fn device(set: &ResultSet, variant: usize, column: &str, words: &str) -> Chart {
     let of = &set.manifest.plan.variants[variant].name;
-    let mut series = Vec::new();
-    for (hue, device) in devices(set, of).into_iter().enumerate() {
+    let mut groups: Vec<(Vec<String>, Vec<Line>)> = Vec::new();
+    for device in devices(set, of) {
         let field = format!("{device}.{column}");
-        let look = Look { name: device, variant: None, hue };
         let cells = set.cells_of(of).map(|cell| line(cell, DISKSTATS, &field, true));
-        series.extend(with_median(&look, cells.collect()));
+        let lines: Vec<Line> = cells.collect();
+        match groups.iter_mut().find(|(_, known)| alike(known, &lines)) {
+            Some((names, _)) => names.push(device),
+            None => groups.push((vec![device], lines)),
+        }
     }
+    let shared = groups.iter().any(|(names, _)| names.len() > 1);
+    let drawn = |(hue, (names, lines)): (usize, (Vec<String>, Vec<Line>))| {
+        let look = Look { name: units::show::names(&names), variant: None, hue };
+        with_median(&look, lines)
+    };
+    let series: Vec<Series> = groups.into_iter().enumerate().flat_map(drawn).collect();
+    let reading = "One colour for each block device of the stack, as the kernel's diskstats count. Where a lower device \
+                   moves more than the one above it, a layer amplifies; where less, it saves.";
+    let same = if shared { " Devices that moved the same share a line." } else { "" };
     Chart {
         id: format!("{variant}-{column}"),
         title: format!("Bytes {words} the devices of {of}"),
         part: Part::Machine,
-        reading: "One colour for each block device of the stack, as the kernel's diskstats count. Where a lower device \
-                  moves more than the one above it, a layer amplifies; where less, it saves."
-            .to_owned(),
+        reading: format!("{reading}{same}"),
         shape: Shape::Lines,
         names: Vec::new(),
         x: span_axis(set),
@@ -89,9 +99,45 @@ fn device(set: &ResultSet, variant: usize, column: &str, words: &str) -> Chart {
     }
 }
 
+/// The most by which two lines differ, as a share of all that they add up to, of which one would hide the other.
+const SAME: f64 = 0.01;
+
+/// Tells whether the lines of two devices lie on each other in every repeat.
+fn alike(one: &[Line], other: &[Line]) -> bool {
+    let values = |line: &Line| line.y.clone().into_iter().map(|y| y.unwrap_or(0.0));
+    let (mut apart, mut all) = (0.0, 0.0);
+    for (a, b) in one.iter().zip(other) {
+        if a.x != b.x {
+            return false;
+        }
+        for (a, b) in values(a).zip(values(b)) {
+            apart += (a - b).abs();
+            all += a.max(b);
+        }
+    }
+    one.len() == other.len() && apart <= SAME * all
+}
+
 /// Names of the devices that a variant's samples tell of.
 fn devices(set: &ResultSet, variant: &str) -> BTreeSet<String> {
     let rows = set.cells_of(variant).flat_map(|cell| samples(cell, DISKSTATS));
     let fields = rows.flat_map(|row| row.fields.keys());
     fields.filter_map(|f| Some(f.rsplit_once('.')?.0.to_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_lie_on_each_other_are_alike_and_no_others() {
+        let line =
+            |y: [f64; 3]| vec![Line { repeat: 1, x: vec![1.0, 2.0, 3.0], y: y.map(Some).to_vec() }];
+        let one = line([10e6, 20e6, 10e6]);
+        assert!(alike(&one, &line([10e6, 20.1e6, 10e6])));
+        assert!(!alike(&one, &line([10e6, 22e6, 10e6])));
+        let mut later = one.clone();
+        later[0].x[2] = 4.0;
+        assert!(!alike(&one, &later) && !alike(&one, &[]));
+    }
 }

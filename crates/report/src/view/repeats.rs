@@ -70,7 +70,8 @@ fn drawn(look: &Look, lines: Vec<Line>, of_all: bool) -> Vec<Series> {
 
 /// The median over the repeats on a grid of the usual distance between points, each at the mean time of the runs' own points that it is made of:
 /// the line stands where they do. Where fewer than half of
-/// the repeats have a value there is none: the line ends where most runs ended, or where the first of all did.
+/// the repeats have a value there is none. The line ends where no more than half of the runs go on, since one that is left is no median, or where the
+/// first of all ended.
 fn median_line(lines: &[Line], of_all: bool) -> (Vec<f64>, Vec<Option<f64>>) {
     let step = step(lines);
     let mut bins: BTreeMap<i64, Vec<(f64, f64)>> = BTreeMap::new();
@@ -85,9 +86,8 @@ fn median_line(lines: &[Line], of_all: bool) -> (Vec<f64>, Vec<Option<f64>>) {
         ends.extend(own.keys().next_back());
         own.into_iter().for_each(|(bin, point)| bins.entry(bin).or_default().push(point));
     }
-    if let Some(end) = ends.iter().min().filter(|_| of_all) {
-        bins.retain(|bin, _| bin <= end);
-    }
+    let least = if of_all { ends.len() } else { ends.len() / 2 + 1 };
+    bins.retain(|bin, _| ends.iter().filter(|end| *end >= bin).count() >= least);
     let (Some(first), Some(last)) = (bins.keys().next(), bins.keys().next_back()) else {
         return (Vec::new(), Vec::new());
     };
@@ -150,7 +150,10 @@ mod tests {
         let bold = |series: Vec<Series>| series.last().unwrap().y.clone();
         let lines = || vec![fast.clone(), slow.clone()];
         assert_eq!(bold(with_median_of_all(&look, lines())), [Some(7.5), Some(15.0), Some(22.5)]);
-        assert_eq!(bold(with_median(&look, lines()))[3..], [Some(20.0), Some(25.0)]);
+        // One run that is left is no median of two; of three it is one of two.
+        assert_eq!(bold(with_median(&look, lines())).len(), 3);
+        let three = vec![fast.clone(), slow.clone(), slow.clone()];
+        assert_eq!(bold(with_median(&look, three))[3..], [Some(20.0), Some(25.0)]);
     }
 
     #[test]
