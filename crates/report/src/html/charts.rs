@@ -4,9 +4,12 @@ use maud::{Markup, PreEscaped, html};
 use serde::Serialize;
 
 use super::folds::folded;
+use super::grids::COLUMNS;
 use super::inline::{self, dot};
-use super::plot::{colour, group, plot, shade};
-use crate::view::{Axis, CELL, Chart, Mark, Part, Scale, Series, Shape, View, marks, of_several};
+use super::plot::{colour, group, numbered, plot, shade};
+use crate::view::{
+    Axis, CELL, Chart, Mark, Part, Scale, Series, Shape, ThreadKindRow, View, marks, of_several,
+};
 use crate::wording::{self, NONE};
 use units::Unit;
 
@@ -57,9 +60,21 @@ pub fn has(view: &View, part: Part) -> bool {
     view.charts.iter().any(|chart| chart.part == part && !answers(view, chart))
 }
 
+/// Lines that can be told apart in one drawing.
+const LINES: usize = 9;
+
+/// Tells whether a chart has more lines over each other than can be told apart.
+fn is_dense(chart: &Chart) -> bool {
+    let lines = chart.series.iter().filter(|series| series.bold()).count();
+    chart.shape == Shape::Lines && lines > LINES
+}
+
 fn part(index: usize, view: &View, part: Part) -> Markup {
     let all: Vec<_> = view.charts.iter().filter(|c| c.part == part).collect();
-    let charts: Vec<_> = all.iter().filter(|chart| !answers(view, chart)).collect();
+    let own = all.iter().copied().filter(|chart| !answers(view, chart));
+    // So many lines over each other show none of them.
+    let (dense, charts): (Vec<&Chart>, Vec<&Chart>) =
+        own.partition(|chart| part == Part::Load && is_dense(chart));
     // Many charts are those of the points of a sweep, one like the other.
     let (first, more) = charts.split_at(if charts.len() > MANY { FIRST } else { charts.len() });
     html! {
@@ -70,6 +85,8 @@ fn part(index: usize, view: &View, part: Part) -> Markup {
         @else {
             @for chart in first { (figure(index, view, chart)) }
             @if !more.is_empty() { details { summary { (more.len()) " more charts" } @for chart in more { (figure(index, view, chart)) } } }
+            @if !dense.is_empty() { details { summary { "All " (view.variants.len()) " variants over each other, " (dense.len()) @if dense.len() == 1 { " chart" } @else { " charts" } }
+                @for chart in &dense { (figure(index, view, chart)) } } }
         }
     }
 }
@@ -86,7 +103,7 @@ fn figure(index: usize, view: &View, chart: &Chart) -> Markup {
     html! {
         figure.chart {
             figcaption { (chart.title) }
-            p.reading { (chart.reading) @if !notes.is_empty() && !marks.is_empty() { " A broken line marks where throughput changes." }
+            p.reading { (chart.reading.replace(" %", "\u{a0}%")) @if !notes.is_empty() && !marks.is_empty() { " A broken line marks where throughput changes." }
                 @if !caches.is_empty() { (CACHES) }
                 @if of_several(&chart.x) && !marks.is_empty() { " A broken line marks where a stage begins." } }
             @for note in notes { p.note { (note) } }
@@ -104,8 +121,9 @@ fn figure(index: usize, view: &View, chart: &Chart) -> Markup {
 
 /// Colour and name of each line; names may be long, so they stand where they can wrap. A click hides a line, and the cursor's value stands behind it.
 fn legend(chart: &Chart) -> Markup {
-    html! { ul.legend aria-live="polite" { @for series in chart.series.iter().filter(|s| s.bold()) {
-        li data-group=(group(series)) style={ "--c:" (colour(series)) @if chart.shape == Shape::Cells { ";--o:" (shade(series)) } } { (series.name) }
+    let numbered = numbered(chart);
+    html! { ul.legend aria-live="polite" { @for (place, series) in chart.series.iter().filter(|s| s.bold()).enumerate() {
+        li data-group=(group(series)) style={ "--c:" (colour(series)) @if chart.shape == Shape::Cells { ";--o:" (shade(series)) } } { @if numbered { (place + 1) " " } (series.name) }
     } } }
 }
 
@@ -169,17 +187,19 @@ fn table(chart: &Chart) -> Markup {
         places.retain(known);
     }
     let rows = rows(&places, &bold);
-    html! {
+    let place =
+        |row: &[f64]| chart.place(row[0]).map_or_else(|| position(&chart.x, row[0]), str::to_owned);
+    html! { @for own in bold.chunks(COLUMNS) {
         div.scroll tabindex="0" role="region" aria-label={ "Table of " (chart.title) } { table {
-            thead { tr { th scope="col" { (chart.x.label) } @for series in &bold { th.name scope="col" { (series.name) } } } }
-            tbody { @for row in rows { tr {
-                th scope="row" { (chart.place(row[0]).map_or_else(|| position(&chart.x, row[0]), str::to_owned)) }
-                @for series in &bold { td {
+            thead { tr { th scope="col" { (chart.x.label) } @for series in own { th.name scope="col" { (series.name) } } } }
+            tbody { @for row in &rows { tr {
+                th scope="row" { (place(row)) }
+                @for series in own { td {
                     (first_of(series, row).map_or(NONE.to_owned(), |v| wording::value(chart.y.unit, v)))
                 } }
             } } }
         } }
-    }
+    } }
 }
 
 /// Shares places out to rows, at most [`ROWS`]. Moments of one series are not quite those of another: then a row is a stretch of time, in which each
@@ -244,21 +264,34 @@ fn thread_mark(view: &View, percent: f64, threads: usize) -> &'static str {
     }
 }
 
-/// The busiest thread of each kind, a column for each variant.
+/// The busiest thread of each kind: a column for each variant, or of many a line, since paper and screens are not as wide as that.
 fn thread_kinds(view: &View) -> Markup {
+    let cell = |kind: &ThreadKindRow, variant: usize| {
+        html! { td { @match kind.busiest.get(variant).copied().flatten() {
+            None => (NONE),
+            Some((percent, threads)) => { (Unit::Percent.show(percent)) (thread_mark(view, percent, threads))
+                @if threads > 1 { span.range { "of " (threads) } } },
+        } } }
+    };
+    let (kinds, variants) = (&view.thread_kinds, &view.variants);
     html! { div.scroll.close tabindex="0" role="region" aria-label="CPU of each kind of thread" { table {
         caption { "The busiest thread of each kind, and how many there were" }
-        thead { tr { th scope="col" { "Thread that" } @for variant in &view.variants { th scope="col" { (variant.name) } } } }
-        tbody { @for row in &view.thread_kinds { tr {
-            th.name scope="row" { (layers::thread(&row.kind)) }
-            @for busiest in &row.busiest { td { @match busiest {
-                None => (NONE),
-                Some((percent, threads)) => { (Unit::Percent.show(*percent)) (thread_mark(view, *percent, *threads))
-                    @if *threads > 1 { span.range { "of " (threads) } } },
+        @if view.crowded() && variants.len() > ACROSS {
+            thead { tr { th scope="col" { "Variant" } @for kind in kinds { th scope="col" { (layers::thread(&kind.kind)) } } } }
+            tbody { @for (index, variant) in variants.iter().enumerate() { tr {
+                th.name scope="row" { (dot(index)) (variant.name) } @for kind in kinds { (cell(kind, index)) }
             } } }
-        } } }
+        } @else {
+            thead { tr { th scope="col" { "Thread that" } @for variant in variants { th scope="col" { (variant.name) } } } }
+            tbody { @for kind in kinds { tr {
+                th.name scope="row" { (layers::thread(&kind.kind)) } @for index in 0..variants.len() { (cell(kind, index)) }
+            } } }
+        }
     } } }
 }
+
+/// Variants that have a column each in a table of threads.
+const ACROSS: usize = 6;
 
 /// A bar for each thread of each variant, with lines at the marks.
 fn each_thread(view: &View) -> Markup {

@@ -93,9 +93,9 @@ fn of_set(view: &View, set: &[usize], folds: bool) -> Markup {
     let all = set.len() == view.variants.len();
     let names: Vec<_> = set.iter().map(|index| name(view, *index)).collect();
     let title = match &names[..] {
-        [one] => format!("Only {one} has"),
-        few if few.len() <= ALONE => format!("Only {} have", show::names(few)),
-        many => format!("Only {} of {} variants have", many.len(), view.variants.len()),
+        [one] => format!("Figures that only {one} has"),
+        few if few.len() <= ALONE => format!("Figures that only {} have", show::names(few)),
+        many => format!("Figures that {} of {} variants have", many.len(), view.variants.len()),
     };
     let tables = |rows: &[&FigureRow]| {
         html! { @match set {

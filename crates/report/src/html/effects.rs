@@ -25,9 +25,12 @@ fn table(row: &EffectRow) -> Markup {
     // Of many the sure ones are worth the room.
     let sure = |effect: &&&FactorEffect| effect.verdict != Verdict::Unclear;
     let few = together.len() <= FEW;
+    // Of one run each no p is known: a column of nothing says nothing.
+    let tested = row.found.effects.iter().any(|effect| effect.p_adjusted.is_some());
+    let line = |effect| line(effect, tested);
     html! {
         div.scroll tabindex="0" role="region" aria-label={ "Effects on " (row.label) } { table {
-            thead { tr { th scope="col" { (row.label) } th scope="col" { "Ratio" } th.text scope="col" { "Verdict" } th scope="col" { "p, adjusted" } } }
+            thead { tr { th scope="col" { (row.label) } th scope="col" { "Ratio" } th.text scope="col" { "Verdict" } @if tested { th scope="col" { "p, adjusted" } } } }
             tbody {
                 @for effect in &alone { (line(effect)) }
                 @if !together.is_empty() { tr.group { th.name colspan="4" scope="rowgroup" { "Two together" } } }
@@ -43,7 +46,7 @@ fn table(row: &EffectRow) -> Markup {
 /// More pairs of changes than these are folded, but for those that are sure.
 const FEW: usize = 8;
 
-fn line(effect: &FactorEffect) -> Markup {
+fn line(effect: &FactorEffect, tested: bool) -> Markup {
     let adjusted = effect.p_adjusted.map_or_else(String::new, |p| wording::p_value(Some(p)));
     let interval = format!(
         "[{}, {}]",
@@ -54,6 +57,6 @@ fn line(effect: &FactorEffect) -> Markup {
         th scope="row" { (told(effect)) }
         td { (wording::ratio(effect.ratio)) (range(&interval)) }
         td.text { (chip(Some(effect.verdict.word()))) }
-        td { (adjusted) }
+        @if tested { td { (adjusted) } }
     } }
 }

@@ -16,8 +16,9 @@ pub fn results(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
     html! {
         h2 id=(id("figures")) { "Figures" }
         p.reading { "Each figure is the median over the repeats, its " (wording::intervals_name(view)) " below it. A ratio is that variant over "
-            @match view.variants.first() { Some(base) => (base.name), None => "the base" }
-            "; " (wording::claims()) " p is of that figure alone, the adjusted p below a verdict of all that is asked together. " (wording::TESTS) (wording::sequential(view)) }
+            @match view.variants.first() { Some(base) => (base.name), None => "the base" } "." (wording::sequential(view)) }
+        details.long { summary { "How verdicts are given" }
+            p.reading { (wording::capital(&wording::claims())) " p is of that figure alone, the adjusted p below a verdict of all that is asked together. " (wording::TESTS) } }
         (grids::grids(view))
         (compared::tables(view))
         @for table in [
@@ -112,34 +113,90 @@ fn known(content: &Content, share: &ContentFigure) -> bool {
         || content.asked.as_ref().and_then(share.asked).is_some()
 }
 
-/// Returns how many shares of what was written are asked for or known.
-fn shares(view: &View) -> usize {
-    let contents = view.variants.iter().flat_map(|variant| &variant.content);
-    contents.map(|of| CONTENT_SHARES.iter().filter(|share| known(of, share)).count()).sum()
-}
-
 /// Tells whether anything is known of what was written.
 pub fn has_content(view: &View) -> bool {
-    shares(view) > 0
+    !content_rows(view).is_empty()
 }
+
+/// A share of what was written, as it is told, and all of which it is so: index of a variant and stage.
+struct ContentRow<'a> {
+    title: &'a str,
+    asked: String,
+    achieved: String,
+    range: Option<String>,
+    of: Vec<(usize, Option<&'a str>)>,
+}
+
+/// The shares of what was written, in their order; what is the same of several variants or stages once.
+fn content_rows(view: &View) -> Vec<ContentRow<'_>> {
+    let percent = units::Unit::Percent;
+    let mut rows: Vec<ContentRow> = Vec::new();
+    for share in &CONTENT_SHARES {
+        let from = rows.len();
+        for (index, variant) in view.variants.iter().enumerate() {
+            for content in variant.content.iter().filter(|content| known(content, share)) {
+                let asked = content.asked.as_ref().and_then(share.asked);
+                let achieved = content.achieved.get(share.id);
+                let interval = achieved.and_then(|f| wording::interval(percent, f));
+                let row = ContentRow {
+                    title: share.title,
+                    asked: asked.map_or(NONE.to_owned(), |v| percent.show(v)),
+                    achieved: wording::median(percent, achieved),
+                    range: interval.or_else(|| sampled(content, share)),
+                    of: vec![(index, content.stage.as_deref())],
+                };
+                let same = |other: &&mut ContentRow| {
+                    (&other.asked, &other.achieved, &other.range)
+                        == (&row.asked, &row.achieved, &row.range)
+                };
+                match rows[from..].iter_mut().find(same) {
+                    Some(known) => known.of.extend(row.of),
+                    None => rows.push(row),
+                }
+            }
+        }
+    }
+    rows
+}
+
+/// What a row is of: each variant with its stages, or that it is of all.
+fn content_of(view: &View, row: &ContentRow) -> Markup {
+    let mut variants: Vec<(usize, Vec<&str>)> = Vec::new();
+    for (variant, stage) in &row.of {
+        match variants.iter_mut().find(|(known, _)| known == variant) {
+            Some((_, stages)) => stages.extend(*stage),
+            None => variants.push((*variant, stage.iter().copied().collect())),
+        }
+    }
+    let alike = variants.windows(2).all(|two| two[0].1 == two[1].1);
+    let all = alike && variants.len() == view.variants.len() && variants.len() > NAMED;
+    let stages = |stages: &[&str]| {
+        html! { @if !stages.is_empty() { span.range { "in " (units::show::names(stages)) } } }
+    };
+    html! {
+        @if all { "all " (variants.len()) " variants" } @else { @for (place, (index, own)) in variants.iter().enumerate() {
+            @if place > 0 { @if alike { ", " } @else { br; } }
+            (dot(*index)) (view.variants.get(*index).map_or(NONE, |v| v.name.as_str())) @if !alike { (stages(own)) }
+        } }
+        @if alike { @if let Some((_, own)) = variants.first() { (stages(own)) } }
+    }
+}
+
+/// All variants of which one thing is so are named, up to so many.
+const NAMED: usize = 4;
 
 /// Returns what content was asked for and what was handed to the kernel; nothing where nothing was written.
 pub fn content(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
+    let rows = content_rows(view);
     let table = html! {
         div.scroll tabindex="0" role="region" aria-label="Content asked and achieved" { table {
-            thead { tr { th scope="col" { "Variant" } th.text scope="col" { "Content" } th scope="col" { "Asked" } th scope="col" { "Achieved" } } }
-            tbody { @for (index, variant) in view.variants.iter().enumerate() { @for content in &variant.content { @for share in CONTENT_SHARES.iter().filter(|share| known(content, share)) {
-                @let asked = content.asked.as_ref().and_then(share.asked);
-                @let achieved = content.achieved.get(share.id);
-                tr {
-                    th.name scope="row" { (dot(index)) (variant.name) @if let Some(stage) = &content.stage { span.range { "in " (stage) } } }
-                    td.text { (share.title) }
-                    td { (asked.map_or(NONE.to_owned(), |v| units::Unit::Percent.show(v))) }
-                    td { (wording::median(units::Unit::Percent, achieved))
-                        @let interval = achieved.and_then(|f| wording::interval(units::Unit::Percent, f));
-                        @if let Some(text) = interval.or_else(|| sampled(content, share)) { (range(&text)) } }
-                }
-            } } } }
+            thead { tr { th scope="col" { "Content" } th.text scope="col" { "Written by" } th scope="col" { "Asked" } th scope="col" { "Achieved" } } }
+            tbody { @for (place, row) in rows.iter().enumerate() { tr {
+                th.name scope="row" { @if place > 0 && rows[place - 1].title == row.title { span.sr { (row.title) } } @else { (row.title) } }
+                td.text { (content_of(view, row)) }
+                td { (row.asked) }
+                td { (row.achieved) @if let Some(text) = &row.range { (range(text)) } }
+            } } }
         } }
     };
     let body = html! {
@@ -147,5 +204,5 @@ pub fn content(id: &dyn Fn(&str) -> String, view: &View) -> Markup {
             "Below it stands the " (wording::intervals_name(view)) " over the repeats; where there is but one, how far off the sample of blocks may be." }
         (table)
     };
-    html! { @if shares(view) > 0 { (folded(&id("content"), "Content: asked and achieved", &body)) } }
+    html! { @if !rows.is_empty() { (folded(&id("content"), "Content: asked and achieved", &body)) } }
 }

@@ -1,5 +1,7 @@
 //! Tables of figures that are alike: points of a sweep by variants, levels of factors against each other, many variants by figures.
 
+use std::ops::Range;
+
 use maud::{Markup, html};
 
 use super::inline::{dot, range};
@@ -22,21 +24,30 @@ pub fn grids(view: &View) -> Markup {
 }
 
 fn table(view: &View, grid: &Grid) -> Markup {
-    let keys = grid.keys.len();
     html! {
         h3 { (grid.title) @if let Some(across) = &grid.across { span.soft { " by " (across) } } }
+        @for from in (0..grid.columns.len()).step_by(COLUMNS) { (columns(view, grid, from..grid.columns.len().min(from + COLUMNS))) }
+    }
+}
+
+/// Columns that a page has room for: more stand below each other.
+pub const COLUMNS: usize = 8;
+
+fn columns(view: &View, grid: &Grid, own: Range<usize>) -> Markup {
+    let keys = grid.keys.len();
+    html! {
         div.scroll.grid tabindex="0" role="region" aria-label=(grid.title) { table {
             thead { tr {
                 @for key in &grid.keys { th.text scope="col" { (key) } }
-                @for (at, head) in grid.columns.iter().enumerate() { th.name scope="col" {
-                    @if of_variant(view, grid, at) { (dot(at)) } (head) } }
+                @for at in own.clone() { th.name scope="col" {
+                    @if of_variant(view, grid, at) { (dot(at)) } (grid.columns[at]) } }
             } }
             tbody { @for (place, line) in grid.lines.iter().enumerate() {
                 // A name stands once for the lines that share it.
                 @let new = |at: usize| at + 1 == keys || place == 0 || grid.lines[place - 1].names[..=at] != line.names[..=at];
                 tr {
                     @for (at, name) in line.names.iter().enumerate() { th.text scope="row" { @if new(at) { (name) } @else { span.sr { (name) } } } }
-                    @for cell in &line.cells { (figure(view, *cell)) }
+                    @for at in own.clone() { (figure(view, line.cells.get(at).copied().flatten())) }
                 }
             } }
         } }

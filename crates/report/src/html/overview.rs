@@ -12,28 +12,41 @@ use crate::wording::{self, NONE};
 const MOST_ROWS: usize = 9;
 
 /// A row for each operation or layer of each variant of which something is known, a column for each figure that any of these results asks
-/// about; of a sweep or many variants the headline. A variant is shown against its base; what cannot be compared by its own figure.
+/// about; of a sweep, of many variants, or of a result that is the only one of its experiment the headline. A variant is shown against its base; what
+/// cannot be compared by its own figure.
 pub fn overview(views: &[View]) -> Markup {
     let columns = columns(views);
-    let own = views.iter().filter(|view| !of(view).is_empty());
-    let mut scopes = own.flat_map(|view| &view.figures).filter(|row| row.headline());
-    let first = scopes.next().map(|row| &row.scope);
+    let own = || views.iter().map(|view| of(view, views));
+    let mut scopes = own().flatten().map(|(_, scope)| scope);
+    let first = scopes.next();
     // One that all share tells nobody anything.
-    let scoped = scopes.any(|row| Some(&row.scope) != first);
+    let scoped = scopes.any(|scope| Some(scope) != first);
     html! {
         header.top {
             p.kicker { b { "Fathom" } span { (views.len()) " results" } }
-            @if columns.is_empty() { ul { @for (index, view) in views.iter().enumerate() { li { (link(index, views)) ": " (told(view)) } } } }
-            @else {
-                p.reading { "A ratio is that variant over the one it is compared with, its 95 % interval below it; " (wording::claims())
-                             " Each name leads to the whole result." }
-                div.scroll tabindex="0" role="region" aria-label="All results" { table {
-                    thead { tr { th scope="col" { "Result" } th.text scope="col" { "Of" }
-                        @for (_, label) in &columns { th scope="col" { (label) } } } }
-                    tbody { @for (index, view) in views.iter().enumerate() { (rows((index, views), view, &columns, scoped)) } }
-                } }
-            }
+            h1 { (title(views)) }
+            p.reading { @if !columns.is_empty() { "A ratio is that variant over the one it is compared with, its 95 % interval below it; " (wording::claims()) " " }
+                "Each name leads to the whole result." }
+            div.scroll tabindex="0" role="region" aria-label="All results" { table {
+                thead { tr { th scope="col" { "Result" } th.text scope="col" { @if columns.is_empty() { "What it found" } @else { "Of" } }
+                    @for (_, label) in &columns { th scope="col" { (label) } } } }
+                tbody { @for (index, view) in views.iter().enumerate() { (rows((index, views), view, &columns, scoped)) } }
+            } }
         }
+    }
+}
+
+/// `10 results, each of an experiment of its own`.
+fn title(views: &[View]) -> String {
+    let mut names: Vec<&str> = views.iter().map(|view| view.experiment.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    match names[..] {
+        [one] => format!("{} results of {one}", views.len()),
+        _ if names.len() == views.len() => {
+            format!("{} results, each of an experiment of its own", views.len())
+        }
+        _ => format!("{} results of {} experiments", views.len(), names.len()),
     }
 }
 
@@ -64,7 +77,7 @@ fn doubts(index: usize, views: &[View]) -> Vec<String> {
 /// Id and label of every metric that is asked about in results that have rows, in the order met.
 fn columns(views: &[View]) -> Vec<(&str, &str)> {
     let mut columns = Vec::new();
-    let own = views.iter().filter(|view| !of(view).is_empty());
+    let own = views.iter().filter(|view| !of(view, views).is_empty());
     for row in own.flat_map(|view| &view.figures).filter(|row| row.headline()) {
         let column = (row.metric.as_str(), row.label.as_str());
         if !columns.contains(&column) {
@@ -74,8 +87,13 @@ fn columns(views: &[View]) -> Vec<(&str, &str)> {
     columns
 }
 
-/// The rows of a result, by variant and scope; none where nothing is known, or its headline says more than so many would.
-fn of(view: &View) -> Vec<(usize, &Scope)> {
+/// The rows of a result, by variant and scope; none where nothing is known, or its headline says more: than so many would, or than figures that no
+/// other result has.
+fn of<'a>(view: &'a View, views: &[View]) -> Vec<(usize, &'a Scope)> {
+    let namesakes = views.iter().filter(|other| other.experiment == view.experiment).count();
+    if namesakes < 2 && view.headline.is_some() {
+        return Vec::new();
+    }
     let asked: Vec<_> = view.figures.iter().filter(|row| row.headline()).collect();
     let mut scopes: Vec<&Scope> = asked.iter().map(|row| &row.scope).collect();
     scopes.dedup();
@@ -103,12 +121,12 @@ fn rows(
     columns: &[(&str, &str)],
     scoped: bool,
 ) -> Markup {
-    let of = of(view);
+    let of = of(view, views);
     let asked: Vec<_> = view.figures.iter().filter(|row| row.headline()).collect();
     html! {
         @if of.is_empty() {
             tr { th.name scope="row" { (link(index, views)) } td.wrap colspan=(columns.len() + 1) {
-                (told(view)) } }
+                (told(view)) @if !view.trust.text.is_empty() { span.range { (view.trust.text) } } } }
         }
         @for (place, (variant, scope)) in of.iter().enumerate() { tr.close[place > 0] {
             th.name scope="row" { @if place == 0 { (link(index, views)) } }

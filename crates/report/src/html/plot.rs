@@ -19,6 +19,7 @@ pub fn plot(id: &str, chart: &Chart, marks: &[Mark]) -> Markup {
     };
     let widest = drawing.y.iter().map(|tick| tick.text.chars().count()).max().unwrap_or(1);
     let (from, to) = drawing.ends;
+    let numbered = numbered(chart);
     html! {
         div.plot data-chart=[chart.has_cursor().then_some(id)] data-from=(from) data-to=(to) data-cut[in_proportion(chart)] role="group" aria-label=(chart.title) {
             p.yl { (chart.y.label) }
@@ -32,11 +33,21 @@ pub fn plot(id: &str, chart: &Chart, marks: &[Mark]) -> Markup {
                 @for mark in &drawing.marks { @if let Some(row) = mark.row { (label(mark, row)) } }
             }
             div.xs.many[drawing.x.len() > NARROW].bars[matches!(chart.shape, Shape::Bars | Shape::Boxes)] style={ "--n:" (drawing.x.len()) } {
-                @for tick in &drawing.x { span style={ "left:" (percent(tick.at)) } { (tick.text) } }
+                @for (place, tick) in drawing.x.iter().enumerate() { span style={ "left:" (percent(tick.at)) } {
+                    @if numbered { (place + 1) } @else { (tick.text) } } }
             }
-            p.xl { (chart.x.label) }
+            p.xl { (chart.x.label) @if numbered { ", by its number in the list above" } }
         }
     }
+}
+
+/// Letters of all names below a drawing that a telephone has room for.
+const LETTERS: usize = 45;
+
+/// Tells whether boxes have numbers below them, which the legend explains: cut names would say nothing.
+pub fn numbered(chart: &Chart) -> bool {
+    let longest = chart.names.iter().map(|name| name.chars().count() + 1).max().unwrap_or(0);
+    chart.shape == Shape::Boxes && longest * chart.names.len() > LETTERS
 }
 
 fn label_of(chart: &Chart) -> String {

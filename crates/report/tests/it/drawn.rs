@@ -38,6 +38,36 @@ fn a_line_on_the_axis_beside_a_high_one_has_a_logarithmic_axis() {
         }
     }
     assert_eq!(over_time(&curve(&set)), Scale::Log);
+    // So do boxes, of which each is still drawn.
+    let view = given::view(&set);
+    let boxes = view.charts.iter().find(|chart| chart.id.starts_with("boxes-")).unwrap();
+    assert_eq!((boxes.y.scale, boxes.series.len()), (Scale::Log, 2));
+    let page = given::page(&set);
+    let drawing = page.split_once("interval by interval</figcaption>").unwrap().1;
+    assert_eq!(drawing.split_once("</svg>").unwrap().0.matches("class=\"box\"").count(), 2);
+}
+
+#[test]
+fn boxes_of_long_names_have_numbers_that_the_legend_explains() {
+    let boxes = |set: &results::ResultSet| {
+        let page = given::page(set);
+        let drawing = page.split_once("interval by interval</figcaption>").unwrap().1;
+        drawing.split_once("</figure>").unwrap().0.to_owned()
+    };
+    let few = boxes(&fixture::result());
+    assert!(few.contains(">vdo</span>") && !few.contains("by its number"), "{few}");
+    let many = boxes(&given::variants(12));
+    assert!(many.contains("> 12 vdo 11</li>") || many.contains(">12 vdo 11</li>"), "{many}");
+    assert!(many.contains(">12</span>") && many.contains("by its number"), "{many}");
+}
+
+#[test]
+fn more_lines_than_can_be_told_apart_are_folded() {
+    let fold = "variants over each other";
+    assert!(!given::page(&given::variants(9)).contains(fold));
+    let page = given::page(&given::variants(12));
+    let folded = page.split_once("All 12 variants over each other").unwrap().1;
+    assert!(folded.contains("99th percentile of latency of randwrite</figcaption>"));
 }
 
 #[test]

@@ -355,6 +355,25 @@ fn of_several_results_one_with_many_variants_has_its_headline_and_no_row_is_all_
 }
 
 #[test]
+fn results_of_different_experiments_are_a_line_each_with_their_headlines() {
+    let one = fixture::with(5, 6_000.0);
+    let mut other = fixture::with(1, 7_000.0);
+    other.manifest.plan.experiment = "another".into();
+    let table = all_results(&[one.clone(), other.clone()]);
+    assert!(table.contains("2 results, each of an experiment of its own"), "{table}");
+    for set in [&one, &other] {
+        let view = given::view(set);
+        assert!(table.contains(view.headline.unwrap().as_str()), "{table}");
+        assert!(table.contains(view.trust.text.as_str()), "{table}");
+    }
+    assert_eq!(table.matches("<tr").count(), 3, "{table}");
+    // Two of one experiment are held against each other.
+    let three = all_results(&[one.clone(), other, one]);
+    assert!(three.contains("3 results of 2 experiments"), "{three}");
+    assert!(three.contains("over plain"), "{three}");
+}
+
+#[test]
 fn what_is_left_to_say_of_two_results_stands_below_a_line_that_has_no_room_for_it() {
     let found = analysis::across(&fixture::with(5, 7_600.0), &fixture::with(1, 5_000.0));
     let text = report::across::text(&found, false, 80, false);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use results::model::{Accelerator, CellState, Row};
+use results::model::{Accelerator, CellState, Finding, Row};
 
 use crate::given;
 
@@ -22,7 +22,7 @@ fn the_parts_come_in_the_order_a_reader_needs_them() {
         "Throughput of randwrite",
         "<details class=\"part findings\" id=\"r0-findings\">",
         "<h2 id=\"r0-figures\">",
-        "Only vdo has",
+        "Figures that only vdo has",
         "Throughput of the intervals",
         "<details class=\"part\" id=\"r0-load\">",
         "<details class=\"part\" id=\"r0-stacks\">",
@@ -192,9 +192,10 @@ fn what_is_missing_is_a_dash_and_never_0() {
     let saved = view.figures.iter().find(|row| row.metric == "saving_percent").unwrap();
     assert!(saved.values[0].is_none() && saved.values[1].is_some());
     let page = report::html::page(&[view]);
+    // A bar of nothing would look as one of 0.
     let tile = page.split_once("<span>space saved since allocation<").unwrap().1;
-    let bar = tile.split_once("<span>plain</span>").unwrap().1;
-    assert!(bar.starts_with("<b>–</b>"), "{}", &bar[..60]);
+    let tile = tile.split_once("<nav").unwrap().0.split("<div class=\"tile\">").next().unwrap();
+    assert!(tile.contains("<span>vdo</span>") && !tile.contains("<span>plain</span>"), "{tile}");
     let row = page.split_once(">space saved since allocation</th>").unwrap().1;
     assert!(row.starts_with("<td>75 %"), "{}", &row[..60]);
 }
@@ -205,7 +206,7 @@ fn what_one_side_lacks_makes_no_columns_of_dashes() {
     let figures = page.split_once("<h2 id=\"r0-figures\">").unwrap().1;
     let figures = figures.split_once("Throughput of the intervals").unwrap().0;
     assert!(!figures.contains('–'), "{figures}");
-    let only = figures.split_once("<h3>Only vdo has</h3>").unwrap().1;
+    let only = figures.split_once("<h3>Figures that only vdo has</h3>").unwrap().1;
     let head = only.split_once("</thead>").unwrap().0;
     assert!(head.contains("vdo") && !head.contains("plain"), "{head}");
     assert!(only.contains("Layer vdo") && !only.contains("Operation randwrite"));
@@ -221,7 +222,7 @@ fn a_variant_of_which_no_content_is_known_has_no_rows_of_dashes() {
     let page = given::page(&set);
     let content = page.split_once("Content: asked and achieved").unwrap().1;
     let table = content.split_once("</table>").unwrap().0;
-    assert!(table.contains("plain") && !table.contains("vdo</th>"), "{table}");
+    assert!(table.contains("plain</td>") && !table.contains("vdo</td>"), "{table}");
 }
 
 #[test]
@@ -395,6 +396,46 @@ fn effects_of_factors_stand_on_the_page_and_the_terminal_with_what_they_rest_on(
         "{terminal}"
     );
     assert!(!given::page(&fixture::result()).contains("What each factor does"));
+    // Of one run each nothing was tested.
+    assert!(page.contains("p, adjusted"));
+    assert!(!given::page(&fixture::crossed(1)).contains("p, adjusted"));
+}
+
+#[test]
+fn limits_of_one_rule_are_one_finding_with_their_range() {
+    let mut view = given::view(&fixture::result());
+    let limit = |number: u8| Finding {
+        rule: "flush_time".into(),
+        message: "The device below spent its time on flushes.".into(),
+        remedy: "Put the journal on a device of its own.".into(),
+        subject: Some(format!("set {number}")),
+        explains_percent: Some(50.0 - f64::from(number)),
+        ..Finding::default()
+    };
+    view.findings = (0..8).map(limit).collect();
+    let page = report::html::page(&[view]);
+    assert!(page.contains("Findings (1)") && page.contains(">1 finding<"), "not counted once");
+    let part = page.split_once("id=\"r0-findings\"").unwrap().1;
+    let part = part.split_once("id=\"r0-figures\"").unwrap().0;
+    assert!(part.contains("Findings: 1 limit<"), "{part}");
+    assert!(part.contains("43 to 50 %") && part.contains("set 0 and 7 more"), "{part}");
+    assert_eq!(part.matches("What to do:").count(), 1, "{part}");
+    assert!(part.contains("<b>set 7</b>: the same"), "{part}");
+}
+
+#[test]
+fn content_that_is_the_same_of_all_is_told_once() {
+    let content = |set: &results::ResultSet| {
+        let page = given::page(set);
+        let table = page.split_once("Content: asked and achieved").unwrap().1;
+        table.split_once("</table>").unwrap().0.to_owned()
+    };
+    let two = content(&fixture::result());
+    let rows = two.matches("<tr>").count();
+    assert!(two.contains("plain, <i class=\"dot\"") && rows <= 7, "{two}");
+    let many = content(&given::variants(8));
+    assert!(many.contains("all 8 variants"), "{many}");
+    assert_eq!(many.matches("<tr>").count(), rows, "{many}");
 }
 
 #[test]
