@@ -274,20 +274,22 @@ fn thread_kinds(view: &View) -> Markup {
         } } }
     };
     let (kinds, variants) = (&view.thread_kinds, &view.variants);
-    html! { div.scroll.close tabindex="0" role="region" aria-label="CPU of each kind of thread" { table {
-        caption { "The busiest thread of each kind, and how many there were" }
-        @if view.crowded() && variants.len() > ACROSS {
-            thead { tr { th scope="col" { "Variant" } @for kind in kinds { th scope="col" { (layers::thread(&kind.kind)) } } } }
-            tbody { @for (index, variant) in variants.iter().enumerate() { tr {
-                th.name scope="row" { (dot(index)) (variant.name) } @for kind in kinds { (cell(kind, index)) }
-            } } }
-        } @else {
-            thead { tr { th scope="col" { "Thread that" } @for variant in variants { th scope="col" { (variant.name) } } } }
-            tbody { @for kind in kinds { tr {
-                th.name scope="row" { (layers::thread(&kind.kind)) } @for index in 0..variants.len() { (cell(kind, index)) }
-            } } }
-        }
-    } } }
+    let table = |body: &Markup| {
+        html! { div.scroll.close tabindex="0" role="region" aria-label="CPU of each kind of thread" { table {
+            caption { "The busiest thread of each kind, and how many there were" } (body)
+        } } }
+    };
+    html! { @if variants.len() > ACROSS { @for kinds in kinds.chunks(COLUMNS) { (table(&html! {
+        thead { tr { th scope="col" { "Variant" } @for kind in kinds { th scope="col" { (layers::thread(&kind.kind)) } } } }
+        tbody { @for (index, variant) in variants.iter().enumerate() { tr {
+            th.name scope="row" { (dot(index)) (variant.name) } @for kind in kinds { (cell(kind, index)) }
+        } } }
+    })) } } @else { (table(&html! {
+        thead { tr { th scope="col" { "Thread that" } @for variant in variants { th scope="col" { (variant.name) } } } }
+        tbody { @for kind in kinds { tr {
+            th.name scope="row" { (layers::thread(&kind.kind)) } @for index in 0..variants.len() { (cell(kind, index)) }
+        } } }
+    })) } }
 }
 
 /// Variants that have a column each in a table of threads.

@@ -31,7 +31,7 @@ fn table(view: &View, grid: &Grid) -> Markup {
 }
 
 /// Columns that a page has room for: more stand below each other.
-pub const COLUMNS: usize = 8;
+pub const COLUMNS: usize = 7;
 
 fn columns(view: &View, grid: &Grid, own: Range<usize>) -> Markup {
     let keys = grid.keys.len();

@@ -386,3 +386,40 @@ fn what_is_left_to_say_of_two_results_stands_below_a_line_that_has_no_room_for_i
     let beside = |line: &str| line.contains("1 + 1 runs") && line.contains("4 runs left out");
     assert!(wide.lines().any(beside), "{wide}");
 }
+
+#[test]
+fn limits_of_one_rule_are_one_finding_with_their_range() {
+    let mut view = given::view(&fixture::result());
+    let limit = |number: u8| results::model::Finding {
+        rule: "flush_time".into(),
+        message: "The device below spent its time on flushes.".into(),
+        remedy: "Put the journal on a device of its own.".into(),
+        subject: Some(format!("set {number}")),
+        explains_percent: Some(50.0 - f64::from(number)),
+        ..results::model::Finding::default()
+    };
+    view.findings = (0..8).map(limit).collect();
+    let page = report::html::page(&[view]);
+    assert!(page.contains("Findings (1)") && page.contains(">1 finding<"), "not counted once");
+    let part = page.split_once("id=\"r0-findings\"").unwrap().1;
+    let part = part.split_once("id=\"r0-figures\"").unwrap().0;
+    assert!(part.contains("Findings: 1 limit<"), "{part}");
+    assert!(part.contains("43 to 50 %") && part.contains("set 0 and 7 more"), "{part}");
+    assert_eq!(part.matches("What to do:").count(), 1, "{part}");
+    assert!(part.contains("<b>set 7</b>: the same"), "{part}");
+}
+
+#[test]
+fn content_that_is_the_same_of_all_is_told_once() {
+    let content = |set: &results::ResultSet| {
+        let page = given::page(set);
+        let table = page.split_once("Content: asked and achieved").unwrap().1;
+        table.split_once("</table>").unwrap().0.to_owned()
+    };
+    let two = content(&fixture::result());
+    let rows = two.matches("<tr>").count();
+    assert!(two.contains("plain, <i class=\"dot\"") && rows <= 7, "{two}");
+    let many = content(&given::variants(8));
+    assert!(many.contains("all 8 variants"), "{many}");
+    assert_eq!(many.matches("<tr>").count(), rows, "{many}");
+}

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use results::model::{Accelerator, CellState, Finding, Row};
+use results::model::{Accelerator, CellState, Row};
 
 use crate::given;
 
@@ -399,43 +399,6 @@ fn effects_of_factors_stand_on_the_page_and_the_terminal_with_what_they_rest_on(
     // Of one run each nothing was tested.
     assert!(page.contains("p, adjusted"));
     assert!(!given::page(&fixture::crossed(1)).contains("p, adjusted"));
-}
-
-#[test]
-fn limits_of_one_rule_are_one_finding_with_their_range() {
-    let mut view = given::view(&fixture::result());
-    let limit = |number: u8| Finding {
-        rule: "flush_time".into(),
-        message: "The device below spent its time on flushes.".into(),
-        remedy: "Put the journal on a device of its own.".into(),
-        subject: Some(format!("set {number}")),
-        explains_percent: Some(50.0 - f64::from(number)),
-        ..Finding::default()
-    };
-    view.findings = (0..8).map(limit).collect();
-    let page = report::html::page(&[view]);
-    assert!(page.contains("Findings (1)") && page.contains(">1 finding<"), "not counted once");
-    let part = page.split_once("id=\"r0-findings\"").unwrap().1;
-    let part = part.split_once("id=\"r0-figures\"").unwrap().0;
-    assert!(part.contains("Findings: 1 limit<"), "{part}");
-    assert!(part.contains("43 to 50 %") && part.contains("set 0 and 7 more"), "{part}");
-    assert_eq!(part.matches("What to do:").count(), 1, "{part}");
-    assert!(part.contains("<b>set 7</b>: the same"), "{part}");
-}
-
-#[test]
-fn content_that_is_the_same_of_all_is_told_once() {
-    let content = |set: &results::ResultSet| {
-        let page = given::page(set);
-        let table = page.split_once("Content: asked and achieved").unwrap().1;
-        table.split_once("</table>").unwrap().0.to_owned()
-    };
-    let two = content(&fixture::result());
-    let rows = two.matches("<tr>").count();
-    assert!(two.contains("plain, <i class=\"dot\"") && rows <= 7, "{two}");
-    let many = content(&given::variants(8));
-    assert!(many.contains("all 8 variants"), "{many}");
-    assert_eq!(many.matches("<tr>").count(), rows, "{many}");
 }
 
 #[test]
