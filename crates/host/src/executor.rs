@@ -30,7 +30,7 @@ use units::Nanos;
 use crate::names::{self, Names};
 use crate::{Machine, Removal, StepError};
 use conditions::{holds, is_gone, seen};
-use owed::Owed;
+pub use owed::Owed;
 pub use state::ExecutorState;
 
 /// Executes steps on one machine.
@@ -39,6 +39,8 @@ pub struct Executor {
     clock: Clock,
     interrupt: Interrupt,
     names: Names,
+    /// Names that were bound since the last line of the transcript.
+    unsaid: Names,
     facts: BTreeMap<String, String>,
     owed: Vec<Owed>,
     transcript: Vec<TranscriptEntry>,
@@ -61,6 +63,8 @@ pub struct Place {
 /// The purpose of an action, and the bounds within which it is done.
 struct ActionContext<'a> {
     about: &'a str,
+    step: Option<usize>,
+    part: Option<usize>,
     deadline_s: u64,
     interrupt: Interrupt,
     undo: bool,
@@ -74,6 +78,7 @@ impl Executor {
             clock: clock.clone(),
             interrupt: interrupt.clone(),
             names: Names::new(),
+            unsaid: Names::new(),
             facts: BTreeMap::new(),
             owed: Vec::new(),
             transcript: Vec::new(),
@@ -84,6 +89,12 @@ impl Executor {
     /// Binds a placeholder: `device.data` is what `{device.data}` stands for from now on.
     pub fn bind(&mut self, name: &str, value: &str) {
         self.names.insert(name.to_owned(), value.to_owned());
+        self.unsaid.insert(name.to_owned(), value.to_owned());
+    }
+
+    /// Forgets all names that are bound.
+    pub fn forget_names(&mut self) {
+        self.names.clear();
     }
 
     /// Returns what steps found out, by name (`vdo.instance`).
@@ -115,6 +126,14 @@ impl Executor {
     /// When one of them is not bound.
     pub fn resolve_source(&self, source: &Source) -> Result<Source, StepError> {
         names::resolve_source(&self.names, source)
+    }
+
+    /// An action of teardown with its placeholders replaced.
+    ///
+    /// # Errors
+    /// When one of them is not bound.
+    pub fn resolve_action(&self, action: &Action) -> Result<Action, StepError> {
+        names::resolve_action(&self.names, action)
     }
 
     /// The text of a source whose names are resolved, from the machine that steps are executed on.
@@ -181,15 +200,26 @@ impl Executor {
     }
 
     /// Takes over the undo of what another process began; what is owed last is undone first.
-    pub fn owe(&mut self, about: &str, actions: &[Action], deadline_s: u64) {
-        let (about, actions) = (about.to_owned(), actions.to_vec());
-        self.owed.push(Owed { about, actions, deadline_s });
+    pub fn owe(&mut self, owed: Owed) {
+        self.owed.push(owed);
     }
 
-    /// Executes one step. Its undo is owed from the moment it begins: what fails half-way is undone too.
+    /// Executes one step, as [`Self::numbered`] does, that is none of those that raise the stack of a cell.
     pub fn step(&mut self, step: &Step) -> (StepRecord, Result<(), StepError>) {
+        self.numbered(None, step)
+    }
+
+    /// Executes one step, which has this number among those that raise the stack of a cell. Its undo is owed from the moment it begins: what
+    /// fails half-way is undone too.
+    pub fn numbered(
+        &mut self,
+        number: Option<usize>,
+        step: &Step,
+    ) -> (StepRecord, Result<(), StepError>) {
         let context = ActionContext {
             about: &step.about,
+            step: number,
+            part: None,
             deadline_s: step.deadline_s,
             interrupt: self.interrupt.clone(),
             undo: false,
@@ -202,11 +232,7 @@ impl Executor {
             );
         }
         if !step.undo.is_empty() {
-            self.owed.push(Owed {
-                about: step.about.clone(),
-                actions: step.undo.clone(),
-                deadline_s: step.deadline_s,
-            });
+            self.owed.push(Owed::all_of(number, step));
         }
         let start = self.clock.now();
         let outcome = self.act(&context, &step.action);
@@ -238,9 +264,9 @@ impl Executor {
     /// meant; what is undone only has to leave alone what it names, so that all else is taken down.
     fn act(&mut self, context: &ActionContext, action: &Action) -> Result<(), StepError> {
         self.look_before(context, action)?;
-        if let Action::Command { argv, may_fail } = action {
+        if let Action::Command { argv, removes } = action {
             let argv = argv.iter().map(|word| self.resolve(word)).collect::<Result<Vec<_>, _>>()?;
-            return self.command(context, &argv, *may_fail);
+            return self.command(context, &argv, removes.is_some());
         }
         let at = self.clock.now();
         let outcome = match action {
@@ -309,9 +335,12 @@ impl Executor {
         outcome.map(drop)
     }
 
-    fn entry(&self, context: &ActionContext, at: Nanos) -> TranscriptEntry {
+    fn entry(&mut self, context: &ActionContext, at: Nanos) -> TranscriptEntry {
         TranscriptEntry {
             at_ns: at.0,
+            step: context.step,
+            part: context.part,
+            bound: std::mem::take(&mut self.unsaid),
             about: context.about.to_owned(),
             undo: context.undo,
             duration_ns: self.clock.now().0.saturating_sub(at.0),
@@ -374,7 +403,7 @@ impl Executor {
         for (field, value) in parsed.texts {
             let name = format!("{prefix}.{field}");
             lines.push(format!("{name} = {value}"));
-            self.names.insert(name.clone(), value.clone());
+            self.bind(&name, &value);
             self.facts.insert(name, value);
         }
         Ok(lines.join("\n"))

@@ -75,16 +75,16 @@ impl Leftover {
     /// Returns what removes it; `None` of a mount at a place of the run that is neither named after it nor on a device of it: that
     /// is somebody else's.
     fn removal(&self, ours: &str, owned: &BTreeSet<String>) -> Option<Removal> {
-        let command = |argv: &[&str]| Action::Command {
-            argv: argv.iter().map(ToString::to_string).collect(),
-            may_fail: true,
+        let command = |argv: &[&str], object: &str| Action::Command {
+            argv: argv.iter().chain([&object]).map(ToString::to_string).collect(),
+            removes: Some(object.to_owned()),
         };
         let (name, action) = match self {
             Self::Mount { at, what, named: false } if at.contains(ours) => {
                 let device = owned.iter().find(|device| what.is_on(device))?;
                 (at, Action::Unmount { directory: at.clone(), device: Some(device.clone()) })
             }
-            Self::Mount { at, .. } => (at, command(&["umount", at])),
+            Self::Mount { at, .. } => (at, command(&["umount"], at)),
             Self::Directory(at) => (at, Action::Unmount { directory: at.clone(), device: None }),
             Self::Node(name) => (name, Action::RemoveNodes { nodes: vec![name.clone()] }),
             Self::Loop { device, inside, .. } => {
@@ -92,7 +92,7 @@ impl Leftover {
                 if let Some(mount) = inside {
                     mount.removal(ours, owned)?;
                 }
-                (device, command(&["losetup", "--detach", device]))
+                (device, command(&["losetup", "--detach"], device))
             }
             Self::Object { of, name } => {
                 let (what, actions) = (self.to_string(), (of.remove)(name));

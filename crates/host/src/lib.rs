@@ -47,7 +47,7 @@ pub use child::CommandOutput;
 pub use claim::{Claim, ClaimError, ClaimKind, TargetPermit, claim, claim_target};
 pub use environment::refused as environment_refused;
 pub use error::StepError;
-pub use executor::{Executor, ExecutorState, Place};
+pub use executor::{Executor, ExecutorState, Owed, Place};
 pub use facts::facts;
 pub use latency::{DRAIN, LatencyWatch, abandoned, clear_abandoned, own_name};
 pub use leftovers::Removal;

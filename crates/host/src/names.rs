@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use layers::probe::{NamedDevice, PlacedDevice, Source};
+use layers::step::Action;
 
 use crate::StepError;
 
@@ -84,6 +85,39 @@ pub(crate) fn resolve_source(names: &Names, source: &Source) -> Result<Source, S
                 .collect::<Result<_, StepError>>()?;
             Source::Diskstats { devices: resolved }
         }
+    })
+}
+
+/// An action of teardown with every placeholder replaced.
+pub(crate) fn resolve_action(names: &Names, action: &Action) -> Result<Action, StepError> {
+    let text = |text: &String| resolve(names, text);
+    let some = |some: &Option<String>| some.as_ref().map(text).transpose();
+    let all = |all: &[String]| all.iter().map(text).collect::<Result<_, _>>();
+    Ok(match action {
+        Action::Command { argv, removes } => {
+            Action::Command { argv: all(argv)?, removes: some(removes)? }
+        }
+        Action::Wipe { device, mark } => Action::Wipe { device: text(device)?, mark: mark.clone() },
+        Action::Write { path, value, reads, may_be_gone } => Action::Write {
+            path: text(path)?,
+            value: text(value)?,
+            reads: some(reads)?,
+            may_be_gone: *may_be_gone,
+        },
+        Action::Set { setting, device, value } => {
+            Action::Set { setting: setting.clone(), device: some(device)?, value: text(value)? }
+        }
+        Action::Unmount { directory, device } => {
+            Action::Unmount { directory: text(directory)?, device: some(device)? }
+        }
+        Action::Wait { source, parser, until, every_ms } => Action::Wait {
+            source: resolve_source(names, source)?,
+            parser: parser.clone(),
+            until: until.clone(),
+            every_ms: *every_ms,
+        },
+        // They name all that they are about themselves.
+        other => other.clone(),
     })
 }
 

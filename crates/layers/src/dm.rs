@@ -49,7 +49,7 @@ pub(crate) fn error(sectors: u64) -> String {
 fn step(about: &str, arguments: &[&str]) -> Step {
     let words = ["dmsetup"].iter().chain(arguments);
     let argv = words.map(ToString::to_string).collect();
-    let action = Action::Command { argv, may_fail: false };
+    let action = Action::Command { argv, removes: None };
     Step { about: about.to_owned(), action, undo: Vec::new(), deadline_s: DEADLINE_S }
 }
 

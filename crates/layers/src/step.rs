@@ -80,9 +80,9 @@ pub enum Action {
     Command {
         /// Program and arguments, placeholders allowed.
         argv: Vec<String>,
-        /// In teardown: fine when the object is not there (any more).
-        #[serde(default)]
-        may_fail: bool,
+        /// In teardown: the object that it removes; fine when this is not there (any more).
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        removes: Option<String>,
     },
     /// Discard the whole device, so that every cell starts from the same state; falls back to zeroing the
     /// first and last MiB where the device cannot discard, and says so.
@@ -256,6 +256,20 @@ impl Action {
     pub fn await_gone(path: String) -> Self {
         let (source, parser) = (Source::File { path }, String::new());
         Self::Wait { source, parser, until: Condition::Gone, every_ms: 100 }
+    }
+
+    /// Returns the things that an action of teardown takes away or writes to; none of one that takes nothing away.
+    pub fn objects(&self) -> Vec<&str> {
+        match self {
+            Self::Command { removes, .. } => removes.as_deref().into_iter().collect(),
+            Self::RemoveNodes { nodes } => nodes.iter().map(String::as_str).collect(),
+            Self::Wipe { device: object, .. }
+            | Self::Unmount { directory: object, .. }
+            | Self::Untrace { instance: object }
+            | Self::Write { path: object, .. }
+            | Self::Wait { source: Source::File { path: object }, .. } => vec![object],
+            _ => Vec::new(),
+        }
     }
 
     /// The action as a person would type or say it.

@@ -1,5 +1,7 @@
 //! The transcript: every external command and action of a run, one JSON line each.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// The most that is kept of an output, bytes.
@@ -15,6 +17,16 @@ pub struct TranscriptEntry {
     pub at_ns: u64,
     /// Index of the cell it was for; `None` outside cells.
     pub cell: Option<usize>,
+    /// The number of its step among those that raise the stack, in the plan of the cell, from 0; `None` of what is no such step, and in
+    /// results of versions before there were numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<usize>,
+    /// The number of the action in the undo of that step, from 0; `None` of what undid none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<usize>,
+    /// Names in braces that were bound since the line before, with their values.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub bound: BTreeMap<String, String>,
     /// Its purpose (`make the VDO pool`).
     pub about: String,
     /// Program and arguments of a command; empty for an action that is no command.

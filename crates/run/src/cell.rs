@@ -134,8 +134,8 @@ impl<'a> Running<'a> {
     }
 
     fn raise(&mut self) -> Result<(), Stop> {
-        for step in &self.plan.up {
-            let done = self.steps(std::slice::from_ref(step));
+        for (number, step) in self.plan.up.iter().enumerate() {
+            let done = self.step(Some(number), step);
             // What it made is ours from here on, also where it failed and is taken down.
             let held = self.executor.hold(&self.plan.up, &[]).map_err(|error| stopped(&error));
             done.and(held)?;
@@ -327,25 +327,22 @@ impl<'a> Running<'a> {
     }
 
     fn steps(&mut self, steps: &[Step]) -> Result<(), Stop> {
-        for step in steps {
-            let injected = self.injected()?;
-            self.scene.recorder.event(Event::Step {
-                cell: self.plan.index,
-                about: step.about.clone(),
-                undo: false,
-            });
-            let (record, outcome) = self.executor.step(step);
-            self.record.steps.push(record);
-            self.hand_in_transcript();
-            match outcome {
-                Ok(()) => {}
-                Err(error) => return Err(stopped(&error)),
-            }
-            if let Some(reason) = injected {
-                return Err(Stop::Failed(reason));
-            }
-        }
-        Ok(())
+        steps.iter().try_for_each(|step| self.step(None, step))
+    }
+
+    /// Does one step, which has this number among those that raise the stack.
+    fn step(&mut self, number: Option<usize>, step: &Step) -> Result<(), Stop> {
+        let injected = self.injected()?;
+        self.scene.recorder.event(Event::Step {
+            cell: self.plan.index,
+            about: step.about.clone(),
+            undo: false,
+        });
+        let (record, outcome) = self.executor.numbered(number, step);
+        self.record.steps.push(record);
+        self.hand_in_transcript();
+        outcome.map_err(|error| stopped(&error))?;
+        injected.map_or(Ok(()), |reason| Err(Stop::Failed(reason)))
     }
 
     /// The fault that is due at the next step.

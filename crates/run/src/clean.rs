@@ -4,16 +4,17 @@
 //! the run's tag and are still there are then removed by their own kind. Nothing without the tag is touched, except a device under a layer, and
 //! that only while something of the run stands on it.
 
+mod begun;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use host::{Executor, Machine, Removal};
+use host::{Executor, Machine, Owed, Removal};
 use layers::probe::Source;
-use layers::step::{Action, Step};
-use layers::{Offer, Place};
+use layers::step::Action;
 use plan::{CellPlan, Plan};
 use results::TranscriptEntry;
 use results::model::{Accelerator, DeviceFacts};
-use results::read::{CellData, ResultSet};
+use results::read::ResultSet;
 use results::sink::Sink;
 use results::transcript::CLEANED;
 use results::writer::append_transcript;
@@ -21,6 +22,7 @@ use sys::clock::Clock;
 use sys::interrupt::Interrupt;
 
 use crate::RunError;
+use begun::Begun;
 
 /// Time limit of one undo of a thing that no layer names, seconds.
 const DEADLINE_S: u64 = 60;
@@ -51,20 +53,12 @@ pub struct Remains {
     pub unseen: Vec<String>,
 }
 
-/// One step of a cell that is still to be undone.
-#[derive(Clone)]
-struct Owed {
-    cell: usize,
-    about: String,
-    actions: Vec<Action>,
-    deadline_s: u64,
-}
-
 /// Looks for what a run left, and takes it down.
 pub struct Cleaning {
     executor: Executor,
     tag: String,
-    owed: Vec<Owed>,
+    /// Undos of begun steps, with the names that they had in their cells.
+    owed: Vec<(usize, Owed)>,
     left_alone: Vec<String>,
     /// Attributes of the kernel that the run changed, with what it wrote.
     attributes: BTreeMap<String, (Source, String)>,
@@ -107,94 +101,61 @@ impl Cleaning {
         let plan: Option<Plan> = serde_json::from_value(result.manifest.plan_document.clone()).ok();
         let cells: &[CellPlan] = plan.as_ref().map_or(&[], |plan| &plan.cells);
         for (data, planned) in result.cells.iter().zip(cells).rev() {
-            cleaning.take_over(result, data, planned);
+            let begun = Begun::of(result, data, planned, &mut cleaning.executor);
+            cleaning.take_over(planned, begun);
         }
         Ok(cleaning)
     }
 
     /// Takes over what one cell owes, the last step first.
-    fn take_over(&mut self, result: &ResultSet, data: &CellData, planned: &CellPlan) {
-        let cell = planned.index;
-        let steps = steps(planned, &self.tag);
-        let lines: Vec<_> =
-            result.transcript.iter().filter(|line| line.cell == Some(cell)).collect();
-        // A cell that ran again after a resume: what an earlier attempt undid is not undone of this one.
-        let begins = |pair: &[&TranscriptEntry]| pair[0].undo && !pair[1].undo;
-        let last = lines.windows(2).rposition(begins).map_or(0, |at| at + 1);
-        let lines = || lines[last..].iter().copied();
-        let mut begun = 0;
-        for line in lines().filter(|line| !line.undo) {
-            let Some(step) = steps.get(begun).filter(|step| step.about == line.about) else {
-                continue;
-            };
-            let read =
-                |said: &str| said.split_once(" = ").map(|(n, v)| (n.to_owned(), v.to_owned()));
-            let mut bound = bindings(&step.action.show(), &line.action);
-            if let Action::Bind { .. } = step.action {
-                bound.extend(line.stdout.lines().filter_map(read));
-            }
-            for (name, value) in bound {
-                self.executor.bind(&name, &value);
-            }
-            begun += 1;
-        }
-        // The step that a kill hit is not in the transcript.
-        begun += usize::from(begun > 0 && !data.state().ended());
-        let steps = &steps[..begun.min(steps.len())];
-        // What was undone is in the transcript under the names of then.
-        let undone = lines().filter(|line| line.undo && line.error.is_none());
-        let undone: BTreeSet<&str> = undone.map(|line| line.action.as_str()).collect();
-        let left_of = |step: &Step| -> Vec<Action> {
-            let left = |action: &&Action| !undone.contains(self.shown(action).as_str());
-            step.undo.iter().filter(left).cloned().collect()
-        };
-        let left: Vec<_> = steps.iter().map(left_of).collect();
+    fn take_over(&mut self, planned: &CellPlan, begun: Vec<Begun>) {
         self.follow_renamed();
-        for step in steps {
+        for Begun { step, .. } in &begun {
             if let Action::Mount { device, .. } = &step.action
                 && let Ok(device) = self.executor.resolve(device)
             {
                 self.executor.owns(&device);
             }
         }
-        self.owe(cell, steps.iter().zip(left));
+        for begun in begun.into_iter().rev() {
+            self.owe(planned.index, begun);
+        }
     }
 
-    /// Owes what is left of the undo of begun steps, the last one first.
-    fn owe<'s>(
-        &mut self,
-        cell: usize,
-        steps: impl DoubleEndedIterator<Item = (&'s Step, Vec<Action>)> + ExactSizeIterator,
-    ) {
-        for (step, left) in steps.rev() {
-            // What the step made carries the run's mark: so all of its undo is about that.
-            let marked = left.iter().any(|action| self.marked(action).is_some());
-            let (ours, others): (Vec<_>, Vec<_>) = left.into_iter().partition(|action| {
-                marked || self.is_ours(action) || self.restores(&step.action, action)
-            });
-            // Without the mark there is nothing to be wiped, on the device that the run wrote to.
-            let unseen: Vec<_> = others.iter().filter_map(|action| self.unseen(action)).collect();
-            self.unseen.extend(unseen);
-            // An attribute that has another value by now was changed since, or is gone.
-            let noted = |action: &&Action| {
-                !matches!(
-                    action,
-                    Action::Wipe { .. }
-                        | Action::Write { .. }
-                        | Action::Set { .. }
-                        | Action::Wait { .. }
-                )
-            };
-            let others = others.iter().filter(noted);
-            let others: Vec<_> = others.map(|action| self.shown(action)).collect();
-            self.left_alone.extend(others);
-            let owed: Vec<_> = self.owed.iter().flat_map(|owed| &owed.actions).cloned().collect();
-            let actions: Vec<_> =
-                ours.into_iter().filter(|action| !owed.contains(action)).collect();
-            if !actions.is_empty() {
-                let (about, deadline_s) = (step.about.clone(), step.deadline_s);
-                self.owed.push(Owed { cell, about, actions, deadline_s });
-            }
+    /// Owes what is left of the undo of a begun step.
+    fn owe(&mut self, cell: usize, Begun { number, step, left }: Begun) {
+        // What the step made carries the run's mark: so all of its undo is about that.
+        let marked = left.iter().any(|(_, action)| self.marked(action).is_some());
+        let (ours, others): (Vec<_>, Vec<_>) = left.into_iter().partition(|(_, action)| {
+            marked || self.is_ours(action) || self.restores(&step.action, action)
+        });
+        // Without the mark there is nothing to be wiped, on the device that the run wrote to.
+        let unseen: Vec<_> = others.iter().filter_map(|(_, action)| self.unseen(action)).collect();
+        self.unseen.extend(unseen);
+        // An attribute that has another value by now was changed since, or is gone.
+        let noted = |action: &Action| {
+            !matches!(
+                action,
+                Action::Wipe { .. }
+                    | Action::Write { .. }
+                    | Action::Set { .. }
+                    | Action::Wait { .. }
+            )
+        };
+        let others = others.iter().filter(|(_, action)| noted(action));
+        let others: Vec<_> = others.map(|(_, action)| self.shown(action)).collect();
+        self.left_alone.extend(others);
+        // Cells make things of the same names, one after the other.
+        let elsewhere = self.owed.iter().filter(|(of, _)| *of != cell);
+        let told: Vec<_> = elsewhere.flat_map(|(_, owed)| &owed.actions).cloned().collect();
+        let is_told = |action: &Action| told.iter().any(|(_, told)| told == action);
+        // Another cell's things may have other names.
+        let named =
+            |(part, action)| (part, self.executor.resolve_action(&action).unwrap_or(action));
+        let ours = ours.into_iter().map(named);
+        let actions: Vec<_> = ours.filter(|(_, action)| !is_told(action)).collect();
+        if !actions.is_empty() {
+            self.owed.push((cell, Owed { actions, ..Owed::all_of(number, &step) }));
         }
     }
 
@@ -254,7 +215,8 @@ impl Cleaning {
     /// Objects that carry the run's tag or mark and are there.
     fn found(&mut self) -> Vec<String> {
         let mut found = self.executor.leftovers(&self.tag);
-        let owed: Vec<_> = self.owed.iter().flat_map(|owed| &owed.actions).cloned().collect();
+        let owed = self.owed.iter().flat_map(|(_, owed)| &owed.actions);
+        let owed: Vec<_> = owed.map(|(_, action)| action.clone()).collect();
         let marked = owed.iter().filter_map(|action| self.marked(action));
         for device in marked.collect::<BTreeSet<_>>() {
             found.push(format!("signature of the run on {device}"));
@@ -269,33 +231,18 @@ impl Cleaning {
 
     /// Tells whether an action touches only what carries the tag, or a device on which something of the run stands.
     fn is_ours(&mut self, action: &Action) -> bool {
-        let tag = self.tag.clone();
-        let ours = |text: &str| layers::is_of_run(text, &tag);
-        match action {
-            Action::RemoveNodes { nodes } => nodes.iter().all(|node| ours(node)),
-            Action::Unmount { directory, .. } => ours(directory),
-            Action::Wipe { device, .. } => {
-                self.executor.resolve(device).is_ok_and(|device| ours(&device))
-            }
-            Action::Untrace { instance } => ours(instance),
+        let Ok(action) = self.executor.resolve_action(action) else { return false };
+        let (objects, tag, executor) = (action.objects(), &self.tag, &mut self.executor);
+        let mut is_ours = |object: &str| match action {
+            Action::Command { .. } => executor.bears(object, tag),
+            // What the kernel named is the run's while its identity is.
             Action::Write { .. } | Action::Wait { .. } => {
-                let shown = self.shown(action);
-                // What the kernel named is the run's while its identity is.
-                let left = self.executor.leftovers(&tag);
-                ours(&shown) || left.iter().any(|thing| names(&shown, last_word(thing)))
-            }
-            Action::Command { argv, .. } => {
-                let words: Option<Vec<_>> =
-                    argv.iter().map(|word| self.executor.resolve(word).ok()).collect();
-                let Some(words) = words else { return false };
-                let executor = &mut self.executor;
-                let mut objects =
-                    words.iter().skip(1).filter(|word| word.contains(['/', '_'])).peekable();
-                objects.peek().is_some()
-                    && objects.all(|word| ours(word) || executor.bears(word, &tag))
+                executor.leftovers(tag).iter().any(|thing| is_of(object, last_word(thing)))
             }
             _ => false,
-        }
+        };
+        !objects.is_empty()
+            && objects.iter().all(|object| layers::is_of_run(object, tag) || is_ours(object))
     }
 
     /// Tells whether `undo` gives an attribute or a setting back its value from before `action`, whose value is still there.
@@ -333,17 +280,15 @@ impl Cleaning {
     pub fn remains(&mut self) -> Remains {
         let found = self.found();
         let (above, below) = self.removals();
-        let layers = self.due(&found);
-        let layers = layers.iter().flat_map(|owed| &owed.actions).map(|action| self.shown(action));
+        let due = self.due(&found);
+        let due: Vec<_> = due.iter().flat_map(|(_, owed)| &owed.actions).collect();
+        let objects: Vec<_> = due.iter().flat_map(|(_, action)| action.objects()).collect();
         let shown =
             |removal: &Removal| removal.actions.iter().map(Action::show).collect::<Vec<_>>();
         let mut commands: Vec<_> = above.iter().flat_map(shown).collect();
-        commands.extend(layers);
-        for removal in below {
-            if !commands.iter().any(|command| names(command, &removal.name)) {
-                commands.extend(shown(&removal));
-            }
-        }
+        commands.extend(due.iter().map(|(_, action)| action.show()));
+        let below = below.iter().filter(|b| !objects.iter().any(|object| is_of(object, &b.name)));
+        commands.extend(below.flat_map(shown));
         // What several steps would undo is shown once.
         let mut once = BTreeSet::new();
         commands.retain(|command| once.insert(command.clone()));
@@ -352,16 +297,18 @@ impl Cleaning {
     }
 
     /// The owed undos whose objects are among `found`, those of devices under them included.
-    fn due(&self, found: &[String]) -> Vec<Owed> {
-        let there = |action: &&Action| {
-            let shown = self.shown(action);
-            let found = found.iter().map(|thing| last_word(thing));
-            !layers::is_of_run(&shown, &self.tag)
-                || found.into_iter().any(|name| names(&shown, name))
+    fn due(&self, found: &[String]) -> Vec<(usize, Owed)> {
+        let there = |object: &&str| {
+            let mut names = found.iter().map(|thing| last_word(thing));
+            !layers::is_of_run(object, &self.tag) || names.any(|name| is_of(object, name))
         };
-        let due = |owed: &Owed| Owed {
-            actions: owed.actions.iter().filter(there).cloned().collect(),
-            ..owed.clone()
+        let is_due = |(_, action): &&(usize, Action)| {
+            let objects = action.objects();
+            objects.is_empty() || objects.iter().any(there)
+        };
+        let due = |(cell, owed): &(usize, Owed)| {
+            let actions = owed.actions.iter().filter(is_due).cloned().collect();
+            (*cell, Owed { actions, ..owed.clone() })
         };
         if found.is_empty() { Vec::new() } else { self.owed.iter().map(due).collect() }
     }
@@ -376,10 +323,10 @@ impl Cleaning {
         let (above, _) = self.removals();
         self.remove(&above, sink)?;
         let found = self.found();
-        for owed in self.due(&found) {
-            self.executor.owe(&owed.about, &owed.actions, owed.deadline_s);
+        for (cell, owed) in self.due(&found) {
+            self.executor.owe(owed);
             self.executor.undo_all();
-            self.write(Some(owed.cell), sink)?;
+            self.write(Some(cell), sink)?;
         }
         for _ in 0..ROUNDS {
             let (above, below) = self.removals();
@@ -406,7 +353,9 @@ impl Cleaning {
 
     fn remove(&mut self, removals: &[Removal], sink: &mut dyn Sink) -> Result<(), RunError> {
         for removal in removals {
-            self.executor.owe(&removal.what, &removal.actions, DEADLINE_S);
+            let (about, undo) = (removal.what.clone(), removal.actions.clone());
+            let actions = undo.into_iter().enumerate().collect();
+            self.executor.owe(Owed { about, step: None, actions, deadline_s: DEADLINE_S });
             self.executor.undo_all();
             self.write(None, sink)?;
         }
@@ -422,23 +371,6 @@ impl Cleaning {
     }
 }
 
-/// The steps that raise the stack of a cell, as this program's layers say it: the plan in a result names layers and settings, and no
-/// command of it is executed.
-fn steps(planned: &CellPlan, tag: &str) -> Vec<Step> {
-    let inputs = planned.stack.iter().flat_map(|layer| layer.inputs.values().map(Offer::path));
-    let devices: BTreeSet<&str> = inputs.filter(|path| path.starts_with("{device.")).collect();
-    let mut steps = layers::set_up(&planned.environment);
-    steps.extend(devices.into_iter().map(layers::fresh));
-    for layer in &planned.stack {
-        let at = Place { name: &layer.name, run_tag: tag, inputs: &layer.inputs };
-        let parsed = layers::kind(&layer.kind).and_then(|kind| (kind.parse)(&layer.settings).ok());
-        // A layer that this program does not know: what it made is found by the tag.
-        let raised = parsed.and_then(|parsed| parsed.raise(&at).ok());
-        steps.extend(raised.into_iter().flat_map(|raised| raised.up));
-    }
-    steps
-}
-
 /// Tells whether a change of one setting sets the other anew.
 fn resets(setting: &str, other: &str) -> bool {
     layers::environment::setting(setting).is_some_and(|known| known.resets.contains(&other))
@@ -449,20 +381,10 @@ fn last_word(thing: &str) -> &str {
     thing.rsplit(' ').next().unwrap_or(thing)
 }
 
-/// Tells whether a command names `object`, something in it, or a path through it.
-fn names(command: &str, object: &str) -> bool {
-    let of = |word: &str| {
-        word.strip_prefix(object).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-            || word.split('/').any(|part| part == object)
-    };
-    command.split(' ').any(of)
-}
-
-/// Returns what the placeholders in `template` stand for in `text`, where the words around them are the same.
-fn bindings(template: &str, text: &str) -> BTreeMap<String, String> {
-    let (template, text) = (template.split(' '), text.split(' '));
-    let whole = |word: &str| Some(word.strip_prefix('{')?.strip_suffix('}')?.to_owned());
-    template.zip(text).filter_map(|(word, value)| Some((whole(word)?, value.to_owned()))).collect()
+/// Tells whether an action's object is the thing of this name, something in it, or a path through it.
+fn is_of(object: &str, name: &str) -> bool {
+    object.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        || object.split('/').any(|part| part == name)
 }
 
 #[cfg(test)]

@@ -82,9 +82,9 @@ fn staged(cell: &CellPlan, devices: &BTreeMap<String, String>) -> Vec<Action> {
     let steps = cell.stages.iter().flat_map(steps);
     let actions = steps.flat_map(|step| std::iter::once(step.action).chain(step.undo));
     let resolved = |action: Action| match action {
-        Action::Command { argv, may_fail } => {
+        Action::Command { argv, removes } => {
             let argv = argv.iter().map(|word| on_devices(word, devices)).collect();
-            Action::Command { argv, may_fail }
+            Action::Command { argv, removes }
         }
         other => other,
     };

@@ -31,7 +31,7 @@ pub const KIND: Kind = Kind {
         listed: Listing::Tool { names: &["mirrorctl", "list"], devices: &["mirrorctl", "sides"] },
         remove: |name| {
             let argv = ["mirrorctl", "split", name].map(str::to_owned).to_vec();
-            vec![Action::Command { argv, may_fail: true }]
+            vec![Action::Command { argv, removes: Some(name.to_owned()) }]
         },
     }],
     facts: &[Fact {
@@ -103,16 +103,16 @@ impl Layer for Heap {
 
     fn raise(&self, at: &Place) -> Result<RaisePlan, SettingError> {
         let name = at.tagged();
-        let command = |verb: &str, may_fail| Action::Command {
+        let command = |verb: &str, removes| Action::Command {
             argv: ["heapctl", verb, &name].map(str::to_owned).to_vec(),
-            may_fail,
+            removes,
         };
         let device = format!("/dev/heap/{name}");
         Ok(RaisePlan {
             up: vec![Step {
                 about: "make the device".into(),
-                action: command("create", false),
-                undo: vec![command("remove", true)],
+                action: command("create", None),
+                undo: vec![command("remove", Some(name.clone()))],
                 deadline_s: 10,
             }],
             offer: Offer::Block { device: device.clone(), bytes: 256 << 20 },
@@ -185,16 +185,16 @@ impl Layer for Mirrored {
     fn raise(&self, at: &Place) -> Result<RaisePlan, SettingError> {
         let ((left, bytes), (right, other)) = (at.block("left"), at.block("right"));
         let name = at.tagged();
-        let command = |argv: &[&str], may_fail| Action::Command {
+        let command = |argv: &[&str], removes| Action::Command {
             argv: argv.iter().map(|&word| word.to_owned()).collect(),
-            may_fail,
+            removes,
         };
         let device = format!("/dev/mirrored/{name}");
         Ok(RaisePlan {
             up: vec![Step {
                 about: "join both sides".into(),
-                action: command(&["mirrorctl", "create", &name, left, right, &self.width], false),
-                undo: vec![command(&["mirrorctl", "remove", &name], true)],
+                action: command(&["mirrorctl", "create", &name, left, right, &self.width], None),
+                undo: vec![command(&["mirrorctl", "remove", &name], Some(name.clone()))],
                 deadline_s: 10,
             }],
             offer: Offer::Block { device: device.clone(), bytes: bytes.min(other) },

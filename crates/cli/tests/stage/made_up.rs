@@ -37,7 +37,7 @@ impl StageTask for Soak {
         let argv = ["soakctl", passes.as_str(), target.offer.path()].map(str::to_owned).to_vec();
         let step = Step {
             about: "write all of it over and over".into(),
-            action: Action::Command { argv, may_fail: false },
+            action: Action::Command { argv, removes: None },
             undo: Vec::new(),
             deadline_s: 60,
         };

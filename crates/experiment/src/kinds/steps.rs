@@ -160,7 +160,7 @@ fn trim(target: &Target) -> Step {
         Offer::Directory { .. } => ("fstrim", "discard what the file system does not use"),
     };
     let argv = vec![program.to_owned(), target.offer.path().to_owned()];
-    step(about, Action::Command { argv, may_fail: false }, Vec::new())
+    step(about, Action::Command { argv, removes: None }, Vec::new())
 }
 
 /// Unmounts as teardown does, and mounts as the stack was raised.
@@ -178,5 +178,7 @@ fn remount(stage: &StageHead, stack: &StackPlan, target: &Target) -> Result<Vec<
         _ => None,
     };
     let unmount = Action::Unmount { directory: path.to_owned(), device };
-    Ok(vec![step("unmount the file system", unmount, Vec::new()), mount.clone()])
+    // What undoes the raising is owed already.
+    let mount = Step { undo: Vec::new(), ..mount.clone() };
+    Ok(vec![step("unmount the file system", unmount, Vec::new()), mount])
 }

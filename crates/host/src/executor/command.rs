@@ -10,12 +10,12 @@ use super::{ActionContext, Executor};
 use crate::{CommandOutput, StepError};
 
 impl Executor {
-    /// Runs a command with its names resolved. Where it `may_fail`, it is fine that what it is about is not there.
+    /// Runs a command with its names resolved. Where it `removes` something, it is fine that this is not there.
     pub(super) fn command(
         &mut self,
         context: &ActionContext,
         argv: &[String],
-        may_fail: bool,
+        removes: bool,
     ) -> Result<(), StepError> {
         let at = self.clock.now();
         let ran =
@@ -31,7 +31,7 @@ impl Executor {
                 entry.stdout = results::transcript::bounded(output.stdout.as_bytes());
                 entry.stderr = results::transcript::bounded(output.stderr.as_bytes());
                 entry.killed = output.killed.clone();
-                judge(context, argv, may_fail, &output)
+                judge(context, argv, removes, &output)
             }
             Err(source) => Err(StepError::NotStarted {
                 about: context.about.to_owned(),
@@ -49,7 +49,7 @@ impl Executor {
 pub(super) fn judge(
     context: &ActionContext,
     argv: &[String],
-    may_fail: bool,
+    removes: bool,
     output: &CommandOutput,
 ) -> Result<(), StepError> {
     let (about, command) = (context.about.to_owned(), show_argv(argv));
@@ -63,7 +63,7 @@ pub(super) fn judge(
     }
     let ended = match (output.code, output.signal) {
         (Some(0), _) => return Ok(()),
-        (Some(_), _) if may_fail && layers::is_absent(program, &output.stderr) => return Ok(()),
+        (Some(_), _) if removes && layers::is_absent(program, &output.stderr) => return Ok(()),
         (None, _) if context.interrupt.level() == Level::Now => {
             return Err(StepError::Interrupted { about });
         }

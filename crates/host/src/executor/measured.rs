@@ -23,7 +23,8 @@ impl Executor {
     ) -> (CommandFigures, Result<(), StepError>) {
         let interrupt = self.interrupt.clone();
         let deadline_s = work.time_limit.0 / Nanos::PER_SECOND;
-        let context = ActionContext { about, deadline_s, interrupt, undo: false };
+        let context =
+            ActionContext { about, step: None, part: None, deadline_s, interrupt, undo: false };
         let at = self.clock.now();
         if let Err(error) = self.intact(about) {
             return (CommandFigures::default(), Err(error));

@@ -20,17 +20,19 @@ impl Executor {
     pub fn undo_all(&mut self) -> Vec<StepRecord> {
         let mut records = Vec::new();
         while let Some(owed) = self.owed.pop() {
-            for action in &owed.actions {
-                records.push(self.undo(&owed, action));
+            for (part, action) in &owed.actions {
+                records.push(self.undo(&owed, *part, action));
             }
         }
         records
     }
 
-    fn undo(&mut self, owed: &Owed, action: &Action) -> StepRecord {
+    fn undo(&mut self, owed: &Owed, part: usize, action: &Action) -> StepRecord {
         let about = format!("undo: {}", owed.about);
         let context = ActionContext {
             about: &about,
+            step: owed.step,
+            part: owed.step.map(|_| part),
             deadline_s: owed.deadline_s,
             interrupt: Interrupt::new(),
             undo: true,

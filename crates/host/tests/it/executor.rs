@@ -15,7 +15,7 @@ fn step(action: Action, undo: Vec<Action>) -> Step {
 }
 
 fn command(words: &[&str]) -> Action {
-    Action::Command { argv: words.iter().map(ToString::to_string).collect(), may_fail: false }
+    Action::Command { argv: words.iter().map(ToString::to_string).collect(), removes: None }
 }
 
 fn on_this_machine() -> Executor {

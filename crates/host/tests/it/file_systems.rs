@@ -87,7 +87,7 @@ fn a_file_system_of_a_run_that_was_killed_is_taken_down_by_another_process() {
         cleaner.bind("device.data", path);
         cleaner.owns(path);
         for step in &stack.raised.up {
-            cleaner.owe(&step.about, &step.undo, 60);
+            cleaner.owe(host::Owed::all_of(None, step));
         }
         assert!(
             sys::block::mount_points(sys::block::number(path.as_ref()).unwrap().unwrap())

@@ -77,7 +77,7 @@ fn made(setup: &Setup, at: &Place) -> Vec<Step> {
         "make the cache and the cached device",
         Action::Command {
             argv: argv.concat().into_iter().map(str::to_owned).collect(),
-            may_fail: false,
+            removes: None,
         },
         // udev may have registered the set before the next step does.
         [

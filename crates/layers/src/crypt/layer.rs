@@ -69,14 +69,15 @@ fn make_key(key: &str) -> Step {
     let made = format!("umask 077 && head -c {KEY_BYTES} /dev/urandom > {key}");
     Step {
         about: "make a key for this run alone".into(),
-        action: command(&["sh", "-c", &made], false),
-        undo: vec![command(&["rm", "-f", key], true)],
+        action: command(&["sh", "-c", &made], None),
+        undo: vec![command(&["rm", "-f", key], Some(key))],
         deadline_s: 30,
     }
 }
 
-fn command(argv: &[&str], may_fail: bool) -> Action {
-    Action::Command { argv: argv.iter().map(ToString::to_string).collect(), may_fail }
+fn command(argv: &[&str], removes: Option<&str>) -> Action {
+    let argv = argv.iter().map(ToString::to_string).collect();
+    Action::Command { argv, removes: removes.map(str::to_owned) }
 }
 
 impl Setup {
@@ -98,7 +99,7 @@ impl Setup {
         let argv = [&start[..], &quick, &cipher, &["--key-file", key, device]].concat();
         Step {
             about: "make the header with the key of the device".into(),
-            action: command(&argv, false),
+            action: command(&argv, None),
             undo: vec![Action::Wipe {
                 device: device.to_owned(),
                 mark: Some(Mark { at: UUID_AT, bytes: uuid.clone().into_bytes() }),
@@ -119,7 +120,7 @@ impl Setup {
         argv.extend(["--key-file", key, device, node].map(str::to_owned));
         Step {
             about: "open the encrypted device".into(),
-            action: Action::Command { argv, may_fail: false },
+            action: Action::Command { argv, removes: None },
             undo: vec![Action::RemoveNodes { nodes: vec![node.to_owned()] }],
             deadline_s: 120,
         }

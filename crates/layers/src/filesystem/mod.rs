@@ -78,7 +78,7 @@ impl FileSystem {
         argv.push(device.to_owned());
         let make = Step {
             about: format!("make {} file system", self.called),
-            action: Action::Command { argv, may_fail: false },
+            action: Action::Command { argv, removes: None },
             // A signature that stayed would make the next run refuse the device.
             undo: vec![Action::Wipe {
                 device: device.to_owned(),
@@ -151,7 +151,7 @@ pub(crate) fn act(at: &Place, asked: &Asked, grow: &[&str]) -> ActionPlan {
     };
     let step = Step {
         about: about.into(),
-        action: Action::Command { argv, may_fail: false },
+        action: Action::Command { argv, removes: None },
         undo: Vec::new(),
         deadline_s: 600,
     };

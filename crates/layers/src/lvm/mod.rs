@@ -94,7 +94,7 @@ pub(crate) const OBJECTS: &[Objects] = &[Objects {
     },
     remove: |name| {
         let argv = ["lvm", "vgremove", "--config", SCAN_ALL, "--yes", "--force", name];
-        vec![Action::Command { argv: argv.map(str::to_owned).into(), may_fail: true }]
+        vec![Action::Command { argv: argv.map(str::to_owned).into(), removes: Some(name.to_owned()) }]
     },
 }];
 
@@ -128,12 +128,13 @@ impl Group {
 
     /// A command on the group, or on a device or a volume of it.
     fn command(&self, verb: &str, arguments: &[&str]) -> Action {
-        Action::Command { argv: self.argv(verb, arguments), may_fail: false }
+        Action::Command { argv: self.argv(verb, arguments), removes: None }
     }
 
-    /// A command of teardown: fine when its object is not there.
-    fn gone(&self, verb: &str, arguments: &[&str]) -> Action {
-        Action::Command { argv: self.argv(verb, arguments), may_fail: true }
+    /// A command of teardown, which removes `object`.
+    fn gone(&self, verb: &str, options: &[&str], object: &str) -> Action {
+        let argv = self.argv(verb, &[options, &[object]].concat());
+        Action::Command { argv, removes: Some(object.to_owned()) }
     }
 
     /// Name of a volume's device-mapper node. The group's name has no hyphen, which would be doubled.
@@ -155,7 +156,7 @@ impl Group {
                 &["--yes", "--norestorefile", "--uuid", &hyphened(id), device],
             ),
             undo: vec![
-                self.gone("pvremove", &["--yes", device]),
+                self.gone("pvremove", &["--yes"], device),
                 Action::Wipe {
                     device: device.clone(),
                     mark: Some(Mark { at: ID_AT, bytes: id.clone().into_bytes() }),
@@ -167,7 +168,7 @@ impl Group {
         let group = Step {
             about: "make the volume group".into(),
             action: self.command("vgcreate", &[&["--yes", &*self.name], &devices[..]].concat()),
-            undo: vec![self.gone("vgremove", &["--yes", "--force", &self.name])],
+            undo: vec![self.gone("vgremove", &["--yes", "--force"], &self.name)],
             deadline_s: 60,
         };
         physical.chain([group]).collect()
@@ -199,7 +200,7 @@ impl Group {
             about: about.to_owned(),
             action: self.command("lvcreate", &[&["--yes"], arguments].concat()),
             undo: vec![
-                self.gone("lvremove", &["--yes", "--force", &full]),
+                self.gone("lvremove", &["--yes", "--force"], &full),
                 Action::RemoveNodes { nodes: nodes.iter().map(|n| self.node(n)).collect() },
             ],
             deadline_s: 120,

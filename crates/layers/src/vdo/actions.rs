@@ -146,7 +146,7 @@ fn index_steps(action: &str, volume: &Volume) -> Vec<Step> {
         every_ms: 100,
     };
     vec![
-        step(about.to_owned(), Action::Command { argv, may_fail: false }),
+        step(about.to_owned(), Action::Command { argv, removes: None }),
         step(format!("wait until the index is {state}"), wait),
     ]
 }

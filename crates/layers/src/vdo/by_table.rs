@@ -111,7 +111,7 @@ fn format(volume: &Volume) -> Step {
     argv.push(pool.clone());
     Step {
         about: "format the pool".into(),
-        action: Action::Command { argv, may_fail: false },
+        action: Action::Command { argv, removes: None },
         undo: vec![Action::Wipe { device: pool, mark: None }],
         deadline_s: 120,
     }

@@ -63,7 +63,7 @@ impl Layer for Setup {
             let argv = ["dmsetup", "message", &group.node(VOLUME), "0", "flush"];
             let step = Step {
                 about: "write everything back".into(),
-                action: Action::Command { argv: argv.map(str::to_owned).to_vec(), may_fail: false },
+                action: Action::Command { argv: argv.map(str::to_owned).to_vec(), removes: None },
                 undo: Vec::new(),
                 deadline_s: FLUSH_S,
             };

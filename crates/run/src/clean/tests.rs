@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use host::{
     CommandOutcome, CommandOutput, Listener, MeasuredCommand, PlacedTwin, SimulatedMachine,
 };
+use layers::Place;
 use layers::probe::Source;
 use layers::step::Mark;
 use results::model::{Accelerator, CellState};
@@ -89,7 +90,10 @@ impl Machine for Lasting {
 }
 
 fn plan() -> Plan {
-    let text = experiment::shipped("vdo-vs-plain").unwrap().text;
+    plan_of("vdo-vs-plain", experiment::shipped("vdo-vs-plain").unwrap().text)
+}
+
+fn plan_of(name: &str, text: &str) -> Plan {
     let choices = experiment::PlanOptions {
         seed: Seed(1),
         run_tag: TAG.into(),
@@ -98,7 +102,7 @@ fn plan() -> Plan {
         scale: experiment::Scale::Usual("lab"),
         only: Vec::new(),
     };
-    experiment::compose("vdo-vs-plain.toml", text, &choices).unwrap()
+    experiment::compose(&format!("{name}.toml"), text, &choices).unwrap()
 }
 
 /// The twins of a cell, and those of a volume of another run on another device, which is up.
@@ -150,7 +154,7 @@ fn killed(root: &Path, plan: &Plan, cell: &CellPlan, begun: usize, machine: &Las
     };
     ledger.post(Message::Event(started)).unwrap();
     for (at, step) in cell.up[..begun].iter().enumerate() {
-        executor.step(step).1.unwrap();
+        executor.numbered(Some(at), step).1.unwrap();
         for mut line in executor.take_transcript() {
             line.cell = Some(cell.index);
             let text = format!("{}\n", serde_json::to_string(&line).unwrap());
@@ -194,6 +198,31 @@ fn whatever_moment_a_run_is_killed_at_cleaning_takes_down_its_stack_and_nothing_
             assert_eq!((last.about.as_str(), last.error.is_some()), (CLEANED, marked));
             let again = Cleaning::of(&result, machine.clone()).unwrap().remains();
             assert!(again.commands.is_empty() && again.found == left, "{again:?}");
+        }
+    }
+}
+
+#[test]
+fn the_numbers_of_all_steps_are_known_of_every_experiment_once_its_plan_was_written() {
+    for experiment in experiment::SHIPPED {
+        let plan = serde_json::to_value(plan_of(experiment.name, experiment.text)).unwrap();
+        let plan: Plan = serde_json::from_value(plan).unwrap();
+        for cell in &plan.cells {
+            let (steps, name) = (begun::steps(cell, TAG), experiment.name);
+            let numbers = begun::numbers(&steps, cell).unwrap_or_else(|| panic!("{name}"));
+            assert!(!numbers.is_empty() && numbers.is_sorted(), "{name}");
+            let owes = |number: &usize| !cell.up[*number].undo.is_empty();
+            let found = numbers.iter().filter(|number| owes(number)).count();
+            // Traces are found by the tag.
+            let traced = |step: &&layers::step::Step| matches!(step.action, Action::Trace { .. });
+            let all = cell.up.iter().filter(|step| !step.undo.is_empty());
+            assert_eq!(found, all.filter(|step| !traced(step)).count(), "{name}");
+            let later = cell.stages.iter().flat_map(|s| s.before.iter().chain(s.task.steps()));
+            let later = later.chain(&cell.ready).chain(&cell.settle);
+            assert!(later.into_iter().all(|step| step.undo.is_empty()), "{name}: it has no number");
+            let nothing = |undo: &Action| matches!(undo, Action::Command { removes: None, .. });
+            let undos = cell.up.iter().flat_map(|step| &step.undo);
+            assert_eq!(undos.filter(|undo| nothing(undo)).count(), 0, "{name}: of what is it?");
         }
     }
 }

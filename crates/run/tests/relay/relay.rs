@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use layers::probe::{NamedDevice, Source};
 use layers::step::{Action, Condition, Step};
 use layers::{
-    Kind, Layer, Listing, Objects, Offer, Parsed, Parser, Place, RaisePlan, SettingError,
+    Absence, Kind, Layer, Listing, Objects, Offer, Parsed, Parser, Place, RaisePlan, SettingError,
 };
 
 /// The attribute of the machine that the layer changes and puts back.
@@ -19,6 +19,7 @@ pub const KIND: Kind = Kind {
         listed: Listing::Directory { path: "/sys/relays/sets", identity: None },
         remove: |uuid| vec![Action::let_go(format!("/sys/relays/sets/{uuid}/stop"))],
     }],
+    absence: &[Absence { program: "relayctl", gone: &["nobody holds it"], held: &[] }],
     ..Kind::new("relay", "A device that the kernel names.", "", |_| Ok(Box::new(Relay)))
 };
 
@@ -27,6 +28,15 @@ struct Relay;
 fn write(path: &str, value: &str) -> Action {
     let reads = (path == ATTRIBUTE).then(|| value.to_owned());
     Action::Write { path: path.to_owned(), value: value.to_owned(), reads, may_be_gone: false }
+}
+
+/// A step that holds a set, which has no name; it stays until each hold is released.
+fn hold(uuid: &str) -> Step {
+    let command = |verb: &str, removes| Action::Command {
+        argv: ["relayctl", verb, uuid].map(str::to_owned).to_vec(),
+        removes,
+    };
+    step("hold the set", command("hold", None), vec![command("release", Some(uuid.to_owned()))])
 }
 
 fn step(about: &str, action: Action, undo: Vec<Action>) -> Step {
@@ -57,6 +67,8 @@ impl Layer for Relay {
                     Action::await_gone(format!("{set}/stop")),
                 ],
             ),
+            hold(&at.uuid_text()),
+            hold(&at.uuid_text()),
             step("wait for its device", wait, Vec::new()),
             step(
                 "note its device",

@@ -1,0 +1,135 @@
+//! Steps of a cell that had begun when its run ended, and what of their undo was not done, as the transcript tells.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use host::Executor;
+use layers::step::{Action, Step};
+use layers::{Offer, Place};
+use plan::CellPlan;
+use results::TranscriptEntry;
+use results::read::{CellData, ResultSet};
+
+/// A step that had begun.
+pub(super) struct Begun {
+    /// Its number in the plan of the cell; `None` where the transcript has no numbers of this program's steps.
+    pub(super) number: Option<usize>,
+    pub(super) step: Step,
+    /// Actions of its undo that were not done, each with its number in the undo.
+    pub(super) left: Vec<(usize, Action)>,
+}
+
+impl Begun {
+    /// Reads the steps that one cell began, in their order, and gives the executor their names and no others.
+    pub(super) fn of(
+        result: &ResultSet,
+        data: &CellData,
+        planned: &CellPlan,
+        executor: &mut Executor,
+    ) -> Vec<Self> {
+        let cell = Some(planned.index);
+        let lines: Vec<_> = result.transcript.iter().filter(|line| line.cell == cell).collect();
+        // A cell that ran again after a resume: what an earlier attempt undid is not undone of this one.
+        let begins = |pair: &[&TranscriptEntry]| pair[0].undo && !pair[1].undo;
+        let lines = &lines[lines.windows(2).rposition(begins).map_or(0, |at| at + 1)..];
+        let steps = steps(planned, &result.manifest.run_id);
+        executor.forget_names();
+        let told = lines.iter().any(|line| line.step.is_some());
+        match numbers(&steps, planned).filter(|_| told) {
+            Some(numbers) => {
+                by_number(numbers.into_iter().zip(steps), lines, data.state().ended(), executor)
+            }
+            None => by_text(steps, lines, data.state().ended(), executor),
+        }
+    }
+}
+
+/// Returns the numbers of steps in the plan of the cell; `None` where that has others, as one of another version may have.
+pub(super) fn numbers(steps: &[Step], planned: &CellPlan) -> Option<Vec<usize>> {
+    let mut up = planned.up.iter().enumerate();
+    steps.iter().map(|step| Some(up.find(|(_, planned)| *planned == step)?.0)).collect()
+}
+
+/// Finds begun steps, and what was undone of them, by their numbers.
+fn by_number(
+    steps: impl Iterator<Item = (usize, Step)>,
+    lines: &[&TranscriptEntry],
+    ended: bool,
+    executor: &mut Executor,
+) -> Vec<Begun> {
+    lines.iter().flat_map(|line| &line.bound).for_each(|(name, value)| executor.bind(name, value));
+    // What is undone had begun, also where a kill kept its own line back.
+    let mut begun: BTreeSet<usize> = lines.iter().filter_map(|line| line.step).collect();
+    // The step that a kill hit is not in the transcript.
+    let hit = begun.last().map(|last| last + 1);
+    begun.extend(hit.filter(|_| !ended && !lines.iter().any(|line| line.undo)));
+    let undone = lines.iter().filter(|line| line.undo && line.error.is_none());
+    let undone: BTreeSet<_> = undone.filter_map(|line| line.step.zip(line.part)).collect();
+    let steps = steps.filter(|(number, _)| begun.contains(number));
+    let left = |(number, step): (usize, Step)| {
+        let parts = step.undo.iter().cloned().enumerate();
+        let left = parts.filter(|(part, _)| !undone.contains(&(number, *part))).collect();
+        Begun { number: Some(number), step, left }
+    };
+    steps.map(left).collect()
+}
+
+/// Does the same for a result without numbers, or of other steps than this program's: by purposes in their order, and by texts.
+fn by_text(
+    mut steps: Vec<Step>,
+    lines: &[&TranscriptEntry],
+    ended: bool,
+    executor: &mut Executor,
+) -> Vec<Begun> {
+    let mut begun = 0;
+    for line in lines.iter().filter(|line| !line.undo) {
+        let Some(step) = steps.get(begun).filter(|step| step.about == line.about) else {
+            continue;
+        };
+        let mut bound = bindings(&step.action.show(), &line.action);
+        if let Action::Bind { .. } = step.action {
+            let read =
+                |said: &str| Some(said.split_once(" = ")?).map(|(n, v)| (n.into(), v.into()));
+            bound.extend(line.stdout.lines().filter_map(read));
+        }
+        bound.iter().for_each(|(name, value)| executor.bind(name, value));
+        begun += 1;
+    }
+    // The step that a kill hit is not in the transcript.
+    steps.truncate(begun + usize::from(begun > 0 && !ended));
+    // What was undone is in the transcript under the names of then.
+    let undone = lines.iter().filter(|line| line.undo && line.error.is_none());
+    let undone: BTreeSet<&str> = undone.map(|line| line.action.as_str()).collect();
+    let is_left = |action: &Action| {
+        let shown = action.show();
+        !undone.contains(executor.resolve(&shown).unwrap_or(shown).as_str())
+    };
+    let left = |step: Step| {
+        let parts = step.undo.iter().cloned().enumerate();
+        Begun { number: None, left: parts.filter(|(_, action)| is_left(action)).collect(), step }
+    };
+    steps.into_iter().map(left).collect()
+}
+
+/// The steps that raise the stack of a cell, as this program's layers say it: the plan in a result names layers and settings, and no
+/// command of it is executed.
+pub(super) fn steps(planned: &CellPlan, tag: &str) -> Vec<Step> {
+    let inputs = planned.stack.iter().flat_map(|layer| layer.inputs.values().map(Offer::path));
+    let devices: BTreeSet<&str> = inputs.filter(|path| path.starts_with("{device.")).collect();
+    let mut steps = layers::set_up(&planned.environment);
+    steps.extend(devices.into_iter().map(layers::fresh));
+    for layer in &planned.stack {
+        let at = Place { name: &layer.name, run_tag: tag, inputs: &layer.inputs };
+        let parsed = layers::kind(&layer.kind).and_then(|kind| (kind.parse)(&layer.settings).ok());
+        // A layer that this program does not know: what it made is found by the tag.
+        let raised = parsed.and_then(|parsed| parsed.raise(&at).ok());
+        steps.extend(raised.into_iter().flat_map(|raised| raised.up));
+    }
+    steps
+}
+
+/// Returns what the placeholders in `template` stand for in `text`, where the words around them are the same.
+fn bindings(template: &str, text: &str) -> BTreeMap<String, String> {
+    let (template, text) = (template.split(' '), text.split(' '));
+    let whole = |word: &str| Some(word.strip_prefix('{')?.strip_suffix('}')?.to_owned());
+    template.zip(text).filter_map(|(word, value)| Some((whole(word)?, value.to_owned()))).collect()
+}
