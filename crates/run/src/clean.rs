@@ -364,7 +364,8 @@ impl Cleaning {
 
     fn write(&mut self, cell: Option<usize>, sink: &mut dyn Sink) -> Result<(), RunError> {
         for mut line in self.executor.take_transcript() {
-            line.cell = cell;
+            // Names of other cells are no names of this one.
+            (line.cell, line.bound) = (cell, BTreeMap::new());
             append_transcript(sink, &line)?;
         }
         Ok(())
